@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Steps beside their peers in one process: same tensors, same GPU, taking turns, each checked and timed.
+
+A step comes as its shared object, build/cuda/libNN_name.so; a peer comes from PyTorch. What the step's program knows of
+the case (shape, flops, floor, device, versions) is asked of the program itself, by its --json line.
+"""
+import argparse
+import ctypes
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CUDA = ROOT / "build" / "cuda"
+USAGE, CANNOT_RUN = 2, 77
+
+WARMUP = 3
+LONG_MS, LONG_BUDGET_MS, LEAST_ITERS = 100, 2000, 5  # a launch above LONG_MS is repeated only as long as that
+SHORT_MS, BATCH_MS, MAX_BATCH = 0.05, 0.2, 100       # one below SHORT_MS is timed in batches of that length
+MAX_COPIES = 256
+SPIN_CYCLES = 4_000_000                              # about 2 ms: longer than Python takes to queue one sample
+SAMPLED_ROWS = 256
+
+
+def stop(status, message):
+    print(f"peers.py: {message}", file=sys.stderr)
+    raise SystemExit(status)
+
+
+# ---- operations: their tensors, their reference, their peers ----
+
+class Matmul:
+    """C[m,n] = A[m,k] B[k,n] in fp32, in as many copies as together exceed L2."""
+
+    class Args(ctypes.Structure):  # struct matmul_args in common/matmul.h
+        _fields_ = [("A", ctypes.c_void_p), ("B", ctypes.c_void_p), ("C", ctypes.c_void_p),
+                    ("m", ctypes.c_int), ("n", ctypes.c_int), ("k", ctypes.c_int), ("variant", ctypes.c_int)]
+
+    def __init__(self, torch, shape, seed):
+        self.m, self.n, self.k = shape
+        self.bytes = 4 * (self.m * self.k + self.k * self.n + self.m * self.n)
+        l2 = torch.cuda.get_device_properties(0).L2_cache_size
+        self.copies = min(MAX_COPIES, 2 + l2 // self.bytes)
+        generator = torch.Generator("cuda").manual_seed(seed)
+        A = 1 + torch.randn(self.m, self.k, device="cuda", generator=generator)
+        B = 1 + torch.randn(self.k, self.n, device="cuda", generator=generator)
+        self.A = [A.clone() for _ in range(self.copies)]
+        self.B = [B.clone() for _ in range(self.copies)]
+        self.C = [torch.full((self.m, self.n), math.nan, device="cuda") for _ in range(self.copies)]
+        self.rows = torch.linspace(0, self.m - 1, min(self.m, SAMPLED_ROWS), device="cuda", dtype=torch.float64).long()
+        self.reference = A[self.rows].double() @ B.double()
+        self.bound = max(2 * math.sqrt(self.k) * 2**-24, 2**-20)
+        self.torch = torch
+
+    @staticmethod
+    def shape(text):
+        sizes = [int(size) for size in text.split("x")]
+        if len(sizes) not in (1, 3) or min(sizes) < 1:
+            raise ValueError
+        return sizes * 3 if len(sizes) == 1 else sizes
+
+    @staticmethod
+    def flags(shape):
+        return [word for flag, size in zip(("-m", "-n", "-k"), shape) for word in (flag, str(size))]
+
+    def launch(self, library, variant):
+        """A function that queues one launch of a step's variant on copy i."""
+        calls = [self.Args(a.data_ptr(), b.data_ptr(), c.data_ptr(), self.m, self.n, self.k, variant)
+                 for a, b, c in zip(self.A, self.B, self.C)]
+        stream = self.torch.cuda.current_stream().cuda_stream
+
+        def queue(i):
+            if status := library.launch(ctypes.byref(calls[i]), stream):
+                raise RuntimeError(f"the launch was refused: CUDA error {status}")
+        return queue
+
+    def peers(self):
+        """{name: function that queues it on copy i}"""
+        self.torch.backends.cuda.matmul.allow_tf32 = False
+        return {"cuBLAS fp32 (torch.matmul, TF32 off)":
+                lambda i: self.torch.matmul(self.A[i], self.B[i], out=self.C[i])}
+
+    def poison(self):
+        self.C[0].fill_(math.nan)
+
+    def check(self):
+        """Copy 0 of the output against the reference: every element a number, sampled rows right."""
+        difference = self.C[0][self.rows].double() - self.reference
+        error = (difference.norm() / self.reference.norm()).item()
+        worst_row = (difference.norm(dim=1) / self.reference.norm(dim=1)).max().item()
+        complete = self.C[0].isfinite().all().item()
+        return {"right": complete and error <= self.bound and worst_row <= self.bound, "error": error,
+                "bound": self.bound, "worst_row": worst_row, "worst_row_bound": self.bound,
+                "max_abs": difference.abs().max().item(), "rows": len(self.rows)}
+
+
+OPERATIONS = {"matmul": Matmul}
+
+
+# ---- timing ----
+
+class Contender:
+    """One thing to be timed: a step's variant, or a peer."""
+
+    def __init__(self, line, queue, copies):
+        self.line, self.queue, self.copies = line, queue, copies
+        self.launches, self.batch, self.iters, self.ms = 0, 1, 0, []
+
+    def queue_next(self):
+        self.queue(self.launches % self.copies)
+        self.launches += 1
+
+    def sample(self, torch):
+        """Milliseconds of one launch, queued behind a spin so that Python's own time stays out."""
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(SPIN_CYCLES)
+        begin.record()
+        for _ in range(self.batch):
+            self.queue_next()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / self.batch
+
+    def prepare(self, torch, iters):
+        for _ in range(WARMUP):
+            self.queue_next()
+        ms = self.sample(torch)
+        self.iters = iters if ms <= LONG_MS else max(LEAST_ITERS, min(iters, int(LONG_BUDGET_MS / ms)))
+        self.batch = 1 if ms >= SHORT_MS else min(MAX_BATCH, math.ceil(BATCH_MS / ms))
+
+
+def quantile(values, fraction):
+    """Interpolated between the two nearest."""
+    values, place = sorted(values), fraction * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (place - below) * (values[above] - values[below])
+
+
+def measure(torch, operation, contenders, iters):
+    """Check each, time them in turns, check each again on what a timed launch left; fills in their lines."""
+    def checked(contender):
+        operation.poison()
+        contender.queue(0)
+        contender.line["check"] = operation.check()
+        return contender.line["check"]["right"]
+
+    right = [contender for contender in contenders if checked(contender)]
+    for contender in right:
+        contender.prepare(torch, iters)
+    for turn in range(iters):
+        for contender in right:
+            if turn < contender.iters:
+                contender.ms.append(contender.sample(torch))
+    for contender in right:
+        if checked(contender):
+            fill_in_time(contender)
+
+
+def fill_in_time(contender):
+    line, median = contender.line, quantile(contender.ms, 0.5)
+    line |= {"time": {"median_ms": median, "p10_ms": quantile(contender.ms, 0.1), "p90_ms": quantile(contender.ms, 0.9),
+                      "iters": contender.iters, "warmup": WARMUP, "batch": contender.batch, "cold": False,
+                      "copies": contender.copies},
+             "tflops": 1e-9 * line["flops"] / median, "gbps": 1e-6 * line["bytes"] / median,
+             "of_floor": line["floor_ms"] / median}
+
+
+# ---- steps ----
+
+def find_step(text):
+    path = ROOT / "build" / "steps.json"
+    if not path.exists():
+        stop(USAGE, "nothing is built yet: cmake --preset cuda && cmake --build --preset cuda")
+    steps = json.loads(path.read_text())["steps"]
+    for step in steps:
+        if text in (step["number"], step["name"]) and step["operation"] in OPERATIONS:
+            return step
+    known = ", ".join(step["number"] for step in steps if step["operation"] in OPERATIONS)
+    stop(USAGE, f"there is no step '{text}' with peers; there are {known}")
+
+
+def load(step):
+    path = CUDA / f"lib{step['name']}.so"
+    if not path.exists():
+        stop(USAGE, f"{path.relative_to(ROOT)} is not built: cmake --preset cuda && cmake --build --preset cuda")
+    library = ctypes.CDLL(str(path))
+    library.launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    return library
+
+
+def describe(step, flags, seed):
+    """The step's own lines on this case, one for each variant, still without a result."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "lines.jsonl")
+        command = [CUDA / step["name"], "--all-variants", "--no-check", "--no-time", "--seed", str(seed), "--json", path]
+        done = subprocess.run([*command, *flags], capture_output=True, text=True)
+        if done.returncode:
+            stop(done.returncode, done.stderr.strip())
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def contenders_of(steps, operation, flags, seed, torch):
+    found = []
+    for step in steps:
+        library, lines = load(step), describe(step, flags, seed)
+        for variant, line in enumerate(lines):
+            line["env"]["torch"] = torch.__version__
+            found.append(Contender(line, operation.launch(library, variant), operation.copies))
+    for name, queue in operation.peers().items():
+        line = dict(found[0].line, step=None, variant=None, peer=name)
+        found.append(Contender(line, queue, operation.copies))
+    return found
+
+
+# ---- what is said ----
+
+def table(lines):
+    peer = next((line["time"]["median_ms"] for line in lines if line.get("peer") and line["time"]), math.nan)
+    rows = [("", "median ms", "p10–p90", "TFLOPS", "of floor", "of peer", "error")]
+    for line in lines:
+        name, check, time = line.get("peer") or f"{line['step']} {line['variant']}", line["check"], line["time"]
+        if time:
+            rows.append((name, f"{time['median_ms']:.4g}", f"{time['p10_ms']:.4g}–{time['p90_ms']:.4g}",
+                         f"{line['tflops']:.2f}", f"{line['of_floor']:.1%}", f"{peer / time['median_ms']:.2f}",
+                         f"{check['error']:.1e}"))
+        else:
+            rows.append((name, "WRONG", "", "", "", "", f"{check['error']:.1e}"))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
+                        for place, (cell, width) in enumerate(zip(row, widths))))
+
+
+def json_line(line):
+    """JSON has no NaN."""
+    check = {key: value if math.isfinite(value) else None for key, value in line["check"].items()}
+    return json.dumps(line | {"check": check}) + "\n"
+
+
+def command_line():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 01_matmul_naive; all of one operation")
+    parser.add_argument("--shape", nargs="+", default=["4096"], help="matmul: 4096, or 1000x2000x500 for m, n, k")
+    parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per item")
+    asked = parser.parse_args()
+    if asked.iters < 1:
+        parser.error("--iters: at least 1")
+    steps = [find_step(text) for text in asked.steps]
+    if len({step["operation"] for step in steps}) > 1:
+        parser.error("steps of one operation at a time: their peers and shapes differ")
+    operation = OPERATIONS[steps[0]["operation"]]
+    try:
+        shapes = [operation.shape(text) for text in asked.shape]
+    except ValueError:
+        parser.error(f"--shape {' '.join(asked.shape)}: a shape is 4096, or 1000x2000x500 for m, n, k")
+    return asked, steps, operation, shapes
+
+
+def main():
+    asked, steps, operation, shapes = command_line()
+    try:
+        import torch
+    except ImportError:
+        stop(CANNOT_RUN, "PyTorch is not installed for this python3; the peers come from it: pip install torch")
+    if not torch.cuda.is_available():
+        stop(CANNOT_RUN, "PyTorch sees no GPU here; the step alone runs on the emulator: ./learn run "
+             + steps[0]["number"])
+
+    wrong = False
+    for shape in shapes:
+        tensors = operation(torch, shape, asked.seed)
+        contenders = contenders_of(steps, tensors, operation.flags(shape), asked.seed, torch)
+        measure(torch, tensors, contenders, asked.iters)
+        lines = [contender.line for contender in contenders]
+        wrong |= not all(line["check"]["right"] for line in lines)
+        if asked.json:
+            asked.json.writelines(json_line(line) for line in lines)
+            asked.json.flush()
+        print(f"\n{'x'.join(map(str, shape))} {lines[0]['operation']}, {lines[0]['dtype']}, {lines[0]['device']}")
+        table(lines)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct bound bound_fp32(int terms)
+{
+    double bound = fmax(2 * sqrt(terms) * 0x1p-24, 0x1p-20);
+    return (struct bound){.all = bound, .row = bound};
+}
+
+void check_fail(struct check *check, const char *fault)
+{
+    check->right = false;
+    snprintf(check->fault, sizeof check->fault, "%s", fault);
+}
+
+// Every element has to be a number, also in the rows that are not compared. One that still has the poison's bits was
+// never written.
+static void check_complete(struct check *check, const float *got, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows * cols; i++) {
+        if (isfinite(got[i]))
+            continue;
+        uint32_t bits;
+        memcpy(&bits, &got[i], sizeof bits);
+        char fault[sizeof check->fault];
+        snprintf(fault, sizeof fault, "row %zu, column %zu %s", i / cols, i % cols,
+                 bits == UINT32_MAX ? "was never written" : isnan(got[i]) ? "is NaN" : "is infinite");
+        check_fail(check, fault);
+        return;
+    }
+}
+
+// Where the largest difference is: a place to start looking.
+struct place {
+    size_t row, col;
+    double got, want;
+};
+
+// Compares one row of the reference; returns the square of the norm of the difference.
+static double compare_row(struct check *check, struct place *place, const float *got, const struct reference *reference,
+                          size_t r)
+{
+    double sum = 0;
+    for (size_t col = 0; col < reference->cols; col++) {
+        double want = reference->value[r * reference->cols + col];
+        double difference = fabs(got[reference->row[r] * reference->cols + col] - want);
+        sum += difference * difference;
+        if (difference > check->max_abs) {
+            check->max_abs = difference;
+            *place = (struct place){reference->row[r], col, got[reference->row[r] * reference->cols + col], want};
+        }
+    }
+    return sum;
+}
+
+struct check check_output(const float *got, size_t rows, const struct reference *reference, struct bound bound)
+{
+    struct check check = {.right = true, .bound = bound, .rows = reference->rows};
+    struct place place = {0};
+    double difference = 0, norm = 0;
+    for (size_t r = 0; r < reference->rows; r++) {
+        double row = compare_row(&check, &place, got, reference, r), scale = reference->scale[r];
+        double error = sqrt(row) / scale;
+        if (!(error <= check.worst_row) && !isnan(check.worst_row))
+            check.worst_row = error;
+        difference += row;
+        norm += scale * scale;
+    }
+    check.error = sqrt(difference / norm);
+    // So that NaN fails.
+    if (!(check.error <= bound.all && check.worst_row <= bound.row)) {
+        char fault[sizeof check.fault];
+        snprintf(fault, sizeof fault, "the largest difference is in row %zu, column %zu: %.9g, should be %.9g",
+                 place.row, place.col, place.got, place.want);
+        check_fail(&check, fault);
+    }
+    check_complete(&check, got, rows, reference->cols);
+    return check;
+}

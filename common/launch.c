@@ -1,0 +1,26 @@
+#include "launch.h"
+
+#include "exit.h"
+
+void launch_queue(const struct work *work, int copy, cudaStream_t stream)
+{
+    cudaError_t error = (cudaError_t)work->queue(work->context, work->variant, copy, stream);
+    if (error == cudaSuccess)
+        return;
+    if (error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue)
+        stop(EXIT_USAGE, "the launch was refused: %s (%s): this step cannot take this shape. CUDA's grids end at "
+             "2147483647 blocks in x and 65535 in y and z; a smaller shape stays below", cudaGetErrorString(error),
+             cudaGetErrorName(error));
+    if (error == cudaErrorNoKernelImageForDevice)
+        stop(EXIT_CANNOT_RUN, "the launch was refused: %s: build it on this machine, for its GPU",
+             cudaGetErrorString(error));
+    stop(EXIT_WRONG, "the launch was refused: %s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+void launch_wait(cudaStream_t stream)
+{
+    cudaError_t error = cudaStreamSynchronize(stream);
+    if (error != cudaSuccess)
+        stop(EXIT_WRONG, "the kernel was launched and failed while it ran: %s (%s); `compute-sanitizer` finds the line",
+             cudaGetErrorString(error), cudaGetErrorName(error));
+}

@@ -1,0 +1,20 @@
+// Launching a step's kernel, its failures told apart: refused at the launch, or launched and failed on the way.
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include <cuda_runtime_api.h>
+
+struct work {
+    // Queues one launch on one copy of the tensors; returns a cudaError_t.
+    int (*queue)(const void *context, int variant, int copy, cudaStream_t stream);
+    const void *context;
+    int variant;
+    int copies;
+};
+
+void launch_queue(const struct work *work, int copy, cudaStream_t stream);
+
+// Waits until all that was launched is done.
+void launch_wait(cudaStream_t stream);
+
+#endif

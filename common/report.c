@@ -1,0 +1,77 @@
+#define _GNU_SOURCE  // program_invocation_name
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+const char *dtype_name(enum dtype dtype)
+{
+    static const char *const names[] = {[FP32] = "fp32"};
+    return names[dtype];
+}
+
+struct floor floor_of(const struct job *job, const struct device *device)
+{
+    double arithmetic = 1e3 * job->flops / device->fp32_flops, memory = 1e3 * job->bytes / device->dram_bytes;
+    return arithmetic > memory ? (struct floor){arithmetic, "fp32 arithmetic"} : (struct floor){memory, "DRAM"};
+}
+
+void report_title(const struct job *job, const struct device *device)
+{
+    printf("%s, %s, on %s\n", job->title, dtype_name(job->dtype), device->name);
+}
+
+// The counters that --profile shows, by ncu's names.
+static const char ncu_metrics[] =
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum,"
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum,"
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,"
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum,"
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,"
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,"
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,"
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
+
+void report_variant(const struct job *job, const struct device *device, const struct options *options)
+{
+    const struct variant *variant = &options->variants[job->work.variant];
+    printf("%s: %s\n", variant->name, variant->idea);
+    if (options->profile && !device->emulated)
+        printf("ncu counts the same on this GPU:\n  ncu --clock-control none --metrics %s \\\n"
+               "      %s --no-check --no-time --variant %s %s\n",
+               ncu_metrics, program_invocation_name, variant->name, job->shape_flags);
+    fflush(stdout);
+}
+
+static void report_check(const struct check *check, size_t rows)
+{
+    if (check->right)
+        printf("right: error %.1e ≤ %.1e, worst row %.1e, largest difference %.1e", check->error, check->bound.all,
+               check->worst_row, check->max_abs);
+    else
+        printf("WRONG: %s\n  error %.1e, to be ≤ %.1e; worst row %.1e, to be ≤ %.1e", check->fault, fabs(check->error),
+               check->bound.all, fabs(check->worst_row), check->bound.row);
+    if (check->rows < rows)
+        printf(" (%zu of %zu rows)", check->rows, rows);
+    putchar('\n');
+}
+
+static void report_timing(const struct timing *timing, const struct job *job, const struct device *device)
+{
+    struct floor floor = floor_of(job, device);
+    printf("time %.4g ms (p10 %.4g, p90 %.4g), %.4g TFLOPS, %.1f %% of the floor, %.4g ms of %s\n", timing->median_ms,
+           timing->p10_ms, timing->p90_ms, 1e-9 * job->flops / timing->median_ms, 100 * floor.ms / timing->median_ms,
+           floor.ms, floor.unit);
+}
+
+void report_result(const struct result *result)
+{
+    if (result->checked)
+        report_check(&result->check, result->job->rows);
+    else
+        puts("not checked");
+    if (result->timed)
+        report_timing(&result->timing, result->job, result->device);
+    fflush(stdout);
+}

@@ -1,0 +1,24 @@
+// What every step's program says about itself, whatever it computes.
+//
+// In a step's source, `// [name]` opens a piece that its README walks through, and `// exercise: begin name` and
+// `// exercise: end name` enclose what an exercise leaves to the reader.
+#ifndef STEP_H
+#define STEP_H
+
+enum dtype { FP32 };
+
+// One way of running a step's kernel. The last variant of a step is the one that runs unless --variant names another.
+struct variant {
+    const char *name;
+    const char *idea;  // one line
+};
+
+enum { MAX_VARIANTS = 8 };  // the list ends with an empty name
+
+// How many blocks of `size` cover `count` things. No sum here can overflow.
+static inline int ceil_div(int count, int size)
+{
+    return (count - 1) / size + 1;
+}
+
+#endif

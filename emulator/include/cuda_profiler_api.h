@@ -1,0 +1,2 @@
+/* cudaProfilerStart and cudaProfilerStop: the emulator counts between them (see cuda_runtime_api.h). */
+#include "cuda_runtime_api.h"

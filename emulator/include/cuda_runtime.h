@@ -1,0 +1,102 @@
+/* What nvcc puts in front of every .cu file, as the emulator offers it: CUDA's words for functions, the built-in
+ * variables, barriers, warp collectives, atomics and device mathematics (CUDA C++ Programming Guide, chapter
+ * "C++ Language Extensions"). `__shared__`, `__device__`, `__constant__`, `__managed__` and `<<<…>>>` are not
+ * here: simt-translate turns them into C++ after the preprocessor has run. */
+#ifndef SIMT_CUDA_RUNTIME_H
+#define SIMT_CUDA_RUNTIME_H
+
+#include "cuda_runtime_api.h"
+
+#ifdef __cplusplus
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <type_traits>
+
+#define __global__ __attribute__((noinline))
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __grid_constant__
+#define __inline_hint__
+#define __CUDACC__ 1
+#define SIMT_INLINE static inline __attribute__((always_inline))
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
+#include "simt/runtime.h"
+#include "simt/launch.h"
+#include "simt/api.h"
+#include "simt/math.h"
+#include "simt/atomics.h"
+
+/* ---- built-in variables ---------------------------------------------------------------------------------- */
+
+#define threadIdx (uint3{simt_thread_idx(0), simt_thread_idx(1), simt_thread_idx(2)})
+#define blockIdx (uint3{simt_block_idx(0), simt_block_idx(1), simt_block_idx(2)})
+#define blockDim (dim3{simt_block_dim(0), simt_block_dim(1), simt_block_dim(2)})
+#define gridDim (dim3{simt_grid_dim(0), simt_grid_dim(1), simt_grid_dim(2)})
+#define warpSize 32
+
+/* ---- barriers and fences --------------------------------------------------------------------------------- */
+
+#define __syncthreads() simt_syncthreads()
+#define __syncthreads_count(p) simt_syncthreads_count(!!(p))
+#define __syncthreads_and(p) simt_syncthreads_and(!!(p))
+#define __syncthreads_or(p) simt_syncthreads_or(!!(p))
+SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt_warp_sync(mask); }
+SIMT_INLINE void __threadfence() { simt_fence(); }
+SIMT_INLINE void __threadfence_block() { simt_fence(); }
+SIMT_INLINE void __threadfence_system() { simt_fence(); }
+SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
+
+/* ---- warp collectives ------------------------------------------------------------------------------------ */
+
+namespace simt {
+template <class T> SIMT_INLINE T shuffle(enum simt_shuffle how, unsigned mask, T value, int by, int width)
+{
+    static_assert(std::is_trivially_destructible<T>::value && (sizeof(T) == 8 || sizeof(T) <= 4),
+                  "a shuffle moves a value of at most 8 bytes");
+    unsigned long long bits = 0;
+    __builtin_memcpy((void *)&bits, &value, sizeof(T));
+    bits = simt_warp_shuffle(how, mask, bits, by, width);
+    __builtin_memcpy((void *)&value, &bits, sizeof(T));
+    return value;
+}
+}
+template <class T> SIMT_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = 32)
+{
+    return simt::shuffle(SIMT_SHUFFLE_INDEX, mask, value, lane, width);
+}
+template <class T> SIMT_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32)
+{
+    return simt::shuffle(SIMT_SHUFFLE_UP, mask, value, (int)delta, width);
+}
+template <class T> SIMT_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32)
+{
+    return simt::shuffle(SIMT_SHUFFLE_DOWN, mask, value, (int)delta, width);
+}
+template <class T> SIMT_INLINE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32)
+{
+    return simt::shuffle(SIMT_SHUFFLE_XOR, mask, value, lane_mask, width);
+}
+SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate); }
+SIMT_INLINE int __any_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate) != 0; }
+SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !predicate) == 0; }
+SIMT_INLINE int __uni_sync(unsigned mask, int predicate)
+{
+    unsigned yes = simt_warp_ballot(mask, !!predicate);
+    return yes == 0 || yes == simt_warp_ballot(mask, 1);
+}
+
+#endif
+#endif

@@ -1,0 +1,50 @@
+/* The parts of the runtime API that are C++: templates over pointers and kernels. */
+#ifndef SIMT_API_H
+#define SIMT_API_H
+
+template <class T> SIMT_INLINE cudaError_t cudaMalloc(T **p, size_t bytes) { return cudaMalloc((void **)p, bytes); }
+template <class T> SIMT_INLINE cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t stream)
+{
+    return cudaMallocAsync((void **)p, bytes, stream);
+}
+template <class T> SIMT_INLINE cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height)
+{
+    return cudaMallocPitch((void **)p, pitch, width, height);
+}
+template <class T> SIMT_INLINE cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned = 0)
+{
+    return cudaMallocHost((void **)p, bytes);
+}
+template <class T> SIMT_INLINE cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned flags)
+{
+    return cudaHostAlloc((void **)p, bytes, flags);
+}
+template <class T> SIMT_INLINE cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned flags = cudaMemAttachGlobal)
+{
+    return cudaMallocManaged((void **)p, bytes, flags);
+}
+template <class T> SIMT_INLINE cudaError_t cudaHostGetDevicePointer(T **device, void *host, unsigned flags)
+{
+    return cudaHostGetDevicePointer((void **)device, host, flags);
+}
+template <class T>
+SIMT_INLINE cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+    return cudaMemcpy((char *)&symbol + offset, from, bytes, kind);
+}
+template <class T>
+SIMT_INLINE cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
+    return cudaMemcpy(to, (const char *)&symbol + offset, bytes, kind);
+}
+template <class T> SIMT_INLINE cudaError_t cudaGetSymbolAddress(void **address, const T &symbol)
+{
+    return *address = (void *)&symbol, cudaSuccess;
+}
+template <class K> SIMT_INLINE cudaError_t cudaFuncSetAttribute(K, cudaFuncAttribute, int) { return cudaSuccess; }
+template <class K> SIMT_INLINE cudaError_t cudaFuncSetCacheConfig(K, cudaFuncCache) { return cudaSuccess; }
+template <class K> SIMT_INLINE cudaError_t cudaFuncSetSharedMemConfig(K, cudaSharedMemConfig) { return cudaSuccess; }
+
+#endif

@@ -1,0 +1,73 @@
+/* Atomic functions on 32- and 64-bit words (CUDA C++ Programming Guide, "Atomic Functions"); each returns the old
+ * value. The _block and _system forms differ from the plain one in scope only, which here is the same. */
+#ifndef SIMT_ATOMICS_H
+#define SIMT_ATOMICS_H
+
+namespace simt {
+template <class T> constexpr ::simt_type type_of()
+{
+    if constexpr (std::is_same_v<T, float>) return SIMT_F32;
+    else if constexpr (std::is_same_v<T, double>) return SIMT_F64;
+    else if constexpr (sizeof(T) == 2) return SIMT_U16;
+    else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? SIMT_I32 : SIMT_U32;
+    else return std::is_signed_v<T> ? SIMT_I64 : SIMT_U64;
+}
+template <class T> SIMT_INLINE T atomic(::simt_atomic_op op, volatile T *address, T value, T compare = T())
+{
+    unsigned long long bits = 0, compare_bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    __builtin_memcpy(&compare_bits, &compare, sizeof(T));
+    bits = simt_atomic(op, type_of<T>(), (void *)address, bits, compare_bits);
+    __builtin_memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+}
+
+#define SIMT_ATOMIC(NAME, OP, T)                                                                                   \
+    SIMT_INLINE T NAME(T *address, T value) { return simt::atomic<T>(OP, address, value); }                        \
+    SIMT_INLINE T NAME##_block(T *address, T value) { return simt::atomic<T>(OP, address, value); }                \
+    SIMT_INLINE T NAME##_system(T *address, T value) { return simt::atomic<T>(OP, address, value); }
+#define SIMT_ATOMIC_CAS_OF(T)                                                                                      \
+    SIMT_INLINE T atomicCAS(T *address, T compare, T value)                                                        \
+    {                                                                                                              \
+        return simt::atomic<T>(SIMT_ATOMIC_CAS, address, value, compare);                                          \
+    }
+
+SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, int)
+SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, unsigned)
+SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, unsigned long long)
+SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, float)
+SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, double)
+SIMT_ATOMIC(atomicSub, SIMT_ATOMIC_SUB, int)
+SIMT_ATOMIC(atomicSub, SIMT_ATOMIC_SUB, unsigned)
+SIMT_ATOMIC(atomicExch, SIMT_ATOMIC_EXCHANGE, int)
+SIMT_ATOMIC(atomicExch, SIMT_ATOMIC_EXCHANGE, unsigned)
+SIMT_ATOMIC(atomicExch, SIMT_ATOMIC_EXCHANGE, unsigned long long)
+SIMT_ATOMIC(atomicExch, SIMT_ATOMIC_EXCHANGE, float)
+SIMT_ATOMIC(atomicMin, SIMT_ATOMIC_MIN, int)
+SIMT_ATOMIC(atomicMin, SIMT_ATOMIC_MIN, unsigned)
+SIMT_ATOMIC(atomicMin, SIMT_ATOMIC_MIN, long long)
+SIMT_ATOMIC(atomicMin, SIMT_ATOMIC_MIN, unsigned long long)
+SIMT_ATOMIC(atomicMax, SIMT_ATOMIC_MAX, int)
+SIMT_ATOMIC(atomicMax, SIMT_ATOMIC_MAX, unsigned)
+SIMT_ATOMIC(atomicMax, SIMT_ATOMIC_MAX, long long)
+SIMT_ATOMIC(atomicMax, SIMT_ATOMIC_MAX, unsigned long long)
+SIMT_ATOMIC(atomicInc, SIMT_ATOMIC_INC, unsigned)
+SIMT_ATOMIC(atomicDec, SIMT_ATOMIC_DEC, unsigned)
+SIMT_ATOMIC(atomicAnd, SIMT_ATOMIC_AND, int)
+SIMT_ATOMIC(atomicAnd, SIMT_ATOMIC_AND, unsigned)
+SIMT_ATOMIC(atomicAnd, SIMT_ATOMIC_AND, unsigned long long)
+SIMT_ATOMIC(atomicOr, SIMT_ATOMIC_OR, int)
+SIMT_ATOMIC(atomicOr, SIMT_ATOMIC_OR, unsigned)
+SIMT_ATOMIC(atomicOr, SIMT_ATOMIC_OR, unsigned long long)
+SIMT_ATOMIC(atomicXor, SIMT_ATOMIC_XOR, int)
+SIMT_ATOMIC(atomicXor, SIMT_ATOMIC_XOR, unsigned)
+SIMT_ATOMIC(atomicXor, SIMT_ATOMIC_XOR, unsigned long long)
+SIMT_ATOMIC_CAS_OF(int)
+SIMT_ATOMIC_CAS_OF(unsigned)
+SIMT_ATOMIC_CAS_OF(unsigned long long)
+SIMT_ATOMIC_CAS_OF(unsigned short)
+#undef SIMT_ATOMIC
+#undef SIMT_ATOMIC_CAS_OF
+
+#endif

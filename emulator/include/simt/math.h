@@ -1,0 +1,149 @@
+/* Device mathematics beyond C's own <math.h> (CUDA Math API reference). Fast-math forms compute the accurate
+ * result: their lower precision is not emulated. */
+#ifndef SIMT_MATH_H
+#define SIMT_MATH_H
+
+/* glibc declares some of CUDA's names for itself, so these are macros. */
+#define __expf(x) expf(x)
+#define __exp10f(x) exp10f(x)
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __log10f(x) log10f(x)
+#define __powf(x, y) powf(x, y)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+#define __tanf(x) tanf(x)
+#define __sincosf(x, s, c) sincosf(x, s, c)
+#define clock64() simt_clock()
+
+SIMT_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+SIMT_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
+SIMT_INLINE float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
+SIMT_INLINE float __fsqrt_rn(float x) { return sqrtf(x); }
+SIMT_INLINE float __frcp_rn(float x) { return 1.0f / x; }
+SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
+SIMT_INLINE float fdividef(float x, float y) { return x / y; }
+SIMT_INLINE float __fdiv_rn(float x, float y) { return x / y; }
+SIMT_INLINE float __fadd_rn(float x, float y) { return x + y; }
+SIMT_INLINE float __fsub_rn(float x, float y) { return x - y; }
+SIMT_INLINE float __fmul_rn(float x, float y) { return x * y; }
+SIMT_INLINE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+SIMT_INLINE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+SIMT_INLINE float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+SIMT_INLINE float sinpif(float x) { return sinf(x * (float)M_PI); }
+SIMT_INLINE float cospif(float x) { return cosf(x * (float)M_PI); }
+
+/* min and max of each arithmetic type, mixed ones converted as C does. */
+#define SIMT_MIN_MAX(T)                                                                                            \
+    SIMT_INLINE constexpr T min(T a, T b) { return b < a ? b : a; }                                                \
+    SIMT_INLINE constexpr T max(T a, T b) { return a < b ? b : a; }
+SIMT_MIN_MAX(int)
+SIMT_MIN_MAX(unsigned)
+SIMT_MIN_MAX(long)
+SIMT_MIN_MAX(unsigned long)
+SIMT_MIN_MAX(long long)
+SIMT_MIN_MAX(unsigned long long)
+#undef SIMT_MIN_MAX
+SIMT_INLINE float min(float a, float b) { return fminf(a, b); }
+SIMT_INLINE float max(float a, float b) { return fmaxf(a, b); }
+SIMT_INLINE double min(double a, double b) { return fmin(a, b); }
+SIMT_INLINE double max(double a, double b) { return fmax(a, b); }
+#define SIMT_MIXED(A, B, T)                                                                                        \
+    SIMT_INLINE T min(A a, B b) { return min((T)a, (T)b); }                                                        \
+    SIMT_INLINE T min(B a, A b) { return min((T)a, (T)b); }                                                        \
+    SIMT_INLINE T max(A a, B b) { return max((T)a, (T)b); }                                                        \
+    SIMT_INLINE T max(B a, A b) { return max((T)a, (T)b); }
+SIMT_MIXED(int, unsigned, unsigned)
+SIMT_MIXED(int, long, long)
+SIMT_MIXED(int, unsigned long, unsigned long)
+SIMT_MIXED(unsigned, unsigned long, unsigned long)
+SIMT_MIXED(int, long long, long long)
+SIMT_MIXED(float, double, double)
+SIMT_MIXED(int, float, float)
+SIMT_MIXED(int, double, double)
+#undef SIMT_MIXED
+
+#define SIMT_BITCAST(NAME, FROM, TO)                                                                               \
+    SIMT_INLINE TO NAME(FROM x)                                                                                    \
+    {                                                                                                              \
+        TO y;                                                                                                      \
+        __builtin_memcpy(&y, &x, sizeof y);                                                                        \
+        return y;                                                                                                  \
+    }
+SIMT_BITCAST(__float_as_int, float, int)
+SIMT_BITCAST(__float_as_uint, float, unsigned)
+SIMT_BITCAST(__int_as_float, int, float)
+SIMT_BITCAST(__uint_as_float, unsigned, float)
+SIMT_BITCAST(__double_as_longlong, double, long long)
+SIMT_BITCAST(__longlong_as_double, long long, double)
+#undef SIMT_BITCAST
+SIMT_INLINE int __float2int_rn(float x) { return (int)rintf(x); }
+SIMT_INLINE int __float2int_rz(float x) { return (int)x; }
+SIMT_INLINE int __float2int_rd(float x) { return (int)floorf(x); }
+SIMT_INLINE int __float2int_ru(float x) { return (int)ceilf(x); }
+SIMT_INLINE unsigned __float2uint_rn(float x) { return (unsigned)rintf(x); }
+SIMT_INLINE float __int2float_rn(int x) { return (float)x; }
+SIMT_INLINE float __uint2float_rn(unsigned x) { return (float)x; }
+
+SIMT_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
+SIMT_INLINE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+SIMT_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+SIMT_INLINE int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+SIMT_INLINE int __ffs(int x) { return __builtin_ffs(x); }
+SIMT_INLINE int __ffsll(long long x) { return __builtin_ffsll(x); }
+SIMT_INLINE int __mul24(int a, int b) { return a * b; }
+SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) { return a * b; }
+SIMT_INLINE int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
+SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
+SIMT_INLINE unsigned __brev(unsigned x)
+{
+    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+    x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+    return __builtin_bswap32(x);
+}
+SIMT_INLINE unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n)
+{
+    return (unsigned)((((unsigned long long)hi << 32 | lo) << (n & 31)) >> 32);
+}
+SIMT_INLINE unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned n)
+{
+    return (unsigned)(((unsigned long long)hi << 32 | lo) >> (n & 31));
+}
+/* Byte i of the result is byte (selector >> 4i & 7) of the eight bytes y:x (PTX ISA, prmt). */
+SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
+{
+    unsigned long long bytes = (unsigned long long)y << 32 | x;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++) result |= (unsigned)(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+    return result;
+}
+
+template <class T> SIMT_INLINE T __ldg(const T *p) { return *p; }
+template <class T> SIMT_INLINE T __ldcg(const T *p) { return *p; }
+template <class T> SIMT_INLINE T __ldca(const T *p) { return *p; }
+template <class T> SIMT_INLINE T __ldcs(const T *p) { return *p; }
+template <class T> SIMT_INLINE void __stcs(T *p, T value) { *p = value; }
+template <class T> SIMT_INLINE void __stcg(T *p, T value) { *p = value; }
+
+/* make_float4 and its like */
+#define SIMT_MAKE(T, E)                                                                                            \
+    SIMT_INLINE T##1 make_##T##1(E x) { return T##1{x}; }                                                          \
+    SIMT_INLINE T##2 make_##T##2(E x, E y) { return T##2{x, y}; }                                                  \
+    SIMT_INLINE T##3 make_##T##3(E x, E y, E z) { return T##3{x, y, z}; }                                          \
+    SIMT_INLINE T##4 make_##T##4(E x, E y, E z, E w) { return T##4{x, y, z, w}; }
+SIMT_MAKE(char, signed char)
+SIMT_MAKE(uchar, unsigned char)
+SIMT_MAKE(short, short)
+SIMT_MAKE(ushort, unsigned short)
+SIMT_MAKE(int, int)
+SIMT_MAKE(uint, unsigned)
+SIMT_MAKE(long, long)
+SIMT_MAKE(ulong, unsigned long)
+SIMT_MAKE(longlong, long long)
+SIMT_MAKE(ulonglong, unsigned long long)
+SIMT_MAKE(float, float)
+SIMT_MAKE(double, double)
+#undef SIMT_MAKE
+
+#endif

@@ -1,0 +1,77 @@
+/* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
+ * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
+#include "simt.h"
+#include <string.h>
+
+static u64 load(const void *p, unsigned bytes)
+{
+    if (bytes == 2) return __atomic_load_n((const uint16_t *)p, __ATOMIC_SEQ_CST);
+    return bytes == 4 ? __atomic_load_n((const uint32_t *)p, __ATOMIC_SEQ_CST) : __atomic_load_n((const u64 *)p, __ATOMIC_SEQ_CST);
+}
+
+static bool swap(void *p, unsigned bytes, u64 from, u64 to)
+{
+    uint16_t f16 = (uint16_t)from;
+    uint32_t f32 = (uint32_t)from;
+    if (bytes == 2) return __atomic_compare_exchange_n((uint16_t *)p, &f16, (uint16_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (bytes == 4) return __atomic_compare_exchange_n((uint32_t *)p, &f32, (uint32_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return __atomic_compare_exchange_n((u64 *)p, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static u64 combine_float(enum simt_atomic_op op, enum simt_type type, u64 old, u64 value)
+{
+    if (op == SIMT_ATOMIC_EXCHANGE) return value;
+    if (type == SIMT_F32) {
+        float a, b;
+        uint32_t bits;
+        memcpy(&a, &old, 4), memcpy(&b, &value, 4);
+        a += b;
+        memcpy(&bits, &a, 4);
+        return bits;
+    }
+    double a, b;
+    memcpy(&a, &old, 8), memcpy(&b, &value, 8);
+    a += b;
+    memcpy(&value, &a, 8);
+    return value;
+}
+
+static u64 combine(enum simt_atomic_op op, enum simt_type type, u64 old, u64 value, u64 compare)
+{
+    bool is_signed = type == SIMT_I32 || type == SIMT_I64;
+    long long a = type == SIMT_I32 ? (int32_t)old : (long long)old;
+    long long b = type == SIMT_I32 ? (int32_t)value : (long long)value;
+    bool less = is_signed ? a < b : old < value;
+    switch (op) {
+    case SIMT_ATOMIC_ADD: return old + value;
+    case SIMT_ATOMIC_SUB: return old - value;
+    case SIMT_ATOMIC_EXCHANGE: return value;
+    case SIMT_ATOMIC_MIN: return less ? old : value;
+    case SIMT_ATOMIC_MAX: return less ? value : old;
+    case SIMT_ATOMIC_INC: return old >= value ? 0 : old + 1;
+    case SIMT_ATOMIC_DEC: return old == 0 || old > value ? value : old - 1;
+    case SIMT_ATOMIC_CAS: return old == compare ? value : old;
+    case SIMT_ATOMIC_AND: return old & value;
+    case SIMT_ATOMIC_OR: return old | value;
+    case SIMT_ATOMIC_XOR: return old ^ value;
+    }
+    return old;
+}
+
+unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, void *address, unsigned long long value,
+                               unsigned long long compare)
+{
+    struct worker *w = simt_worker;
+    unsigned bytes = type == SIMT_U16 ? 2 : type == SIMT_I32 || type == SIMT_U32 || type == SIMT_F32 ? 4 : 8;
+    if (simt_checked) check_access(w, CALLER(), address, bytes, ACCESS_ATOMIC);
+    counters_event(w, CALLER(), EVENT_ATOMIC);
+    if ((w->quiet += 1u << 14) >= 1u << 20) simt_yield();
+    u64 old, new;
+    do {
+        old = load(address, bytes);
+        new = type == SIMT_F32 || type == SIMT_F64 ? combine_float(op, type, old, value) : combine(op, type, old, value, compare);
+    } while (!swap(address, bytes, old, new));
+    return old;
+}
+
+void simt_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -1,0 +1,94 @@
+/* Warp collectives: __syncwarp, shuffles, votes.
+ *
+ * A lane leaves what it brings and waits. As the PTX ISA says of the .sync forms, the exchange takes place when all
+ * lanes named in the mask that have not left have come with the same operation and the same mask; the last to arrive
+ * computes for all. */
+#include "simt.h"
+
+static bool complete(struct worker *w, unsigned warp, const struct collective *c)
+{
+    uint32_t wanted = c->mask & w->warps[warp].live;
+    for (uint32_t rest = wanted; rest; rest &= rest - 1) {
+        const struct thread *t = &w->threads[warp * WARP + (unsigned)__builtin_ctz(rest)];
+        if (t->wait != WAIT_WARP || t->call->kind != c->kind || t->call->mask != c->mask) return false;
+    }
+    return wanted != 0;
+}
+
+/* Which lane does this one read? Out of its segment: its own (PTX ISA, shfl.sync). */
+static unsigned source_lane(const struct collective *c, unsigned lane)
+{
+    int width = c->width, segment = (int)lane & ~(width - 1), at = (int)lane - segment, from = at;
+    switch (c->how) {
+    case SIMT_SHUFFLE_INDEX: from = c->by & (width - 1); break;
+    case SIMT_SHUFFLE_UP: from = at - c->by; break;
+    case SIMT_SHUFFLE_DOWN: from = at + c->by; break;
+    case SIMT_SHUFFLE_XOR: from = at ^ c->by; break;
+    }
+    return from < 0 || from >= width ? lane : (unsigned)(segment + from);
+}
+
+static void finish(struct worker *w, unsigned warp, const struct collective *any)
+{
+    unsigned mask = any->mask & w->warps[warp].live;
+    enum collective_kind kind = any->kind;
+    struct thread *lanes = &w->threads[warp * WARP];
+    unsigned ballot = 0;
+    if (mask == w->warps[warp].live) counters_warp_joined(w, warp);
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        if (lanes[lane].call->predicate) ballot |= 1u << lane;
+    }
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        struct collective *c = lanes[lane].call;
+        if (kind == COLLECTIVE_BALLOT) c->result = ballot;
+        if (kind == COLLECTIVE_SHUFFLE) {
+            unsigned from = source_lane(c, lane);
+            c->result = mask >> from & 1 ? lanes[from].call->bits : c->bits;
+        }
+        block_wake(w, warp * WARP + lane);
+    }
+    if (kind == COLLECTIVE_SYNC) race_warp_sync(w, warp, mask);
+}
+
+void collective_lane_left(struct worker *w, unsigned warp)
+{
+    for (unsigned lane = 0; lane < WARP && warp * WARP + lane < w->launch->threads; lane++) {
+        struct thread *t = &w->threads[warp * WARP + lane];
+        if ((w->warps[warp].live >> lane & 1) && t->wait == WAIT_WARP && complete(w, warp, t->call))
+            finish(w, warp, t->call);
+    }
+}
+
+static u64 meet(struct collective *c, const void *pc, enum event event)
+{
+    struct worker *w = simt_worker;
+    struct thread *t = current(w);
+    t->pc = pc;
+    t->call = c;
+    t->wait = WAIT_WARP;
+    counters_event(w, pc, event);
+    if (!(c->mask >> w->cur % WARP & 1)) report_waiting(w);
+    if (complete(w, w->cur / WARP, c)) finish(w, w->cur / WARP, c);
+    else block_wait(w);
+    return c->result;
+}
+
+void simt_warp_sync(unsigned mask)
+{
+    struct collective c = {.kind = COLLECTIVE_SYNC, .mask = mask};
+    meet(&c, CALLER(), EVENT_WARP_BARRIER);
+}
+
+unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
+{
+    struct collective c = {.kind = COLLECTIVE_SHUFFLE, .mask = mask, .bits = bits, .how = how, .by = by, .width = width};
+    return meet(&c, CALLER(), EVENT_SHUFFLE);
+}
+
+unsigned simt_warp_ballot(unsigned mask, int predicate)
+{
+    struct collective c = {.kind = COLLECTIVE_BALLOT, .mask = mask, .predicate = predicate};
+    return (unsigned)meet(&c, CALLER(), EVENT_VOTE);
+}

@@ -1,0 +1,78 @@
+/* `__device__`, `__constant__` and `__managed__`. On a function they say where it runs, which here is everywhere: they
+ * are removed. On a variable they say whose memory it is: the variable goes to the section simt_device, by whose bounds
+ * the emulator knows it. A constant can go to no section that holds variables and needs none; both sides may read it. */
+#include "rewrite.h"
+
+#define MEMORY_SPACES "__device__ __constant__ __managed__"
+#define SECTION "__attribute__((section(\"simt_device\")))"
+
+int skip_attribute(int i)
+{
+    if (is(i, "[") && is(i + 1, "[")) return tokens[i].partner;
+    if (is_any(i, "alignas _Alignas __attribute__ __attribute decltype __typeof__ typeof explicit requires") && is(i + 1, "("))
+        return tokens[i + 1].partner;
+    return i - 1;
+}
+
+/* At a `(` in a declaration: do parameters begin here? Not in `int (*f)(int)`, `int (&r)[2]`, `struct point p(1, 2)`. */
+static bool parameters(int i)
+{
+    int first = i + 1;
+    if (tokens[first].kind == NUMBER || tokens[first].kind == STRING || is_any(first, "- + ! ~ true false nullptr"))
+        return false;
+    if (!is_any(first, "* &")) return true;
+    while (is_any(first, "* & const volatile")) first++;
+    return tokens[first].kind == NAME && is(first + 1, "(");
+}
+
+enum what { A_FUNCTION, A_VARIABLE, A_CONSTANT, A_TEMPLATE };
+
+/* What the declaration from `first` on declares; *inlined is its word `inline`, if any. */
+static enum what declared(int first, int *inlined)
+{
+    bool constant = false, template = false, class_key = false;
+    *inlined = 0;
+    for (int i = first;; i++) {
+        int attribute = skip_attribute(i);
+        if (attribute >= i) {
+            i = attribute;
+            continue;
+        }
+        if (is_any(i, "operator using typedef friend }")) return A_FUNCTION;
+        if (is(i, "(") && parameters(i)) return A_FUNCTION;
+        if (is(i, "{") && class_key) {
+            i = tokens[i].partner;
+            class_key = false;
+            continue;
+        }
+        if (is_any(i, "; = [ , {")) break;
+        if (is(i, "(")) {
+            if (!is_any(i + 1, "* &")) break;
+            constant = false;
+        }
+        if (is_any(i, "const constexpr")) constant = true;
+        if (is(i, "*")) constant = false;
+        if (is_any(i, "struct class union enum")) class_key = true;
+        if (is(i, "inline")) *inlined = i;
+        if (is(i, "template")) template = true;
+        if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) i = angle_close(i);
+    }
+    return constant ? A_CONSTANT : template ? A_TEMPLATE : A_VARIABLE;
+}
+
+void device_declaration(int i)
+{
+    if (tokens[i].edit) return; /* seen with the first of several: `__device__ __constant__` */
+    int inlined = 0;
+    enum what what = tokens[i].lambda ? A_FUNCTION : declared(head, &inlined);
+    for (int j = i; is_any(j, MEMORY_SPACES); j++) replace(j, "");
+    if (what == A_TEMPLATE || (what == A_VARIABLE && scope->kind == CLASS && inlined)) {
+        refuse(i, "a `%s` variable that is a template, or defined in a class, is not supported by the emulator",
+               source_text(i, i));
+    } else if (what == A_VARIABLE && scope->kind == FUNCTION && !is_any(head, "static extern") && !is_any(i + 1, "static extern")) {
+        refuse(i, "a `%s` variable in a function must be static", source_text(i, i));
+    } else if (what == A_VARIABLE && scope->kind != CLASS) {
+        replace(i, SECTION);
+        if (inlined) replace(inlined, "__attribute__((weak))"); /* the linker merges it all the same */
+    }
+}

@@ -1,0 +1,349 @@
+/* Reads a preprocessed C++ file, splits it into tokens, writes it back with the edits.
+ *
+ * After the preprocessor there are no macros and no #includes, only tokens, and markers such as
+ *     # 12 "matmul.cu" 2 3
+ * that say which line of which file comes next; flag 3 marks a system header. System headers and the emulator's own
+ * are ordinary C++ and most of the text, so no tokens are made of them. */
+#define _GNU_SOURCE
+#include "source.h"
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct edit { char *before, *instead, *after; };
+
+struct token *tokens;
+int end;
+int refusals;
+
+static char *source;
+static size_t length;
+static int tokens_room;
+static struct edit *edits;
+static int n_edits = 1, edits_room;
+static char **files;
+static int n_files, files_room;
+
+static void *grow(void *array, int *room, size_t element)
+{
+    *room = *room ? 2 * *room : 1024;
+    array = realloc(array, (size_t)*room * element);
+    if (!array) perror("simt-translate"), exit(2);
+    return array;
+}
+
+void source_read(const char *path)
+{
+    FILE *in = path ? fopen(path, "r") : stdin;
+    size_t room = 1 << 20, got;
+    if (!in) fprintf(stderr, "simt-translate: "), perror(path), exit(2);
+    source = malloc(room);
+    while (source && (got = fread(source + length, 1, room - length - 1, in)) > 0) {
+        length += got;
+        if (room - length == 1) source = realloc(source, room *= 2);
+    }
+    if (!source || ferror(in)) perror("simt-translate"), exit(2);
+    source[length] = '\0';
+    if (path) fclose(in);
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------------------- */
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80; }
+
+/* A preprocessing number: 0x1p-3, 1'000, .5f, 10_km. */
+static const char *number_end(const char *p)
+{
+    for (;; p++) {
+        if ((*p == '+' || *p == '-') && strchr("eEpP", p[-1])) continue;
+        if (*p == '\'' && is_word(p[1])) continue;
+        if (!is_word(*p) && *p != '.') return p;
+    }
+}
+
+static const char *quoted_end(const char *p) /* at the opening quote */
+{
+    char quote = *p++;
+    while (*p && *p != quote && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+    return *p == quote ? p + 1 : p;
+}
+
+static const char *raw_end(const char *p) /* at the opening quote of R"delimiter(…)delimiter" */
+{
+    const char *open = strchr(p, '(');
+    if (!open) return p + strlen(p);
+    char *closing = format(")%.*s\"", (int)(open - p - 1), p + 1);
+    const char *close = strstr(open, closing);
+    const char *after = close ? close + strlen(closing) : p + strlen(p);
+    free(closing);
+    return after;
+}
+
+static bool is_prefix(const char *word, size_t n) /* of a string or character literal */
+{
+    if (n && word[n - 1] == 'R') n--;
+    return n == 0 || (n == 1 && strchr("LuU", *word)) || (n == 2 && !strncmp(word, "u8", 2));
+}
+
+/* Only the operators whose pieces could be taken for something else. `>` always stands alone. */
+static size_t operator_length(const char *p)
+{
+    static const char *const operators[] = {"<<<", "<=>", "<<=", "...", "<<", "<=", ">=", "==", "!=", "->", "::", "&&"};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (!strncmp(p, operators[i], strlen(operators[i]))) return strlen(operators[i]);
+    return 1;
+}
+
+static const char *token_end(const char *p, enum kind *kind)
+{
+    const char *start = p;
+    if (isdigit((unsigned char)*p) || (*p == '.' && isdigit((unsigned char)p[1]))) {
+        *kind = NUMBER;
+        return number_end(p + 1);
+    }
+    while (is_word(*p)) p++;
+    if ((*p == '"' || *p == '\'') && is_prefix(start, (size_t)(p - start))) {
+        *kind = STRING;
+        return *p == '"' && p > start && p[-1] == 'R' ? raw_end(p) : quoted_end(p);
+    }
+    *kind = p > start ? NAME : PUNCTUATION;
+    return p > start ? p : p + operator_length(p);
+}
+
+static unsigned short file_number(const char *name, size_t n)
+{
+    for (int i = n_files; i-- > 0;)
+        if (!strncmp(files[i], name, n) && !files[i][n]) return (unsigned short)i;
+    if (n_files == files_room) files = grow(files, &files_room, sizeof *files);
+    files[n_files] = strndup(name, n);
+    return (unsigned short)n_files++;
+}
+
+struct place { int line; unsigned short file; bool left_alone; };
+
+static void add_token(const char *start, const char *after, enum kind kind, const struct place *at, bool spaced)
+{
+    if (end == tokens_room) tokens = grow(tokens, &tokens_room, sizeof *tokens);
+    tokens[end++] = (struct token){.start = (unsigned)(start - source), .length = (unsigned)(after - start),
+                                   .line = at->line, .file = at->file, .kind = kind, .spaced = spaced};
+}
+
+/* At a `#` that begins a line; returns the end of that line. `#pragma unroll` is blanked: the host compilers disagree
+ * about it, and unrolling changes nothing that the emulator counts. */
+static char *directive(char *p, struct place *at, const char *runtime)
+{
+    char *stop = strchrnul(p, '\n'), *start = p;
+    p += 1 + strspn(p + 1, " \t");
+    if (!strncmp(p, "pragma", 6)) {
+        p += 6 + strspn(p + 6, " \t");
+        if (!strncmp(p, "unroll", 6) || !strncmp(p, "nounroll", 8)) memset(start, ' ', (size_t)(stop - start));
+        return stop;
+    }
+    if (!strncmp(p, "line", 4)) p += 4 + strspn(p + 4, " \t");
+    if (!isdigit((unsigned char)*p)) return stop;
+    at->line = (int)strtol(p, &p, 10) - 1; /* the line's own end will count */
+    char *name = memchr(p, '"', (size_t)(stop - p));
+    if (!name) return stop;
+    const char *after = quoted_end(name);
+    unsigned short file = file_number(name + 1, (size_t)(after - name - 2));
+    if (file == at->file) return stop; /* here flag 3 only says where a macro was defined */
+    at->file = file;
+    at->left_alone = memchr(after, '3', (size_t)(stop - after)) ||
+                     (runtime && !strncmp(name + 1, runtime, strlen(runtime)) && name[1 + strlen(runtime)] == '/');
+    return stop;
+}
+
+static void match_brackets(void)
+{
+    int *open = malloc(((size_t)end + 1) * sizeof *open), depth = 0;
+    if (!open) perror("simt-translate"), exit(2);
+    for (int i = 0; i < end; i++) {
+        tokens[i].partner = i; /* also of a bracket that has none */
+        if (tokens[i].kind != PUNCTUATION || tokens[i].length != 1) continue;
+        char c = source[tokens[i].start];
+        if (c == '(' || c == '[' || c == '{') {
+            open[depth++] = i;
+        } else if (c == ')' || c == ']' || c == '}') {
+            if (depth == 0) continue;
+            tokens[open[--depth]].partner = i;
+            tokens[i].partner = open[depth];
+        }
+    }
+    free(open);
+}
+
+void source_lex(const char *runtime)
+{
+    struct place at = {1, file_number("<stdin>", 7), false};
+    char *p = source;
+    bool spaced = true, line_begins = true;
+    add_token(source, source, PUNCTUATION, &at, true);
+    while (*p) {
+        if (*p == '\n') {
+            at.line++;
+            p++;
+            spaced = line_begins = true;
+        } else if (isspace((unsigned char)*p) || *p == '\\') {
+            p++;
+            spaced = true;
+        } else if (*p == '#' && line_begins) {
+            p = directive(p, &at, runtime);
+        } else if (at.left_alone) {
+            p = strchrnul(p, '\n');
+        } else if (*p == '/' && p[1] == '/') {
+            p = strchrnul(p, '\n');
+        } else if (*p == '/' && p[1] == '*') {
+            char *close = strstr(p + 2, "*/"), *after = close ? close + 2 : source + length;
+            for (; p < after; p++) at.line += *p == '\n';
+            spaced = true;
+        } else {
+            enum kind kind;
+            const char *after = token_end(p, &kind);
+            add_token(p, after, kind, &at, spaced);
+            for (; p < after; p++) at.line += *p == '\n';
+            spaced = line_begins = false;
+        }
+    }
+    add_token(p, p, PUNCTUATION, &at, true);
+    match_brackets();
+    end--;
+}
+
+/* ---- looking --------------------------------------------------------------------------------------------- */
+
+static const char *text_of(int i) { return i == 0 || i == end ? ";" : source + tokens[i].start; }
+static size_t length_of(int i) { return i == 0 || i == end ? 1 : tokens[i].length; }
+
+char first_char(int i) { return *text_of(i); }
+
+bool is(int i, const char *text)
+{
+    size_t n = length_of(i);
+    return !strncmp(text_of(i), text, n) && !text[n];
+}
+
+bool is_any(int i, const char *words)
+{
+    const char *text = text_of(i);
+    size_t n = length_of(i);
+    while (*words) {
+        size_t word = strcspn(words, " ");
+        if (word == n && !memcmp(words, text, n)) return true;
+        words += word + strspn(words + word, " ");
+    }
+    return false;
+}
+
+bool same_text(int i, int j) { return length_of(i) == length_of(j) && !memcmp(text_of(i), text_of(j), length_of(i)); }
+
+const char *file_of(int i) { return files[tokens[i].file]; }
+
+int angle_close(int i)
+{
+    for (int depth = 0; !is_any(i, "; } ) ]"); i++) {
+        if (is_any(i, "( [ {")) i = tokens[i].partner;
+        else if (is(i, "<")) depth++;
+        else if (is(i, ">") && --depth == 0) return i;
+    }
+    return 0;
+}
+
+int angle_open(int i)
+{
+    for (int depth = 0; !is_any(i, "; { ( ["); i--) {
+        if (is_any(i, ") ] }")) i = tokens[i].partner;
+        else if (is(i, ">")) depth++;
+        else if (is(i, "<") && --depth == 0) return i;
+    }
+    return 0;
+}
+
+char *source_text(int first, int last)
+{
+    size_t room = 1;
+    for (int i = first; i <= last; i++) room += tokens[i].length + 1;
+    char *text = malloc(room), *p = text;
+    for (int i = first; i <= last; i++) {
+        if (i > first && tokens[i].spaced) *p++ = ' ';
+        p = mempcpy(p, source + tokens[i].start, tokens[i].length);
+    }
+    *p = '\0';
+    return text;
+}
+
+char *in_quotes(const char *text)
+{
+    char *quoted = malloc(2 * strlen(text) + 3), *p = quoted;
+    *p++ = '"';
+    for (; *text; *p++ = *text++)
+        if (*text == '"' || *text == '\\') *p++ = '\\';
+    strcpy(p, "\"");
+    return quoted;
+}
+
+/* ---- changing -------------------------------------------------------------------------------------------- */
+
+static struct edit *edit_of(int i)
+{
+    if (!tokens[i].edit) {
+        if (n_edits >= edits_room) edits = grow(edits, &edits_room, sizeof *edits);
+        edits[n_edits] = (struct edit){0};
+        tokens[i].edit = n_edits++;
+    }
+    return &edits[tokens[i].edit];
+}
+
+static void append(char **to, const char *text) { *to = format("%s%s", *to ? *to : "", text); }
+
+void put_before(int i, const char *text) { append(&edit_of(i)->before, text); }
+void put_after(int i, const char *text) { append(&edit_of(i)->after, text); }
+void replace(int i, const char *text) { edit_of(i)->instead = strdup(text); }
+
+void delete(int first, int last)
+{
+    for (int i = first; i <= last; i++) replace(i, "");
+}
+
+void source_write(const char *path)
+{
+    FILE *out = path ? fopen(path, "w") : stdout;
+    if (!out) fprintf(stderr, "simt-translate: "), perror(path), exit(2);
+    size_t done = 0;
+    for (int i = 1; i < end; i++) {
+        if (!tokens[i].edit) continue;
+        const struct edit *e = &edits[tokens[i].edit];
+        fwrite(source + done, 1, tokens[i].start - done, out);
+        done = tokens[i].start + tokens[i].length;
+        if (e->before) fputs(e->before, out);
+        if (e->instead) fputs(e->instead, out);
+        else fwrite(source + tokens[i].start, 1, tokens[i].length, out);
+        if (e->after) fputs(e->after, out);
+    }
+    fwrite(source + done, 1, length - done, out);
+    if (fflush(out) || ferror(out)) perror("simt-translate"), exit(2);
+}
+
+/* ---- words ----------------------------------------------------------------------------------------------- */
+
+char *format(const char *format, ...)
+{
+    char *text;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) perror("simt-translate"), exit(2);
+    va_end(arguments);
+    return text;
+}
+
+void refuse(int i, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s:%d: error: ", file_of(i), tokens[i].line);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    refusals++;
+}

@@ -1,0 +1,52 @@
+/* The source being translated: its tokens, and the edits noted against them. */
+#ifndef SOURCE_H
+#define SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum kind { NAME, NUMBER, STRING, PUNCTUATION }; /* STRING: character literals too */
+
+struct token {
+    unsigned start, length;
+    int line;
+    unsigned short file;
+    unsigned char kind;
+    bool spaced;  /* is there white space before it? */
+    int partner;  /* of a bracket: the token that closes or opens it */
+    int edit;     /* 0: none */
+    int lambda;   /* of a lambda's `{`: its `[`; of the words between `]` and `{`: IN_LAMBDA_HEAD; else 0 */
+};
+#define IN_LAMBDA_HEAD (-1)
+
+/* tokens[0] and tokens[end] are imagined semicolons, so that a look to either side always finds something. */
+extern struct token *tokens;
+extern int end;
+
+void source_read(const char *path);       /* NULL: standard input */
+void source_lex(const char *runtime);     /* text of files under the directory `runtime` is left alone; may be NULL */
+void source_write(const char *path);      /* NULL: standard output */
+
+/* ---- looking ---- */
+char first_char(int i);
+bool is(int i, const char *text);
+bool is_any(int i, const char *words);    /* words: "static extern const" */
+bool same_text(int i, int j);
+int angle_close(int i);                   /* from `<` to its `>`; 0 when it opens no template arguments */
+int angle_open(int i);                    /* from `>` back to its `<`; 0 when there is none */
+char *source_text(int first, int last);   /* the tokens, one space wherever there was white space */
+char *in_quotes(const char *text);        /* as a C string literal */
+const char *file_of(int i);               /* as the line marker wrote it: already escaped for a string literal */
+
+/* ---- changing: newlines stay where they are, whatever is done to the tokens ---- */
+void put_before(int i, const char *text);
+void put_after(int i, const char *text);
+void replace(int i, const char *text);
+void delete(int first, int last);
+
+/* ---- words ---- */
+char *format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* never freed: the program is short-lived */
+void refuse(int i, const char *format, ...) __attribute__((format(printf, 2, 3))); /* "FILE:LINE: error: …" */
+extern int refusals;
+
+#endif

@@ -1,0 +1,35 @@
+"""The commands that the READMEs show exist."""
+
+import os
+import pathlib
+import re
+import sys
+
+import pytest
+
+from conftest import ROOT, run
+
+READMES = [ROOT / "README.md", *sorted(ROOT.glob("steps/*/README.md")), *sorted(ROOT.glob("docs/*.md"))]
+COMMANDS = sorted({command for readme in READMES
+                   for command in re.findall(r"(?:^|`|\$ )\./learn ([a-z]+)", readme.read_text(), re.MULTILINE)})
+
+
+def learn(*arguments):
+    path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return run(ROOT / "learn", "--system-python", *arguments, PATH=path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_exists(command):
+    done = learn(command, "--help")
+    assert done.returncode == 0, done.stderr
+
+
+def test_first_page_shows_the_tour_and_the_tests():
+    assert {"tour", "test", "emulate"} <= set(COMMANDS)
+
+
+def test_help_lists_the_commands():
+    done = learn("--help")
+    assert done.returncode == 0
+    assert all(re.search(rf"\b{command}\b", done.stdout) for command in COMMANDS)

@@ -1,0 +1,354 @@
+"""./learn itself: against a small clone with made-up steps, whose programs, cmake and compilers are scripts."""
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tools import floors, machine, source  # noqa: E402
+
+pytest.importorskip("typer")
+
+COUNTERS = [f"{space}_{op}_{what}" for space, words in (("shared", ("requests", "wavefronts", "conflicts")),
+                                                        ("global", ("requests", "sectors", "bytes")))
+            for op in ("ld", "st") for what in words] + ["barriers", "warp_barriers", "shuffles", "votes", "atomics"]
+H200 = {"name": "h200", "title": "NVIDIA H200", "sms": 132, "clock_ghz": 1.98, "fp32_lanes_per_sm": 128,
+        "dram_gbps": 4800, "source": "made up"}
+STEPS = [
+    {"name": "01_matmul_naive", "number": "01", "dir": "steps/01_matmul_naive", "idea": "one thread per output", "from": [],
+     "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["strided", "coalesced"]},
+    {"name": "04_matmul_tiled", "number": "04", "dir": "steps/04_matmul_tiled", "idea": "tiles in shared memory",
+     "from": ["01"], "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["padded"]},
+    {"name": "23_matmul_wgmma", "number": "23", "dir": "steps/23_matmul_wgmma", "idea": "wgmma", "from": ["04"],
+     "arch": "90a", "chapter": "D. Hopper", "operation": "matmul", "variants": []},
+]
+
+PROGRAM = f"""#!{sys.executable}
+import json, os, sys
+given, name = sys.argv[1:], os.path.basename(sys.argv[0])
+def option(word):
+    return given[given.index(word) + 1] if word in given else None
+print(name, *given)
+case = {{"step": name, "variant": option("--variant"), "operation": "matmul", "dtype": "fp32",
+        "shape": {{"m": 128, "n": 128, "k": 128}}, "device": "SIMT emulator (NVIDIA H200)", "time": None,
+        "tflops": None, "gbps": None, "of_floor": None,
+        "check": {{"right": True, "error": 1.1e-7, "bound": 2e-6}}, "flops": 2 * 128 ** 3, "bytes": 12 * 128 ** 2}}
+if "/cuda/" in sys.argv[0]:
+    ms = 1 if "tiled" in name else 1.5 if option("--variant") == "coalesced" else 12
+    case |= {{"device": "NVIDIA H200", "shape": {{"m": 4096, "n": 4096, "k": 4096}}, "tflops": 137.4 / ms, "gbps": 201 / ms,
+             "of_floor": 0.5 / ms, "time": {{"median_ms": ms, "p10_ms": ms, "p90_ms": ms}}}}
+if option("--json"):
+    open(option("--json"), "a").write(json.dumps(case) + "\\n")
+if os.environ.get("SIMT_PROFILE_JSON"):
+    counts = dict.fromkeys({COUNTERS!r}, 0) | {{"global_ld_requests": 1000, "global_ld_sectors": 16500}}
+    kernel = {{"kernel": name, "launches": 1, "grid": [4, 4, 1], "block": [32, 32, 1], "shared_static": 8192,
+              "shared_dynamic": 0, "total": counts, "lines": [dict(counts, file="steps/x.cu", line=3)]}}
+    json.dump({{"gpu": {H200!r}, "kernels": [kernel]}}, open(os.environ["SIMT_PROFILE_JSON"], "w"))
+sys.exit(int(os.environ.get("FAKE_STATUS", 0)))
+"""
+
+NAIVE = """// naive
+__global__ void f(float *C) {  // C = 0
+    // [index] Where.
+    // exercise: begin index
+    int row = 1;
+    // exercise: end index
+
+    // [store]
+    C[row] = 0;
+}
+"""
+TILED = NAIVE.replace("naive", "tiled").replace("int row = 1;", "/* a\n b */ int row = 2;\n    int col = 3;")
+
+
+def script(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def measured(step, variant, ms, peer=None):
+    line = {"step": step, "variant": variant, "operation": "matmul", "dtype": "fp32", "device": "NVIDIA H200",
+            "shape": {"m": 4096, "n": 4096, "k": 4096}, "check": {"right": True, "error": 1e-7, "bound": 2e-6},
+            "time": {"median_ms": ms, "p10_ms": ms, "p90_ms": ms}, "tflops": 137.4 / ms, "gbps": 201 / ms, "of_floor": 2 / ms,
+            "env": {"gpu_driver": "580.1", "cuda": "13.0", "temperature_c": 41, "date": "2026-11-21"}}
+    return json.dumps(line | ({"peer": peer} if peer else {})) + "\n"
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A clone with a space in its path; its PATH holds what the shell script needs and no compiler of the machine's."""
+    root = tmp_path / "flash steps"
+    for name in ("tools", "plots"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.svg", "*.png"))
+    for name in ("learn", "requirements.txt", "requirements-build.txt"):
+        shutil.copy(ROOT / name, root / name)
+    tools = "sh env dirname cat cksum sed id grep tail mkdir rm uname".split()
+    for name in tools:
+        (root.parent / "bin").mkdir(exist_ok=True)
+        (root.parent / "bin" / name).symlink_to(shutil.which(name))
+    script(root.parent / "bin/python3", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for name in ("g++", "ninja"):
+        script(root.parent / "bin" / name, "#!/bin/sh\n")
+    script(root.parent / "bin/cmake", "#!/bin/sh\necho cmake version 3.31.0\necho '[1/1] Building CXX object'\n"
+                                      "[ -z \"$FAKE_BUILD_FAILS\" ] || { echo 'error: no such thing'; exit 1; }\n")
+    for preset in ("cpu", "cuda"):
+        for step in STEPS:
+            script(root / "build" / preset / step["name"], PROGRAM)
+        (root / "build" / preset / "build.ninja").touch()
+    for step in STEPS:
+        (root / step["dir"]).mkdir(parents=True)
+        (root / step["dir"] / f"{step['name'][3:]}.cu").write_text(NAIVE if step["number"] == "01" else TILED)
+    (root / "build/steps.json").write_text(json.dumps({"steps": STEPS}))
+    return root
+
+
+@pytest.fixture
+def learn(clone):
+    def call(*arguments, system_python=True, cwd=clone, **environment):
+        env = {"PATH": str(clone.parent / "bin"), "HOME": str(clone.parent), "LANG": "C.UTF-8", "COLUMNS": "80"} | environment
+        flags = ["--system-python"] if system_python else []
+        return subprocess.run([clone / "learn", *flags, *arguments], env=env, cwd=cwd, capture_output=True, text=True,
+                              timeout=120)
+    return call
+
+
+def ended(done, status, *words):
+    """The exit status is right, the words were said, and no traceback was."""
+    said = done.stdout + done.stderr
+    assert done.returncode == status, said
+    assert "Traceback" not in said
+    flat = " ".join(said.split())
+    for word in words:
+        assert word in flat, said
+
+
+# Asked wrongly
+
+def test_help(learn):
+    ended(learn("--help"), 0, "tour", "emulate", "doctor")
+    for command in ("tour", "test", "list", "run", "profile", "diff", "bench", "plot", "docs", "doctor", "emulate"):
+        ended(learn(command, "--help"), 0, f"./learn {command}")
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["tuor"], ["No such command 'tuor'", "tour"]),
+    (["run", "matmul_tild"], ["no step 'matmul_tild'", "nearest is matmul_tiled", "23_matmul_wgmma"]),
+    (["run", "5"], ["no step '5'", "nearest is 04_matmul_tiled"]),
+    (["diff", "99"], ["nearest is 23_matmul_wgmma"]),
+    (["run"], ["Missing argument"]),
+    (["tour", "--gpu", "h100"], ["h200", "rtx4090"]),
+    (["tour", "--backend", "metal"], ["cpu", "cuda"]),
+    (["profile", "1", "--variant", "paded"], ["no variant 'paded'", "strided, coalesced"]),
+    (["emulate", "none.cu"], ["no file 'none.cu'"]),
+])
+def test_asked_wrongly(learn, arguments, words):
+    ended(learn(*arguments), 2, *words)
+
+
+@pytest.mark.parametrize("name", ["4", "04", "matmul_tiled", "04_matmul_tiled"])
+def test_a_step_has_four_names(learn, name):
+    ended(learn("run", name), 0, "04_matmul_tiled")
+
+
+# Running steps
+
+def test_run_hands_over_arguments_and_status(learn):
+    ended(learn("run", "4", "-m", "100", "--variant", "padded", "--", "--help"), 0,
+          "04_matmul_tiled -m 100 --variant padded --help", "on the emulator: no NVIDIA GPU here")
+    for status in (1, 2, 77):
+        ended(learn("run", "1", FAKE_STATUS=str(status)), status)
+
+
+def test_cuda_without_a_gpu(learn):
+    ended(learn("run", "4", "--backend", "cuda"), 77, "CUDA was asked for", "nvidia-smi")
+    ended(learn("bench"), 77, "bench times on a GPU")
+    ended(learn("bench", "4"), 77)
+
+
+def give_gpu(clone, name, capability):
+    script(clone.parent / "bin/nvidia-smi", f"#!/bin/sh\necho '{name}, {capability}, 550.54'\n")
+    script(clone.parent / "bin/nvcc", "#!/bin/sh\n")
+
+
+def test_a_gpu_too_old_for_a_step(learn, clone):
+    give_gpu(clone, "Tesla T4", "7.5")
+    old = "23_matmul_wgmma needs compute capability exactly 9.0, the Tesla T4 has 7.5"
+    ended(learn("run", "23"), 0, "on the emulator", old)
+    ended(learn("run", "23", "--backend", "cuda"), 77, old)
+    ended(learn("bench", "23"), 77, old)
+    ended(learn("list"), 0, "runs on the GPU here", "runs on the emulator here")
+
+
+def test_a_gpu_without_nvcc_is_no_gpu(learn, clone):
+    give_gpu(clone, "Tesla T4", "7.5")
+    (clone.parent / "bin/nvcc").unlink()
+    ended(learn("run", "1", CUDA_VISIBLE_DEVICES=""), 0, "CUDA_VISIBLE_DEVICES hides every GPU")
+    if not Path("/usr/local/cuda/bin/nvcc").exists():
+        ended(learn("run", "1"), 0, "on the emulator: a Tesla T4 is here, but no nvcc")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tour_on_a_gpu(learn, clone, columns):
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    done = learn("tour", COLUMNS=str(columns))
+    ended(done, 0, "Ran on the GPU: NVIDIA H200, compute capability 9.0", "137", "TFLOPS", "50 %", "1.50 × step 01")
+    assert max(map(len, done.stdout.splitlines())) <= columns
+
+
+def test_bench_records_what_the_programs_wrote(learn, clone):
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    recorded = clone / "steps/04_matmul_tiled/results.jsonl"
+    ended(learn("bench", "4", "-m", "5"), 0, "--all-variants", "-m 5")
+    assert not recorded.exists()
+    ended(learn("bench", "4", "--record", FAKE_STATUS="1"), 1)
+    assert not recorded.exists()
+    ended(learn("bench", "4", "--record"), 0, "recorded in steps/04_matmul_tiled/results.jsonl")
+    assert json.loads(recorded.read_text())["device"] == "NVIDIA H200"
+
+
+def test_capabilities():
+    assert machine.can_run("75", "7.5") and machine.can_run("80", "12.0") and machine.can_run("90a", "9.0")
+    assert not machine.can_run("80", "7.5") and not machine.can_run("90a", "10.0") and not machine.can_run("90a", "8.9")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tour(learn, clone, columns):
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
+    done = learn("tour", COLUMNS=str(columns))
+    ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "strided", "coalesced", "padded", "23 matmul_wgmma", "16.50",
+          "1.1e-07", "≤ 2.0e-06", "12.5 ms", "11.0 TFLOPS", "It counts; it does not time")
+    assert max(map(len, done.stdout.splitlines())) <= columns
+    first = (clone / "plots/ladder.svg").read_bytes(), (clone / "plots/ladder.png").read_bytes()
+    learn("plot")
+    assert first == ((clone / "plots/ladder.svg").read_bytes(), (clone / "plots/ladder.png").read_bytes())
+
+
+def test_tour_tells_of_a_wrong_step(learn):
+    ended(learn("tour", FAKE_STATUS="1"), 1, "WRONG", "ended with status 1")
+
+
+def test_profile(learn):
+    ended(learn("profile", "4"), 0, "x.cu:3", "global load", "16,500 sectors", "l1tex__t_sectors")
+    assert json.loads(learn("profile", "1", "--json").stdout)[1]["variant"] == "coalesced"
+
+
+def test_list_as_json(learn):
+    assert json.loads(learn("list", "--json").stdout) == STEPS
+
+
+def test_emulate_hands_over(learn, clone):
+    script(clone / "emulator/simtcc", f'#!/bin/sh\necho simtcc "$@"\n[ -z "$UNSUPPORTED" ] || exit 2\n'
+           f'while [ "$1" != -o ]; do shift; done\ncp "{clone}/build/cpu/01_matmul_naive" "$2"\n')
+    (clone.parent / "bin/cp").symlink_to(shutil.which("cp"))
+    elsewhere = clone.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.cu").touch()
+    ended(learn("emulate", "mine.cu", "-Iinclude", "-D", "N=3", "--", "-x", "1", cwd=elsewhere, FAKE_STATUS="7"), 7,
+          "-Iinclude -DN=3 -o", "mine.cu", "mine -x 1")
+    ended(learn("emulate", "mine.cu", cwd=elsewhere, UNSUPPORTED="1"), 2)
+
+
+# What is missing
+
+def test_no_compiler(learn, clone):
+    (clone.parent / "bin/g++").unlink()
+    ended(learn("tour"), 2, "No C++ compiler", "apt-get install g++")
+    ended(learn("tour", system_python=False), 2, "Missing: g++", "Fedora")
+    assert not (clone / ".venv").exists()
+    ended(learn("doctor"), 0, "nowhere: there is no C++ compiler")
+
+
+def test_a_build_that_fails_shows_the_compilers_output(learn, clone):
+    ended(learn("tour", FAKE_BUILD_FAILS="1"), 1, "error: no such thing", "build/learn.log")
+    assert "error: no such thing" in (clone / "build/learn.log").read_text()
+
+
+def test_no_network(learn, clone):
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": "/dev/null", "PIP_RETRIES": "0"}
+    ended(learn("list", system_python=False, **nowhere), 2, "could not be fetched", "--system-python list")
+    assert not (clone / ".venv").exists()
+
+
+def test_a_python_without_the_packages():
+    bare = subprocess.run([sys.executable, "-S", ROOT / "tools/__main__.py", "list"], capture_output=True, text=True)
+    ended(bare, 2, "has no module", "requirements.txt")
+
+
+def test_requirements_are_pinned():
+    for name in ("requirements.txt", "requirements-build.txt"):
+        lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+        assert lines and all("==" in line for line in lines)
+
+
+# Generated text
+
+def test_diff(learn):
+    ended(learn("diff", "4"), 0, "+ int col = 3;", "2 code lines added or changed")
+    assert "+" not in learn("diff", "4", "--stat").stdout
+    ended(learn("diff", "1"), 0, "comes from no other step")
+
+
+def test_pieces_of_a_source():
+    assert source.pieces(NAIVE) == {"index": (3, 6, "// Where.\nint row = 1;"), "store": (9, 10, "    C[row] = 0;\n}")}
+    assert source.pieces("// [a]\nx\n// [end]\ny\n") == {"a": (2, 2, "x")}
+
+
+def test_code_lines_leave_comments_out():
+    assert source.code_lines('a; // b\n/* c\n d */ e("//x", \'"\'); // "\n\n') == ["a;", 'e("//x", \'"\');']
+    assert source.changed_lines("a;\nb;\n", "// new\na;\n\n  b;  // old\nc;\n") == 1
+
+
+def block(name):
+    return f"<!-- generated: {name} -->\n<!-- /generated -->\n"
+
+
+def test_docs(learn, clone):
+    results = measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", "", 2.5, "cuBLAS")
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(results)
+    (clone / "README.md").write_text("before\n" + block("ladder") + "between\n" + block("steps") + "after\n")
+    page = clone / "steps/04_matmul_tiled/README.md"
+    page.write_text("".join(map(block, ("diff", "walk index", "results", "counters"))))
+    ended(learn("docs", "--check"), 1, "README.md: ladder is stale", "04_matmul_tiled/README.md: walk index is stale",
+          "plots/ladder.svg")
+    ended(learn("docs"), 0)
+    ended(learn("docs", "--check"), 0, "fresh")
+    front, text = (clone / "README.md").read_text(), page.read_text()
+    assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | padded | 16,500 | 0 | 12.5 ms, 11.0 TFLOPS |" in front
+    assert "int col = 3;" in text and "16.50" in text and "0.20 × cuBLAS" in text
+    (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
+    ended(learn("docs", "--check"), 1, "diff is stale")
+
+
+@pytest.mark.parametrize("text, words", [
+    (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
+    (block("report none.cu"), "no none.cu"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
+])
+def test_docs_of_an_unknown_part(learn, clone, text, words):
+    (clone / "steps/04_matmul_tiled/README.md").write_text(text)
+    ended(learn("docs"), 2, words)
+
+
+# Arithmetic
+
+def test_floors():
+    counts = dict.fromkeys(COUNTERS, 0) | {"shared_ld_wavefronts": 132_000, "shared_ld_requests": 66_000,
+                                           "global_ld_requests": 66_000, "global_ld_sectors": 1_056_000}
+    gpu = H200 | {"clock_ghz": 1}
+    seconds = floors.units(counts, 132 * 256 * 500, 4.8e6, gpu)
+    assert seconds == pytest.approx({"fp32": 0.5e-6, "shared": 1e-6, "L1": 2e-6, "LSU": 1e-6, "DRAM": 1e-6})
+    assert floors.binding(counts, 132 * 256 * 500, 4.8e6, gpu) == ("L1", pytest.approx(2e-6))
+
+
+@pytest.mark.parametrize("seconds, words", [(2.07e-6, "2.07 µs"), (0.0262, "26.2 ms"), (0.9996, "1 s"), (5e-9, "5 ns"),
+                                            (0.99996e-6, "1 µs"), (0, "0 ns")])
+def test_durations(seconds, words):
+    assert floors.duration(seconds) == words

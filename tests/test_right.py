@@ -1,0 +1,42 @@
+"""Right programs are left alone: each checks its own results, and the emulator has nothing to say."""
+
+import pytest
+
+from conftest import COMPILERS, TESTS, Program, has_gpu, run
+
+SOURCES = sorted((TESTS / "right").glob("*.cu"))
+PROGRAMS = [Program(source, compiler) for compiler in COMPILERS for source in SOURCES]
+ON_GPU = [Program(source, "nvcc") for source in SOURCES] if has_gpu() else []
+PLAIN = [Program(source, "g++", ("--plain",)) for source in SOURCES]
+
+
+def expect_silence(done):
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}{done.stderr}"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("program", PROGRAMS + ON_GPU, ids=str)
+def test_right_program(compile_cu, program):
+    done = run(compile_cu(program))
+    expect_silence(done)
+    if program.source.stem == "api":
+        for block in range(2):
+            assert f"block {block} of 3 says 1.5 hello\n" in done.stdout
+
+
+@pytest.mark.parametrize("program", PLAIN, ids=str)
+def test_right_program_without_checks(compile_cu, program):
+    expect_silence(run(compile_cu(program)))
+
+
+@pytest.mark.parametrize("workers", ["1", "3"])
+@pytest.mark.parametrize("program", PROGRAMS[: len(SOURCES)], ids=str)
+def test_any_number_of_workers(compile_cu, program, workers):
+    expect_silence(run(compile_cu(program), SIMT_WORKERS=workers))
+
+
+@pytest.mark.parametrize("program", PROGRAMS[: len(SOURCES)], ids=str)
+def test_counting_changes_nothing(compile_cu, program):
+    done = run(compile_cu(program), SIMT_PROFILE="1")
+    assert done.returncode == 0, done.stderr
+    assert "simt: " not in done.stderr

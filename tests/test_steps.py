@@ -1,0 +1,210 @@
+"""The steps' programs on the emulator: every step, variant and edge shape; their command line and their JSON lines; and
+bugs planted in them, which must not pass."""
+
+import json
+import sys
+
+import pytest
+
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, read_report, run
+
+sys.path.insert(0, str(TESTS / "planted"))
+from bugs import BUGS  # noqa: E402
+
+ensure_build()
+STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
+VARIANTS = [pytest.param(step["name"], variant, id=f"{step['name']}-{variant}")
+            for step in STEPS for variant in step["variants"]]
+ANY_STEP = STEPS[-1]["name"]
+
+TILE = 32
+SHAPES = [(1, 1, 1), (1, TILE, TILE), (TILE, 1, TILE), (TILE, TILE, 1), (TILE - 1, TILE - 1, TILE - 1),
+          (TILE, TILE, TILE), (TILE + 1, TILE + 1, TILE + 1), (TILE - 1, TILE, TILE + 1), (2 * TILE, 3 * TILE, 4 * TILE),
+          (97, 51, 129), (1, 300, 7), (301, 1, 3), (200, 150, 45), (5, 3, 400)]
+
+
+def run_step(name, *arguments, **environment):
+    return run(BUILD / name, *arguments, **environment)
+
+
+def shape_arguments(shape):
+    m, n, k = shape
+    return "-m", m, "-n", n, "-k", k
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
+@pytest.mark.parametrize("name, variant", VARIANTS)
+def test_right_at_every_shape(name, variant, shape):
+    done = run_step(name, "--variant", variant, *shape_arguments(shape))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("right: error ")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [("--input", "scaled"), ("--seed", "7"), ("--seed", "0")], ids=" ".join)
+@pytest.mark.parametrize("name, variant", VARIANTS)
+def test_right_for_other_inputs(name, variant, arguments):
+    done = run_step(name, "--variant", variant, *arguments, *shape_arguments((40, 37, 70)))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step["name"])
+def test_all_variants_at_the_default_shape(step):
+    done = run_step(step["name"], "--all-variants")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("right: error ") == len(step["variants"])
+    for variant in step["variants"]:
+        assert f"\n{variant}: " in done.stdout
+
+
+@pytest.mark.parametrize("name, variant", VARIANTS)
+def test_profile_names_source_lines(name, variant):
+    done = run_step(name, "--variant", variant, "--profile")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{name.split('_', 1)[1]}.cu" in done.stdout
+
+
+# ---- the command line ----
+
+MISTAKES = [
+    (["-m", "0"], "-m 0", "from 1 to"),
+    (["-n", "-5"], "-n -5", "from 1 to"),
+    (["-k", "abc"], "-k abc", "whole number"),
+    (["-k", ""], "-k", "whole number"),
+    (["-m", "12x"], "-m 12x", "whole number"),
+    (["-m", "1.5"], "-m 1.5", "whole number"),
+    (["-m", "99999999999999999999"], "-m 99999999999999999999", "from 1 to"),
+    (["-m", "4294967297"], "-m 4294967297", "from 1 to"),
+    (["-m", "1000000000", "-n", "1000000000", "-k", "1"], "memory", "smaller"),
+    (["-m", "1073741824", "-n", "1073741824", "-k", "1073741824"], "memory", "smaller"),
+    (["--variant", "quick"], "quick", "it has"),
+    (["--variant", ""], "--variant", "it has"),
+    (["--iters", "0"], "--iters 0", "from 1 to"),
+    (["--warmup", "-1"], "--warmup -1", "from 0 to"),
+    (["--seed", "-1"], "--seed -1", "from 0 to"),
+    (["--seed", "one"], "--seed one", "whole number"),
+    (["--input", "zeros"], "--input zeros", "normal or scaled"),
+    (["--json", "/nonexistent/results.jsonl"], "/nonexistent/results.jsonl", "No such file"),
+    (["--json", "/"], "--json /", "directory"),
+    (["--json", "/dev/full", "-m", "1", "-n", "1", "-k", "1"], "--json", "No space"),
+    (["--frobnicate"], "--frobnicate", "--help"),
+    (["stray"], "stray", "--help"),
+    (["-m"], "-m", "--help"),
+]
+
+
+@pytest.mark.parametrize("arguments, names, accepts", MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
+def test_mistakes_on_the_command_line(arguments, names, accepts):
+    done = run_step(ANY_STEP, *arguments)
+    if "stray" in arguments or "-m" == arguments[-1]:
+        names = ""  # argp words these
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert names.lstrip("-") in done.stderr and accepts in done.stderr.replace("‘", "'"), done.stderr
+    assert "right" not in done.stdout
+
+
+def test_variant_message_lists_the_variants():
+    stderr = run_step(ANY_STEP, "--variant", "quick").stderr
+    assert all(variant in stderr for variant in STEPS[-1]["variants"])
+
+
+def test_contradictions_are_refused():
+    variant = STEPS[-1]["variants"][0]
+    assert run_step(ANY_STEP, "--variant", variant, "--all-variants").returncode == 2
+    assert run_step(ANY_STEP, "--no-time", "--iters", "5").returncode == 2
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step["name"])
+def test_help(step):
+    done = run_step(step["name"], "--help")
+    assert done.returncode == 0
+    for option in ("-m", "-n", "-k", "--variant", "--all-variants", "--iters", "--warmup", "--seed", "--cold",
+                   "--no-check", "--no-time", "--profile", "--json"):
+        assert option in done.stdout
+    assert all(variant in done.stdout for variant in step["variants"])
+
+
+# ---- JSON lines ----
+
+NUMBER = (int, float)
+OPTIONAL = (int, float, type(None))
+TEXT = (str, type(None))
+SCHEMA = {
+    "step": str, "variant": str, "operation": str, "dtype": str, "shape": {"m": int, "n": int, "k": int},
+    "backend": str, "device": str, "compute_capability": str, "seed": int,
+    "check": {"right": bool, "error": NUMBER, "bound": NUMBER, "worst_row": NUMBER, "worst_row_bound": NUMBER,
+              "max_abs": NUMBER},
+    "flops": NUMBER, "bytes": NUMBER, "tflops": OPTIONAL, "gbps": OPTIONAL, "floor_ms": NUMBER, "of_floor": OPTIONAL,
+    "env": {"driver": str, "cuda": str, "gpu_driver": TEXT, "temperature_c": OPTIONAL, "sm_clock_mhz": OPTIONAL,
+            "commit": TEXT, "date": str},
+}
+
+
+def expect_schema(value, schema, where=""):
+    for key, kind in schema.items():
+        assert key in value, where + key
+        if isinstance(kind, dict):
+            expect_schema(value[key], kind, f"{where}{key}.")
+        else:
+            assert isinstance(value[key], kind), f"{where}{key} is {value[key]!r}"
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step["name"])
+def test_json_lines(step, tmp_path):
+    out = tmp_path / "results.jsonl"
+    assert run_step(step["name"], "--all-variants", "--json", out, *shape_arguments((33, 20, 40))).returncode == 0
+    assert run_step(step["name"], "--json", out, "--no-check", "--seed", 3).returncode == 0
+    *checked, unchecked = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["variant"] for line in checked] == step["variants"]
+    for line in checked:
+        expect_schema(line, SCHEMA)
+        assert (line["step"], line["operation"]) == (step["name"], step["operation"])
+        assert line["shape"] == {"m": 33, "n": 20, "k": 40}
+        assert line["backend"] == "emulator" and line["device"].startswith("SIMT emulator")
+        assert line["time"] is None and line["tflops"] is None  # the emulator counts, it does not time
+        assert line["check"]["right"] and line["check"]["error"] <= line["check"]["bound"]
+        assert line["flops"] == 2 * 33 * 20 * 40
+        assert line["bytes"] == 4 * (33 * 40 + 40 * 20 + 33 * 20)
+    assert unchecked["check"] is None and unchecked["seed"] == 3
+
+
+# ---- planted bugs ----
+
+PLANTED = {(bug, plain): Program(ROOT / "steps" / bug.step / f"{bug.step.split('_', 1)[1]}.cu", "g++",
+                                 ("--plain",) * plain + ("-I", str(ROOT / "common")),
+                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after))
+           for bug in BUGS for plain in (True, False)}
+
+
+def bug_cases(plain):
+    return [pytest.param(PLANTED[bug, plain], bug, id=f"{bug.step[:2]}-{bug.name}") for bug in BUGS]
+
+
+def run_planted(executable, bug):
+    chosen = ("--variant", bug.variant) if bug.variant else ()
+    return run(executable, *chosen, *shape_arguments(bug.shape))
+
+
+@pytest.mark.parametrize("program, bug", bug_cases(plain=True))
+def test_planted_bug_fails_the_steps_own_check(compile_cu, program, bug):
+    done = run_planted(compile_cu(program), bug)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert bug.plain in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program, bug", bug_cases(plain=False))
+def test_planted_bug_is_seen_by_the_emulator(compile_cu, program, bug):
+    done = run_planted(compile_cu(program), bug)
+    assert done.returncode == 1, done.stdout + done.stderr
+    if bug.checked in ("WRONG", "was never written"):
+        assert bug.checked in done.stdout, done.stdout + done.stderr
+        return
+    report = read_report(done.stderr)
+    assert (report.kind, report.file) == (bug.checked, program.source.name), report.text
+    line = program.source.read_text().splitlines()[report.line - 1]  # an edit moves no line
+    assert "[" in line, report.text
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step["name"])
+def test_every_step_has_planted_bugs(step):
+    assert sum(bug.step == step["name"] for bug in BUGS) >= 6

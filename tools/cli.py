@@ -1,0 +1,170 @@
+"""The commands of ./learn. Each says what it does and hands over to the room that does it."""
+import json
+from typing import Annotated, Literal, Optional
+
+import typer
+
+from tools import machine, source, steps
+from tools.say import err, out, stop
+
+GPUS = Literal["h200", "a100", "rtx4090", "t4"]
+STEP = Annotated[str, typer.Argument(metavar="N", help="A step: 4, 04, matmul_tiled or 04_matmul_tiled.", show_default=False)]
+GPU = Annotated[GPUS, typer.Option(help="The GPU whose floor is shown.")]
+BACKEND = Annotated[Optional[Literal["cpu", "cuda"]],
+                    typer.Option(help="Force the emulator (cpu) or the GPU (cuda); else the GPU where it can run the step.")]
+REST = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+app = typer.Typer(
+    name="learn", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode="rich",
+    help="A staircase of small CUDA programs. Each runs on an NVIDIA GPU, or, without one, under an emulator that counts "
+         "what the hardware would do and points at the line that is wrong. Begin with: [bold]./learn tour[/]",
+    epilog="Before the command, --system-python uses python3 as it is: no .venv, no apt-get, no network. "
+           "Exit status: 0 right, 1 wrong, 2 asked wrongly or something is missing, 77 this device cannot run it.")
+
+
+@app.command()
+def tour(gpu: GPU = "h200", backend: BACKEND = None):
+    """Build everything, run every step once, show the ladder."""
+    from tools import tour as room
+    raise typer.Exit(room.tour(gpu, backend))
+
+
+@app.command(context_settings=REST)
+def test(context: typer.Context):
+    """Run every test there is for this machine. Arguments go to pytest."""
+    from tools import checks
+    raise typer.Exit(checks.test(context.args))
+
+
+@app.command(name="list")
+def list_(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False):
+    """List the steps, and where each would run here."""
+    every = steps.load()
+    if as_json:
+        return print(json.dumps(every, indent=1))
+    chapter = None
+    for step in every:
+        if step["chapter"] != chapter:
+            chapter = step["chapter"]
+            out.print(f"[bold]{chapter}[/]")
+        backend, _ = machine.choose(step)
+        came = f"from {', '.join(step['from'])}; " if step["from"] else ""
+        out.print(f"  [cyan]{step['name']}[/]  {step['idea']}")
+        out.print(f"     [dim]{came}variants: {', '.join(filter(None, steps.variants(step))) or 'one'}; "
+                  f"compute capability {machine.capability_of(step['arch'])}; "
+                  f"runs on the {'GPU' if backend == 'cuda' else 'emulator'} here[/]")
+
+
+@app.command(context_settings=REST)
+def run(context: typer.Context, step: STEP, backend: BACKEND = None):
+    """Build one step and run it. What follows goes to its program: ./learn run 4 -m 100 --variant padded.
+
+    The program's own options: ./learn run 4 -- --help"""
+    import subprocess
+
+    from tools import build
+    chosen = steps.find(step)
+    where, why = machine.choose(chosen, backend)
+    build.build(where, chosen["name"])
+    err.print(f"{chosen['name']} on the {'GPU' if where == 'cuda' else 'emulator'}: {why}", style="dim")
+    status = subprocess.run([steps.program(chosen, where), *context.args]).returncode
+    raise typer.Exit(status if status >= 0 else 128 - status)
+
+
+@app.command(context_settings=REST)
+def profile(context: typer.Context, step: STEP, gpu: GPU = "h200",
+            variant: Annotated[Optional[str], typer.Option(help="One variant; else all.")] = None,
+            as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False):
+    """Count what each source line of a step does, on the emulator. What follows goes to its program."""
+    from tools import profile as room
+    raise typer.Exit(room.profile(steps.find(step), variant, gpu, as_json, context.args))
+
+
+@app.command()
+def diff(step: STEP, stat: Annotated[bool, typer.Option("--stat", help="Only count the code lines.")] = False):
+    """Show what a step changes in the step that it comes from."""
+    from rich.syntax import Syntax
+    after = steps.find(step)
+    before = steps.origin(after)
+    if before is None:
+        return out.print(f"{after['name']} comes from no other step.")
+    changed = source.changed_lines(steps.source(before).read_text(), steps.source(after).read_text())
+    if not stat and out.is_terminal:
+        out.print(Syntax(source.unified(before, after), "diff", background_color="default", word_wrap=False))
+    elif not stat:
+        print(source.unified(before, after), end="")
+    out.print(f"{before['name']} → {after['name']}: {changed} code lines added or changed, comments not counted")
+
+
+@app.command(context_settings=REST)
+def bench(words: Annotated[Optional[list[str]], typer.Argument(metavar="[N…] [ARGS]", help="Steps; all without any.")] = None,
+          record: Annotated[bool, typer.Option("--record", help="Replace the steps' results.jsonl by this run.")] = False):
+    """Time steps on the GPU, beside the vendor's libraries where PyTorch is installed. Options go to the programs."""
+    from tools import bench as room
+    words = words or []
+    options = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
+    raise typer.Exit(room.bench([steps.find(name) for name in words[:options]], record, words[options:]))
+
+
+@app.command()
+def plot():
+    """Draw plots/ladder.svg and plots/ladder.png from the recorded results."""
+    from tools import tour as room
+    room.draw()
+
+
+@app.command()
+def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False):
+    """Renew the generated parts of the READMEs."""
+    from plots import ladder
+    from tools import docs as room
+    stale = room.docs(check)
+    if ladder.stale():
+        stale.append(("plots/ladder.svg", "picture"))
+        if not check:
+            ladder.write()
+    for path, name in stale:
+        out.print(f"{path}: {name} {'is stale' if check else 'renewed'}", markup=False)
+    if check and stale:
+        stop("To renew: ./learn docs", 1)
+    if not stale:
+        out.print("Every generated part is fresh.")
+
+
+@app.command()
+def doctor():
+    """Say what this machine has, and what each missing piece costs."""
+    from tools import doctor as room
+    room.doctor()
+
+
+@app.command()
+def emulate(file: Annotated[str, typer.Argument(metavar="FILE.cu", help="A single-file CUDA program.", show_default=False)],
+            arguments: Annotated[Optional[list[str]], typer.Argument(metavar="[-- ARGS]", help="For the program.")] = None,
+            include: Annotated[list[str], typer.Option("-I", metavar="DIR", help="Where to look for headers.")] = [],
+            define: Annotated[list[str], typer.Option("-D", metavar="NAME[=X]", help="Define a macro.")] = [],
+            profile: Annotated[bool, typer.Option("--profile", help="Count what each source line does.")] = False):
+    """Compile anybody's single-file CUDA program and run it under the emulator, with all checks."""
+    import os
+
+    from tools import emulate as room
+    if not os.path.isfile(file):
+        stop(f"There is no file '{file}'. Wanted: ./learn emulate FILE.cu [-I DIR] [-D NAME] [--profile] [-- ARGS]")
+    raise typer.Exit(room.emulate(file, include, define, profile, arguments or []))
+
+
+@app.command(name="compile", hidden=True)
+def compile_():
+    """Compile every step by nvcc for 75, 80 and 90a; status 1 on an error or a register spill."""
+    from tools import checks
+    raise typer.Exit(checks.compile_all())
+
+
+def main():
+    try:
+        app(prog_name="./learn")
+    except KeyboardInterrupt:
+        raise SystemExit(130)
+    except BrokenPipeError:
+        raise SystemExit(141)

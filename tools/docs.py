@@ -1,0 +1,163 @@
+"""The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
+import re
+import subprocess
+
+from tools import build, emulate, machine, results, run, source, steps
+from tools.paths import ROOT
+from tools.say import stop
+
+BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
+OPEN = "<!-- generated: "
+
+
+def table(head, rows):
+    """A Markdown table; columns of nothing but numbers are flush right."""
+    number = re.compile(r"[\d.,–% ]*")
+    ruler = ["---:" if all(map(number.fullmatch, column)) else "---" for column in zip(*rows)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ruler, *rows))
+
+
+def link(step, base):
+    return f"[{step['number']} {steps.short(step)}]({'' if base == ROOT else '../../'}{step['dir']}/)"
+
+
+def counted(step):
+    """(variant, done, counts) of every variant on the emulator."""
+    for variant in steps.variants(step):
+        done = run.counted(step, variant)
+        if done["status"]:
+            stop(f"{step['name']} {variant or ''} ended with status {done['status']}:\n{done['output']}", 1)
+        yield variant, done, run.total(done["profile"])
+
+
+def ladder(base):
+    rows, shape = [], ""
+    for step in steps.load():
+        for variant, done, counts in counted(step):
+            line = results.ours(step, variant)
+            shape = run.shape_words(done["case"]["shape"])
+            rows.append((link(step, base), variant or "", f"{counts['global_ld_sectors'] + counts['global_st_sectors']:,}",
+                         f"{counts['shared_ld_conflicts'] + counts['shared_st_conflicts']:,}",
+                         f"{results.milliseconds(line)}, {results.rate(line)}" if line else "–"))
+    sizes = ", ".join(f"{name} {run.shape_words(size)}" for name, size in results.LADDER_SHAPE.items())
+    return table(("step", "variant", f"global sectors, counted at {shape}", "bank conflicts",
+                  f"NVIDIA H200, recorded, {sizes}"), rows)
+
+
+def steps_table(base):
+    rows = []
+    for step in steps.load():
+        line = results.best(step)
+        rows.append((link(step, base), step["idea"], ", ".join(step["from"]) or "–",
+                     machine.capability_of(step["arch"]), results.rate(line) if line else "–"))
+    return table(("step", "the one idea", "from", "compute capability", "NVIDIA H200, recorded"), rows)
+
+
+def diff(step):
+    before = steps.origin(step)
+    if before is None:
+        return "This step begins its branch: there is nothing to compare it with."
+    changed = source.changed_lines(steps.source(before).read_text(), steps.source(step).read_text())
+    return (f"<details>\n<summary>The diff from {before['name']}: {changed} code lines added or changed</summary>\n\n"
+            f"```diff\n{source.unified(before, step)}```\n\n</details>")
+
+
+def walk(step, anchor):
+    path = steps.source(step)
+    known = source.pieces(path.read_text())
+    if anchor not in known:
+        stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}]. It has: {', '.join(known) or 'none'}.")
+    first, last, code = known[anchor]
+    return f"[{path.name}, lines {first}–{last}]({path.name}#L{first}-L{last})\n\n```cuda\n{code}\n```"
+
+
+def results_of(step):
+    ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line]
+    if not ours:
+        return "Not measured on an H200 yet."
+    best, peers, before = results.best(step), results.peers(step), steps.origin(step)
+    rows = [(line["variant"] or steps.short(step), f"{line['time']['median_ms']:.3f}",
+             f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
+             f"{100 * line['of_floor']:.1f} %", f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
+            for line in ours]
+    rows += [(name, f"{line['time']['median_ms']:.3f}", f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}",
+              results.rate(line), "", f"{line['check']['error']:.1e}" if line["check"] else "")
+             for name, line in peers.items()]
+    time = lambda line: line["time"]["median_ms"]
+    ratios = [f"{time(line) / time(best):.2f} × {line['variant']}" for line in ours if line != best]
+    if before and (reached := results.best(before)):
+        ratios.append(f"{time(reached) / time(best):.2f} × step {before['number']}'s {reached['variant'] or 'time'}")
+    ratios += [f"{time(line) / time(best):.2f} × {name.split(' (')[0]}" for name, line in peers.items()]
+    env = best["env"]
+    return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {best['device']} "
+            f"(driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):\n\n"
+            + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows)
+            + f"\n\nSpeed of {best['variant'] or steps.short(step)}: {results.rate(best)}"
+            + (f"; {', '.join(ratios)}." if ratios else "."))
+
+
+def counters(step):
+    rows, shape = [], ""
+    for variant, done, counts in counted(step):
+        shape = run.shape_words(done["case"]["shape"])
+        sectors = run.sectors_per_request(counts)
+        both = lambda name: f"{counts[f'shared_ld_{name}'] + counts[f'shared_st_{name}']:,}"
+        requests = counts["global_ld_requests"] + counts["global_st_requests"]
+        rows.append((variant or steps.short(step), f"{requests:,}", f"{sectors:.2f}" if sectors else "–", both("requests"),
+                     both("wavefronts"), both("conflicts"), f"{counts['barriers']:,}"))
+    head = "", "global requests", "sectors a request", "shared requests", "wavefronts", "bank conflicts", "barriers (by warp)"
+    return f"Counted by the emulator at {shape}:\n\n{table(head, rows)}"
+
+
+def report(path):
+    """What the emulator says of a faulty program, as the reader would see it from the root of the clone."""
+    if not (ROOT / path).is_file():
+        stop(f"There is no {path} to report on.")
+    said = emulate.compile_and_run(path, cwd=ROOT, environment={"SIMT_WORKERS": "1"}, stderr=subprocess.PIPE).stderr
+    return f"```\n$ ./learn emulate {path}\n{said.rstrip()}\n```"
+
+
+def generate(name, base):
+    """The text of one block; base is the directory of the README that holds it."""
+    kind, *words = name.split()
+    whole = {"ladder": ladder, "steps": steps_table}
+    each = {"diff": diff, "results": results_of, "counters": counters}
+    if kind in whole and not words:
+        return whole[kind](base)
+    if kind == "report" and len(words) == 1:
+        return report(words[0])
+    if kind in each and not words or kind == "walk" and len(words) == 1:
+        step = steps.find(base.name)
+        return walk(step, *words) if kind == "walk" else each[kind](step)
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, counters, "
+         "walk ANCHOR, report FILE.cu.")
+
+
+def renew(text, base):
+    """(the text with its generated parts made anew, the names of those that changed)."""
+    changed = []
+
+    def block(match):
+        body = f"\n{generate(match['name'], base)}\n\n"
+        if body != match["body"]:
+            changed.append(match["name"])
+        return f"<!-- generated: {match['name']} -->\n{body}<!-- /generated -->"
+
+    if len(BLOCK.findall(text)) != text.count(OPEN):
+        stop(f"{base / 'README.md'}: a generated part has no <!-- /generated -->.")
+    return BLOCK.sub(block, text), changed
+
+
+def docs(check):
+    """Write every README's generated parts, or only name those that are stale. Returns [(path, name)]."""
+    build.build("cpu")
+    stale = []
+    for path in [ROOT / "README.md", *sorted(ROOT.glob("steps/*/README.md"))]:
+        if not path.exists():
+            continue
+        text = path.read_text()
+        fresh, changed = renew(text, path.parent)
+        stale += [(str(path.relative_to(ROOT)), name) for name in changed]
+        if changed and not check:
+            path.write_text(fresh)
+    return stale

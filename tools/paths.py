@@ -1,0 +1,8 @@
+"""Where things are in the clone."""
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+LOG = BUILD / "learn.log"
+STEPS_JSON = BUILD / "steps.json"
+PLOTS = ROOT / "plots"

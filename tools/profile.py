@@ -1,0 +1,97 @@
+"""The counters of one variant, source line by source line, with where Nsight Compute shows the same."""
+import json
+from pathlib import Path
+
+from rich.text import Text
+
+from tools import build, ladder, run, steps
+from tools.paths import ROOT
+from tools.say import out, stop
+
+# Our counter → ncu's metric; {op} is ld or st.
+NCU = {
+    "shared requests": "smsp__inst_executed_op_shared_{op}.sum",
+    "shared wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum",
+    "shared conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum",
+    "global requests": "l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum",
+    "global sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum",
+}
+ACCESSES = [(space, op, f"{space} {word}") for space in ("global", "shared")
+            for op, word in (("ld", "load"), ("st", "store"))]
+EVENTS = {"barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
+          "atomics": "atomic"}
+
+
+WIDTHS = 26, 11, 22, 18
+
+
+def rows(counts):
+    """(what, requests, wavefronts or sectors, conflicts or sectors per request) for whatever a line did."""
+    found = []
+    for space, op, words in ACCESSES:
+        get = lambda name: counts[f"{space}_{op}_{name}"]
+        if not get("requests"):
+            continue
+        if space == "shared":
+            found.append((words, get("requests"), f"{get('wavefronts'):,} wavefronts", f"{get('conflicts'):,} conflicts"))
+        else:
+            found.append((words, get("requests"), f"{get('sectors'):,} sectors",
+                          f"{get('sectors') / get('requests'):.2f} a request"))
+    return found + [(words, counts[name], "", "") for name, words in EVENTS.items() if counts[name]]
+
+
+def source_line(name, line):
+    """The text of a line of the clone's own sources, else nothing."""
+    path = Path(name) if Path(name).is_absolute() else ROOT / name
+    try:
+        return path.read_text().splitlines()[line - 1].strip()
+    except (OSError, IndexError):
+        return ""
+
+
+def show(done):
+    for kernel in done["profile"]["kernels"]:
+        grid, block = (" × ".join(map(str, kernel[name])) for name in ("grid", "block"))
+        shared = kernel["shared_static"] + kernel["shared_dynamic"]
+        out.print(f"\n[bold cyan]{kernel['kernel']}[/]  grid {grid}, block {block}, shared memory {shared:,} bytes")
+        for counts in sorted(kernel["lines"], key=lambda counts: (counts["file"], counts["line"])):
+            place = f"{Path(counts['file']).name}:{counts['line']}"
+            out.print(Text.assemble((place, "bold"), "  ", source_line(counts["file"], counts["line"])),
+                      no_wrap=True, overflow="ellipsis")
+            for words, requests, second, third in rows(counts):
+                out.print(ladder.line([f"    {words}", f"{requests:,}", second, third], WIDTHS))
+
+
+def legend(step, done):
+    """The ncu line that shows the same numbers on a GPU."""
+    out.print("\nThe same under Nsight Compute, on a GPU (ptxas may have merged accesses):", style="dim")
+    for words, metric in NCU.items():
+        out.print(f"  {words:<18} {metric.format(op='{ld,st}')}", style="dim", markup=False, soft_wrap=True)
+    variant = f" --variant {done['variant']}" if done["variant"] else ""
+    metrics = ",".join(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st"))
+    shape = " ".join(f"-{name} {size}" for name, size in done["case"]["shape"].items()) if done["case"] else ""
+    out.print(f"  ncu --metrics {metrics} build/cuda/{step['name']}{variant} {shape} --no-time", style="dim", markup=False,
+              soft_wrap=True)
+
+
+def profile(step, variant, gpu, as_json, arguments):
+    """Returns the exit status."""
+    known = steps.variants(step)
+    if variant and variant not in known:
+        stop(f"{step['name']} has no variant '{variant}'. It has: {', '.join(filter(None, known)) or 'one form only'}.")
+    build.build("cpu", step["name"])
+    chosen = [variant] if variant else known
+    runs = [run.case(step, name, "cpu", gpu, arguments) for name in chosen]
+    failed = next((done for done in runs if done["status"]), None)
+    if failed:
+        out.print(failed["output"].strip(), markup=False)
+        return failed["status"]
+    if as_json:
+        print(json.dumps([{key: done[key] for key in ("step", "variant", "case", "profile")} for done in runs], indent=1))
+        return 0
+    for done in runs:
+        out.print(f"[bold]{step['name']} {done['variant'] or ''}[/] on the emulator, "
+                  f"{run.shape_words(done['case']['shape'])}: counts, not times.")
+        show(done)
+    legend(step, runs[-1])
+    return 0

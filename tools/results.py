@@ -1,0 +1,43 @@
+"""What stands in the steps' results.jsonl: figures measured on an H200, never edited by hand."""
+from tools import steps
+
+# One shape throughout tours and plots for each operation.
+LADDER_SHAPE = {"matmul": {"m": 4096, "n": 4096, "k": 4096}}
+
+
+def on_ladder(line):
+    return "H200" in line["device"] and line["shape"] == LADDER_SHAPE.get(line["operation"]) and line["time"]
+
+
+def ours(step, variant):
+    """The recorded H200 line of a variant at the ladder's shape, or None. The last recorded counts."""
+    lines = [line for line in steps.recorded(step)
+             if on_ladder(line) and not line.get("peer") and line["variant"] in (variant, variant or "")]
+    return lines[-1] if lines else None
+
+
+def peers(step):
+    """The peers that were measured beside the step at the ladder's shape: {name: line}."""
+    return {line["peer"]: line for line in steps.recorded(step) if on_ladder(line) and line.get("peer")}
+
+
+def best(step):
+    """The fastest recorded variant of a step, or None."""
+    lines = filter(None, (ours(step, variant) for variant in steps.variants(step)))
+    return min(lines, key=lambda line: line["time"]["median_ms"], default=None)
+
+
+def rate(line):
+    """33.1 TFLOPS, or GB/s where a step moves bytes and computes little."""
+    if line["tflops"] and line["operation"] != "softmax":
+        return f"{three_digits(line['tflops'])} TFLOPS"
+    return f"{line['gbps']:,.0f} GB/s"
+
+
+def milliseconds(line):
+    return f"{three_digits(line['time']['median_ms'])} ms"
+
+
+def three_digits(figure):
+    """0.92, 10.5, 751: as many decimals as mean something."""
+    return f"{figure:.{2 if figure < 10 else 1 if figure < 100 else 0}f}"

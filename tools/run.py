@@ -1,0 +1,61 @@
+"""Run step programs, and read back what they wrote: the case measured and the emulator's counters."""
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tools import steps
+from tools.paths import BUILD, ROOT
+
+
+def case(step, variant, backend, gpu="h200", arguments=()):
+    """One variant, once: {status, output, case, profile}. On the emulator with counters, as if on the GPU named."""
+    with tempfile.TemporaryDirectory(prefix="learn-") as place:
+        result, counts = Path(place, "case.jsonl"), Path(place, "profile.json")
+        command = [steps.program(step, backend), "--json", result, *(["--variant", variant] if variant else []), *arguments]
+        env = dict(os.environ)
+        if backend == "cpu":
+            command.append("--profile")
+            env |= {"SIMT_PROFILE_JSON": str(counts), "SIMT_GPU": gpu}
+        done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, errors="replace")
+        return {"step": step["name"], "variant": variant, "backend": backend, "status": done.returncode,
+                "output": done.stdout + done.stderr,
+                "case": json.loads(result.read_text().splitlines()[-1]) if result.exists() else None,
+                "profile": json.loads(counts.read_text()) if counts.exists() else None}
+
+
+def counted(step, variant):
+    """The emulator's counts at the default shape, from a cache that lives as long as the program that was built."""
+    built = steps.program(step, "cpu").stat()
+    cache = BUILD / "counts" / f"{step['name']}-{variant}.json"
+    key = [built.st_mtime_ns, built.st_size]
+    if cache.exists() and (kept := json.loads(cache.read_text()))["key"] == key:
+        return kept["run"]
+    done = case(step, variant, "cpu")
+    cache.parent.mkdir(exist_ok=True)
+    cache.write_text(json.dumps({"key": key, "run": done}))
+    return done
+
+
+def total(profile):
+    """The counters of all kernels together."""
+    sums = {}
+    for kernel in profile["kernels"]:
+        for name, count in kernel["total"].items():
+            sums[name] = sums.get(name, 0) + count
+    return sums
+
+
+def sectors_per_request(counts):
+    """Loads and stores of global memory: 32-byte sectors that a warp's request touched, on average."""
+    requests = counts["global_ld_requests"] + counts["global_st_requests"]
+    return (counts["global_ld_sectors"] + counts["global_st_sectors"]) / requests if requests else None
+
+
+def shape_words(shape):
+    """4096³ for a cube, else m 100, n 200, k 300."""
+    sizes = list(shape.values())
+    if len(sizes) == 3 and len(set(sizes)) == 1:
+        return f"{sizes[0]}³"
+    return ", ".join(f"{name} {size}" for name, size in shape.items())
