@@ -116,8 +116,8 @@ def compile_cu(request):
 
 @pytest.fixture(scope="session")
 def compile_output(request):
-    """compile_output(program) -> what the compiler driver said: returncode, stdout, stderr."""
-    return lambda program: request.config.compilers.start(program).result()[1]
+    """compile_output(program) -> path of the executable, and how its compiler ended: returncode, stdout, stderr."""
+    return lambda program: request.config.compilers.start(program).result()
 
 
 @dataclasses.dataclass

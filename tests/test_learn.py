@@ -348,7 +348,7 @@ def test_floors():
     assert floors.binding(counts, 132 * 256 * 500, 4.8e6, gpu) == ("L1", pytest.approx(2e-6))
 
 
-@pytest.mark.parametrize("seconds, words", [(2.07e-6, "2.07 µs"), (0.0262, "26.2 ms"), (0.9996, "1 s"), (5e-9, "5 ns"),
-                                            (0.99996e-6, "1 µs"), (0, "0 ns")])
+@pytest.mark.parametrize("seconds, words", [(2.07e-6, "2.07 µs"), (0.0262, "26.2 ms"), (0.9996, "1.00 s"), (5e-9, "5.00 ns"),
+                                            (0.99996e-6, "1.00 µs"), (0, "0.00 ns")])
 def test_durations(seconds, words):
     assert floors.duration(seconds) == words

@@ -2,6 +2,7 @@
 bugs planted in them, which must not pass."""
 
 import json
+import re
 import sys
 
 import pytest
@@ -25,6 +26,10 @@ SHAPES = [(1, 1, 1), (1, TILE, TILE), (TILE, 1, TILE), (TILE, TILE, 1), (TILE - 
 
 def run_step(name, *arguments, **environment):
     return run(BUILD / name, *arguments, **environment)
+
+
+def source_of(name):
+    return ROOT / "steps" / name / f"{name.split('_', 1)[1]}.cu"
 
 
 def shape_arguments(shape):
@@ -58,10 +63,14 @@ def test_all_variants_at_the_default_shape(step):
 
 
 @pytest.mark.parametrize("name, variant", VARIANTS)
-def test_profile_names_source_lines(name, variant):
+def test_profile_shows_source_lines(name, variant):
     done = run_step(name, "--variant", variant, "--profile")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{name.split('_', 1)[1]}.cu" in done.stdout
+    source = source_of(name).read_text().splitlines()
+    rows = list(re.finditer(r"^ +(\d+)  .*", done.stdout, re.MULTILINE))
+    assert rows
+    for row in rows:
+        assert source[int(row[1]) - 1].strip()[:40] in row[0]
 
 
 # ---- the command line ----
@@ -88,19 +97,16 @@ MISTAKES = [
     (["--json", "/"], "--json /", "directory"),
     (["--json", "/dev/full", "-m", "1", "-n", "1", "-k", "1"], "--json", "No space"),
     (["--frobnicate"], "--frobnicate", "--help"),
-    (["stray"], "stray", "--help"),
-    (["-m"], "-m", "--help"),
+    (["stray"], "", "--help"),
+    (["-m"], "m", "--help"),
 ]
 
 
 @pytest.mark.parametrize("arguments, names, accepts", MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
 def test_mistakes_on_the_command_line(arguments, names, accepts):
     done = run_step(ANY_STEP, *arguments)
-    if "stray" in arguments or "-m" == arguments[-1]:
-        names = ""  # argp words these
     assert done.returncode == 2, done.stdout + done.stderr
-    assert names.lstrip("-") in done.stderr and accepts in done.stderr.replace("‘", "'"), done.stderr
-    assert "right" not in done.stdout
+    assert names in done.stderr and accepts in done.stderr, done.stderr
 
 
 def test_variant_message_lists_the_variants():
@@ -170,8 +176,7 @@ def test_json_lines(step, tmp_path):
 
 # ---- planted bugs ----
 
-PLANTED = {(bug, plain): Program(ROOT / "steps" / bug.step / f"{bug.step.split('_', 1)[1]}.cu", "g++",
-                                 ("--plain",) * plain + ("-I", str(ROOT / "common")),
+PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
                                  (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after))
            for bug in BUGS for plain in (True, False)}
 

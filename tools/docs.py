@@ -110,11 +110,12 @@ def counters(step):
 
 
 def report(path):
-    """What the emulator says of a faulty program, as the reader would see it from the root of the clone."""
+    """The first thing that the emulator says of a faulty program, as the reader sees it from the root of the clone."""
     if not (ROOT / path).is_file():
         stop(f"There is no {path} to report on.")
     said = emulate.compile_and_run(path, cwd=ROOT, environment={"SIMT_WORKERS": "1"}, stderr=subprocess.PIPE).stderr
-    return f"```\n$ ./learn emulate {path}\n{said.rstrip()}\n```"
+    first = re.match(r".*?(?=\nsimt: |\Z)", said.rstrip(), re.DOTALL)[0]
+    return f"```\n{first}\n```"
 
 
 def generate(name, base):
@@ -138,7 +139,7 @@ def renew(text, base):
     changed = []
 
     def block(match):
-        body = f"\n{generate(match['name'], base)}\n\n"
+        body = f"{generate(match['name'], base)}\n"
         if body != match["body"]:
             changed.append(match["name"])
         return f"<!-- generated: {match['name']} -->\n{body}<!-- /generated -->"

@@ -26,9 +26,14 @@ def binding(counts, flops, dram_bytes, gpu):
     return max(units(counts, flops, dram_bytes, gpu).items(), key=lambda item: item[1])
 
 
+def three_digits(figure):
+    """0.92, 10.5, 751: as many decimals as mean something."""
+    return f"{figure:.{2 if figure < 9.995 else 1 if figure < 99.95 else 0}f}"
+
+
 def duration(seconds):
     """1.23 µs: three digits and the unit that fits."""
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
         if seconds * factor >= 0.9995:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+            return f"{three_digits(seconds * factor)} {unit}"
+    return f"{three_digits(seconds * 1e9)} ns"

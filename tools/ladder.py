@@ -17,7 +17,7 @@ def error_cell(done):
         return "skipped", ""
     check = (done["case"] or {}).get("check")
     if done["status"] or not check:
-        return "[bold red]WRONG[/]", f"status {done['status']}"
+        return f"[bold red]{'WRONG' if done['status'] == 1 else 'failed'}[/]", f"status {done['status']}"
     return f"[green]{check['error']:.1e}[/]", f"≤ {check['bound']:.1e}"
 
 

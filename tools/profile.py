@@ -70,7 +70,7 @@ def legend(step, done):
     variant = f" --variant {done['variant']}" if done["variant"] else ""
     metrics = ",".join(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st"))
     shape = " ".join(f"-{name} {size}" for name, size in done["case"]["shape"].items()) if done["case"] else ""
-    out.print(f"  ncu --metrics {metrics} build/cuda/{step['name']}{variant} {shape} --no-time", style="dim", markup=False,
+    out.print(f"  ncu --metrics {metrics} build/cuda/{step['name']}{variant} {shape} --no-check --no-time", style="dim", markup=False,
               soft_wrap=True)
 
 

@@ -1,5 +1,6 @@
 """What stands in the steps' results.jsonl: figures measured on an H200, never edited by hand."""
 from tools import steps
+from tools.floors import three_digits
 
 # One shape throughout tours and plots for each operation.
 LADDER_SHAPE = {"matmul": {"m": 4096, "n": 4096, "k": 4096}}
@@ -36,8 +37,3 @@ def rate(line):
 
 def milliseconds(line):
     return f"{three_digits(line['time']['median_ms'])} ms"
-
-
-def three_digits(figure):
-    """0.92, 10.5, 751: as many decimals as mean something."""
-    return f"{figure:.{2 if figure < 10 else 1 if figure < 100 else 0}f}"

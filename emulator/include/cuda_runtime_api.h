@@ -204,6 +204,10 @@ enum cudaFuncAttribute {
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
 
+/* Blocks of `threads` threads that one SM can hold by threads, blocks and dynamic shared memory; registers, which the
+ * emulator does not know, are left out. */
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared);
+
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 

@@ -3,7 +3,6 @@
  * Threads run in order of their number until they must wait; a switch goes straight from one thread to the next that
  * is ready. When none is ready and some have not left, they wait for each other: that is reported, with the lines. */
 #include "simt.h"
-#include <string.h>
 
 /* The first ready thread after `after`, round and round; NO_THREAD when none is. */
 static unsigned next_ready(struct worker *w, unsigned after)
@@ -30,8 +29,9 @@ void block_wait(struct worker *w)
     warp_of(w, self)->ready &= ~(1u << self % WARP);
     w->quiet = 0;
     unsigned next = next_ready(w, self);
+    if (next == NO_THREAD && collective_resolve_active(w)) next = next_ready(w, self);
     if (next == NO_THREAD) report_waiting(w);
-    fiber_switch(w, self, next);
+    if (next != self) fiber_switch(w, self, next);
 }
 
 void simt_yield(void)
@@ -46,19 +46,17 @@ void simt_yield(void)
 static void release(struct worker *w)
 {
     unsigned first = NO_THREAD;
+    for (unsigned t = 0; t < w->launch->threads && simt_checked; t++) {
+        if (w->threads[t].wait != WAIT_BLOCK) continue;
+        if (first == NO_THREAD) first = t;
+        if (!lines_same(w->threads[first].pc, w->threads[t].pc)) report_divergence(w, first, t);
+    }
     counters_block_joined(w);
     race_block_barrier(w);
     w->count_result = w->count;
     w->arrived = w->count = 0;
-    for (unsigned t = 0; t < w->launch->threads; t++) {
-        if (w->threads[t].wait != WAIT_BLOCK) continue;
-        if (first == NO_THREAD) first = t;
-        if (w->threads[t].pc != w->threads[first].pc) {
-            struct source_line a = lines_of(w->threads[first].pc), b = lines_of(w->threads[t].pc);
-            if (a.line != b.line || strcmp(a.file, b.file)) report_barrier(w, first, t);
-        }
-        block_wake(w, t);
-    }
+    for (unsigned t = 0; t < w->launch->threads; t++)
+        if (w->threads[t].wait == WAIT_BLOCK) block_wake(w, t);
 }
 
 static unsigned barrier(unsigned predicate, const void *pc)
@@ -89,6 +87,7 @@ void block_thread_done(struct worker *w)
     collective_lane_left(w, self / WARP);
     if (w->n_live && w->arrived == w->n_live) release(w);
     unsigned next = next_ready(w, self);
+    if (next == NO_THREAD && w->n_live && collective_resolve_active(w)) next = next_ready(w, self);
     if (next == NO_THREAD && w->n_live) report_waiting(w);
     if (next == NO_THREAD || w->threads[next].stack) fiber_exit(w, next);
     /* The next one has not begun: it begins here, on this stack. */
@@ -119,6 +118,7 @@ void block_run(struct worker *w, u64 index)
         w->warps[i].live = w->warps[i].ready = lanes == WARP ? ~0u : (1u << lanes) - 1;
     }
     shared_begin_block(w);
+    race_block_barrier(w);
     fiber_start(w, 0);
     counters_block_joined(w);
 }

@@ -15,6 +15,16 @@ static bool complete(struct worker *w, unsigned warp, const struct collective *c
     return wanted != 0;
 }
 
+/* The same shuffle or vote, but written at two places: lanes that hardware may run apart, and then they do not meet. */
+static void check_lines(struct worker *w, unsigned warp, uint32_t lanes)
+{
+    unsigned first = warp * WARP + (unsigned)__builtin_ctz(lanes);
+    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
+        unsigned lane = warp * WARP + (unsigned)__builtin_ctz(rest);
+        if (!lines_same(w->threads[first].pc, w->threads[lane].pc)) report_divergence(w, first, lane);
+    }
+}
+
 /* Which lane does this one read? Out of its segment: its own (PTX ISA, shfl.sync). */
 static unsigned source_lane(const struct collective *c, unsigned lane)
 {
@@ -34,6 +44,7 @@ static void finish(struct worker *w, unsigned warp, const struct collective *any
     enum collective_kind kind = any->kind;
     struct thread *lanes = &w->threads[warp * WARP];
     unsigned ballot = 0;
+    if (simt_checked && kind != COLLECTIVE_SYNC) check_lines(w, warp, mask);
     if (mask == w->warps[warp].live) counters_warp_joined(w, warp);
     for (unsigned rest = mask; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest);
@@ -56,9 +67,30 @@ void collective_lane_left(struct worker *w, unsigned warp)
 {
     for (unsigned lane = 0; lane < WARP && warp * WARP + lane < w->launch->threads; lane++) {
         struct thread *t = &w->threads[warp * WARP + lane];
-        if ((w->warps[warp].live >> lane & 1) && t->wait == WAIT_WARP && complete(w, warp, t->call))
+        if ((w->warps[warp].live >> lane & 1) && t->wait == WAIT_WARP && complete(w, warp, t->call)) /* an ACTIVE one has no mask */
             finish(w, warp, t->call);
     }
+}
+
+/* __activemask(): lanes wait here until nobody in the block can run; those at one place then form the mask. */
+bool collective_resolve_active(struct worker *w)
+{
+    bool any = false;
+    for (unsigned t = 0; t < w->launch->threads; t++) {
+        struct thread *first = &w->threads[t];
+        if (first->wait != WAIT_WARP || first->call->kind != COLLECTIVE_ACTIVE) continue;
+        unsigned mask = 0, warp = t / WARP;
+        const void *pc = first->pc;
+        for (int pass = 0; pass < 2; pass++)
+            for (unsigned lane = t % WARP; lane < WARP && warp * WARP + lane < w->launch->threads; lane++) {
+                struct thread *other = &w->threads[warp * WARP + lane];
+                if (other->wait != WAIT_WARP || other->call->kind != COLLECTIVE_ACTIVE || other->pc != pc) continue;
+                if (pass == 0) mask |= 1u << lane;
+                else other->call->result = mask, block_wake(w, warp * WARP + lane);
+            }
+        any = true;
+    }
+    return any;
 }
 
 static u64 meet(struct collective *c, const void *pc, enum event event)
@@ -91,4 +123,15 @@ unsigned simt_warp_ballot(unsigned mask, int predicate)
 {
     struct collective c = {.kind = COLLECTIVE_BALLOT, .mask = mask, .predicate = predicate};
     return (unsigned)meet(&c, CALLER(), EVENT_VOTE);
+}
+
+unsigned simt_warp_active(void)
+{
+    struct worker *w = simt_worker;
+    struct collective c = {.kind = COLLECTIVE_ACTIVE};
+    current(w)->pc = CALLER();
+    current(w)->call = &c;
+    current(w)->wait = WAIT_WARP;
+    block_wait(w);
+    return (unsigned)c.result;
 }

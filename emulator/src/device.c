@@ -47,7 +47,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
         .globalL1CacheSupported = 1, .localL1CacheSupported = 1, .sharedMemPerMultiprocessor = g->shared_per_sm,
         .regsPerMultiprocessor = 65536, .managedMemory = 1, .maxBlocksPerMultiProcessor = g->blocks_per_sm,
         .sharedMemPerBlockOptin = g->shared_optin, .reservedSharedMemPerBlock = g->major >= 8 ? KB : 0};
-    snprintf(p->name, sizeof p->name, "SIMT emulator (%s)", g->title);
+    snprintf(p->name, sizeof p->name, "SIMT emulator%s (%s)", simt_checked ? "" : " without checks", g->title);
     return cudaSuccess;
 }
 
@@ -85,5 +85,17 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
     default: return simt_fail(cudaErrorInvalidValue);
     }
+    return cudaSuccess;
+}
+
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared)
+{
+    const struct gpu *g = device_gpu();
+    if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin) return simt_fail(cudaErrorInvalidValue);
+    int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
+    size_t each = dynamic_shared + (g->shared_per_sm - g->shared_optin);
+    int by_shared = each ? (int)(g->shared_per_sm / each) : g->blocks_per_sm;
+    *blocks = by_threads < g->blocks_per_sm ? by_threads : g->blocks_per_sm;
+    if (by_shared < *blocks) *blocks = by_shared;
     return cudaSuccess;
 }

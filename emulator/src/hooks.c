@@ -12,7 +12,12 @@ bool simt_checked;
 static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
 {
     struct worker *w = simt_worker;
-    if (!w) return;
+    if (!w) {
+        if (memory_is_symbol(address))
+            report_host("device pointer on the host", pc,
+                        "A __device__ or __constant__ variable is the kernels': use cudaMemcpyToSymbol and cudaMemcpyFromSymbol.");
+        return;
+    }
     check_access(w, pc, address, bytes, kind);
     if (w->counting) {
         bool store = kind != ACCESS_LOAD;

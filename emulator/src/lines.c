@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "simt.h"
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,17 +102,19 @@ static void learn(const void *const *pcs, unsigned n)
     free(lines);
 }
 
-/* One at a time: reports are made under a lock, profiles between launches. */
 void lines_resolve(const void *const *pcs, unsigned n, struct source_line *out)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const void **new = malloc((n + 1) * sizeof *new);
     unsigned n_new = 0;
     if (!new) perror("simt"), exit(2);
+    pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < n; i++)
         if (!look_up(pcs[i])) new[n_new++] = pcs[i];
     if (n_new) learn(new, n_new);
     free(new);
     for (unsigned i = 0; i < n; i++) out[i] = look_up(pcs[i])->line;
+    pthread_mutex_unlock(&lock);
 }
 
 struct source_line lines_of(const void *pc)
@@ -119,4 +122,11 @@ struct source_line lines_of(const void *pc)
     struct source_line line;
     lines_resolve(&pc, 1, &line);
     return line;
+}
+
+bool lines_same(const void *pc, const void *other)
+{
+    if (pc == other) return true;
+    struct source_line a = lines_of(pc), b = lines_of(other);
+    return a.line == b.line && !strcmp(a.file, b.file);
 }

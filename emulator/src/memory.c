@@ -16,7 +16,7 @@ unsigned char *memory_base;
 uint32_t *memory_map;
 struct allocation *memory_allocations;
 static unsigned n_allocations = 1, room; /* index 0 means none */
-static size_t used[2];                   /* bytes cut from each half */
+static size_t used[2] = {GAP, GAP};      /* bytes cut from each half */
 static size_t live_bytes;
 
 static void reserve(void)
@@ -116,7 +116,7 @@ const struct allocation *memory_nearest(const void *address)
 
 void memory_device_mode(bool on)
 {
-    if (used[0] && mprotect(memory_base, used[0], on ? PROT_READ | PROT_WRITE : PROT_NONE))
+    if (memory_base && mprotect(memory_base, used[0], on ? PROT_READ | PROT_WRITE : PROT_NONE))
         perror("simt: cannot change the protection of device memory"), exit(2);
 }
 

@@ -158,6 +158,7 @@ static void print_table(FILE *f)
                 "global", "global", "sectors", "barriers", "", "requests", "wavefronts", "conflicts", "requests", "sectors", "a req.", "");
         for (unsigned n = 0; n < k->n_places; n++) {
             char text[80], line[16];
+            if (!n || strcmp(k->lines[n].file, k->lines[n - 1].file)) fprintf(f, "%s\n", k->lines[n].file);
             source_text(&k->lines[n], text, sizeof text);
             snprintf(line, sizeof line, "%d", k->lines[n].line);
             table_row(f, line, &k->places[n].counts, text);

@@ -10,6 +10,7 @@
  * from several lanes is no race: the guide says that one of the writes happens. */
 #include "simt.h"
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 struct cell {
@@ -19,6 +20,7 @@ struct cell {
     uint32_t other_epoch;                        /* a reader of another warp in the same epoch */
     const void *read_pc, *other_pc;
     uint16_t write_thread, read_warp, other_thread;
+    uint8_t write_turn;
     bool write_atomic, split;
 };
 
@@ -31,7 +33,11 @@ void race_init(struct worker *w)
     if (w->cells == MAP_FAILED || w->byte_cells == MAP_FAILED) perror("simt: no memory to watch shared memory"), exit(2);
 }
 
-void race_block_barrier(struct worker *w) { w->epoch++; }
+void race_block_barrier(struct worker *w)
+{
+    w->epoch++;
+    for (unsigned t = 0; t < w->launch->threads; t++) memset(w->threads[t].turns, 0, sizeof w->threads[t].turns);
+}
 
 void race_warp_sync(struct worker *w, unsigned warp, uint32_t lanes)
 {
@@ -46,6 +52,7 @@ void race_warp_sync(struct worker *w, unsigned warp, uint32_t lanes)
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest);
         for (unsigned i = 0; i < WARP; i++) known[lane][i] = seen[i];
+        memset(threads[lane].turns, 0, sizeof threads[lane].turns);
     }
 }
 
@@ -60,6 +67,7 @@ struct seen { /* one access, on its way through the cells */
     const void *pc;
     unsigned offset, bytes;
     enum access kind;
+    uint8_t turn; /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
     bool told;
 };
 
@@ -104,7 +112,7 @@ static void visit(struct worker *w, struct cell *c, struct seen *a)
         /* If some thread writes it later, unordered, that is a race and is told as one. */
         if (a->kind != ACCESS_STORE) report_uninitialised(w, a->offset, a->bytes, a->pc, a->kind);
     } else if (!ordered(w, c->write_epoch, c->write_thread, c->write_clock) && !(atomic && c->write_atomic)) {
-        bool one_instruction = store && c->write_pc == a->pc && c->write_thread / WARP == w->cur / WARP;
+        bool one_instruction = store && c->write_pc == a->pc && c->write_turn == a->turn && c->write_thread / WARP == w->cur / WARP;
         if (!one_instruction) tell(w, a, now, c->write_thread, c->write_atomic ? "atomically changed" : "wrote", c->write_pc);
     }
     if (!store) {
@@ -126,13 +134,15 @@ static void visit(struct worker *w, struct cell *c, struct seen *a)
     c->write_clock = current(w)->clock;
     c->write_pc = a->pc;
     c->write_thread = (uint16_t)w->cur;
+    c->write_turn = a->turn;
     c->write_atomic = atomic;
     c->read_epoch = c->other_epoch = 0;
 }
 
 void race_access(struct worker *w, const void *pc, unsigned offset, unsigned bytes, enum access kind)
 {
-    struct seen a = {pc, offset, bytes, kind, false};
+    struct seen a = {.pc = pc, .offset = offset, .bytes = bytes, .kind = kind};
+    if (kind != ACCESS_LOAD) a.turn = current(w)->turns[(uintptr_t)pc / 4 % 16]++;
     if (!current(w)->clock) current(w)->clock = 1; /* 0 is "nothing seen yet" */
     for (unsigned at = offset; at < offset + bytes;) {
         struct cell *word = &w->cells[at / 4], *parts = &w->byte_cells[at & ~3u];

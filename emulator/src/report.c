@@ -162,6 +162,7 @@ static const char *call_name(const struct thread *t)
     case COLLECTIVE_SYNC: return "__syncwarp()";
     case COLLECTIVE_SHUFFLE: return "a shuffle";
     case COLLECTIVE_BALLOT: return "a vote";
+    case COLLECTIVE_ACTIVE: return "__activemask()";
     }
     return "";
 }
@@ -214,16 +215,20 @@ void report_waiting(struct worker *w)
     __builtin_unreachable();
 }
 
-void report_barrier(struct worker *w, unsigned thread, unsigned other)
+/* Two threads in what looks like one barrier, or one collective, but at different lines. */
+void report_divergence(struct worker *w, unsigned thread, unsigned other)
 {
     char a[64], b[64];
+    bool block = w->threads[thread].wait == WAIT_BLOCK;
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    fprintf(stderr, "simt: divergent barrier: %s\n", where(w->threads[thread].pc));
+    fprintf(stderr, "simt: divergent %s: %s\n", block ? "barrier" : "collective", where(w->threads[thread].pc));
     say_kernel(stderr, w);
-    fprintf(stderr, "  %s is in the __syncthreads() at %s\n", report_thread_name(w, thread, a, sizeof a), where(w->threads[thread].pc));
+    fprintf(stderr, "  %s is in %s at %s\n", report_thread_name(w, thread, a, sizeof a), call_name(&w->threads[thread]),
+            where(w->threads[thread].pc));
     fprintf(stderr, "  %s is in the one at %s\n", report_thread_name(w, other, b, sizeof b), where(w->threads[other].pc));
-    fprintf(stderr, "  A barrier in a branch is right only if all threads of the block take the branch.\n");
+    fprintf(stderr, block ? "  A barrier in a branch is right only if all threads of the block take the branch.\n"
+                          : "  Lanes that are to meet in a collective must come to it at one place.\n");
     stop();
     __builtin_unreachable();
 }

@@ -33,7 +33,7 @@ typedef unsigned long long u64;
 enum wait { WAIT_NONE, WAIT_BLOCK, WAIT_WARP };
 
 struct collective { /* what a lane brings to a warp collective, and takes away */
-    enum collective_kind { COLLECTIVE_SYNC, COLLECTIVE_SHUFFLE, COLLECTIVE_BALLOT } kind;
+    enum collective_kind { COLLECTIVE_SYNC, COLLECTIVE_SHUFFLE, COLLECTIVE_BALLOT, COLLECTIVE_ACTIVE } kind;
     unsigned mask;
     u64 bits, result;
     enum simt_shuffle how;
@@ -48,6 +48,7 @@ struct thread {
     const void *pc; /* the call it waits in */
     struct collective *call;
     uint32_t clock; /* steps at every release: happens-before, see race.c */
+    uint8_t turns[16]; /* shared stores since it last met others, by their place in the program */
 };
 
 struct warp {
@@ -117,6 +118,7 @@ void block_wake(struct worker *w, unsigned thread);
 
 /* ---- collective.c ---- */
 void collective_lane_left(struct worker *w, unsigned warp); /* the lanes that remain may be complete now */
+bool collective_resolve_active(struct worker *w);           /* nobody can run: those in __activemask() may go on */
 
 /* ---- launch.c ---- */
 extern unsigned simt_n_workers;
@@ -182,6 +184,7 @@ void profile_add(const struct launch *l, const struct line_counts *lines, unsign
 struct source_line { char file[512]; char function[256]; int line; };
 void lines_resolve(const void *const *pcs, unsigned n, struct source_line *out);
 struct source_line lines_of(const void *pc);
+bool lines_same(const void *pc, const void *other);
 
 /* ---- report.c ---- */
 void report_install_handlers(void);
@@ -193,7 +196,7 @@ void report_uninitialised(struct worker *w, unsigned offset, unsigned bytes, con
 void report_access(struct worker *w, const char *kind, const void *pc, const void *address, unsigned bytes,
                    enum access access, const char *why) __attribute__((noreturn));
 void report_waiting(struct worker *w) __attribute__((noreturn));
-void report_barrier(struct worker *w, unsigned thread, unsigned other) __attribute__((noreturn));
+void report_divergence(struct worker *w, unsigned thread, unsigned other) __attribute__((noreturn));
 void report_host(const char *kind, const void *pc, const char *why) __attribute__((noreturn));
 void report_unsupported(const char *what, const char *file, int line) __attribute__((noreturn)); /* status 2 */
 const char *report_thread_name(struct worker *w, unsigned thread, char *out, size_t size);

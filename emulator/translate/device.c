@@ -1,10 +1,10 @@
 /* `__device__`, `__constant__` and `__managed__`. On a function they say where it runs, which here is everywhere: they
- * are removed. On a variable they say whose memory it is: the variable goes to the section simt_device, by whose bounds
- * the emulator knows it. A constant can go to no section that holds variables and needs none; both sides may read it. */
+ * are removed. On a variable they say whose memory it is: the variable goes to the section simt_device, or simt_managed, by
+ * whose bounds the emulator knows it. A constant can go to no section that holds variables and needs none; both sides may
+ * read it. */
 #include "rewrite.h"
 
 #define MEMORY_SPACES "__device__ __constant__ __managed__"
-#define SECTION "__attribute__((section(\"simt_device\")))"
 
 int skip_attribute(int i)
 {
@@ -26,12 +26,12 @@ static bool parameters(int i)
 }
 
 enum what { A_FUNCTION, A_VARIABLE, A_CONSTANT, A_TEMPLATE };
+struct declared { bool is_static, is_extern; int inlined; /* the word `inline`, if any */ };
 
-/* What the declaration from `first` on declares; *inlined is its word `inline`, if any. */
-static enum what declared(int first, int *inlined)
+/* What the declaration from `first` on declares, and its words that matter. */
+static enum what declaration(int first, struct declared *words)
 {
     bool constant = false, template = false, class_key = false;
-    *inlined = 0;
     for (int i = first;; i++) {
         int attribute = skip_attribute(i);
         if (attribute >= i) {
@@ -45,15 +45,13 @@ static enum what declared(int first, int *inlined)
             class_key = false;
             continue;
         }
-        if (is_any(i, "; = [ , {")) break;
-        if (is(i, "(")) {
-            if (!is_any(i + 1, "* &")) break;
-            constant = false;
-        }
+        if (is_any(i, "; = [ , { )") || (is(i, "(") && !is_any(i + 1, "* &"))) break;
         if (is_any(i, "const constexpr")) constant = true;
         if (is(i, "*")) constant = false;
         if (is_any(i, "struct class union enum")) class_key = true;
-        if (is(i, "inline")) *inlined = i;
+        if (is(i, "inline")) words->inlined = i;
+        if (is(i, "static")) words->is_static = true;
+        if (is(i, "extern")) words->is_extern = true;
         if (is(i, "template")) template = true;
         if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) i = angle_close(i);
     }
@@ -63,16 +61,20 @@ static enum what declared(int first, int *inlined)
 void device_declaration(int i)
 {
     if (tokens[i].edit) return; /* seen with the first of several: `__device__ __constant__` */
-    int inlined = 0;
-    enum what what = tokens[i].lambda ? A_FUNCTION : declared(head, &inlined);
-    for (int j = i; is_any(j, MEMORY_SPACES); j++) replace(j, "");
-    if (what == A_TEMPLATE || (what == A_VARIABLE && scope->kind == CLASS && inlined)) {
-        refuse(i, "a `%s` variable that is a template, or defined in a class, is not supported by the emulator",
-               source_text(i, i));
-    } else if (what == A_VARIABLE && scope->kind == FUNCTION && !is_any(head, "static extern") && !is_any(i + 1, "static extern")) {
+    struct declared words = {0};
+    enum what what = tokens[i].lambda ? A_FUNCTION : declaration(head, &words);
+    bool managed = false;
+    for (int j = i; is_any(j, MEMORY_SPACES); j++) {
+        managed |= is(j, "__managed__");
+        replace(j, "");
+    }
+    if (what == A_TEMPLATE) {
+        refuse(i, "a `%s` variable that is a template is not supported by the emulator", source_text(i, i));
+    } else if (what == A_VARIABLE && scope->kind == FUNCTION && !words.is_static && !words.is_extern) {
         refuse(i, "a `%s` variable in a function must be static", source_text(i, i));
     } else if (what == A_VARIABLE && scope->kind != CLASS) {
-        replace(i, SECTION);
-        if (inlined) replace(inlined, "__attribute__((weak))"); /* the linker merges it all the same */
+        replace(i, format("__attribute__((section(\"simt_%s\")))", managed ? "managed" : "device"));
+        /* Inline variables have sections of their own; a weak one is merged by the linker all the same. */
+        if (words.inlined) replace(words.inlined, words.is_static ? "" : "__attribute__((weak))");
     }
 }

@@ -77,10 +77,6 @@ void launch(int i)
         refuse(i, "the launch `%s<<<…` is not closed by `>>>(…)`", name);
         return;
     }
-    if (scope->kernel) {
-        refuse(i, "a kernel launch in a kernel (dynamic parallelism) is not supported by the emulator: `%s<<<…>>>`", name);
-        return;
-    }
     bool chosen = is_expression(kernel, i - 1);
     put_before(kernel, format("::simt::kernel_call(%s, \"%s\", %d, [%s", in_quotes(name), file_of(kernel),
                               tokens[kernel].line, chosen ? "simt_kernel = " : "=](auto... simt_a) " UNCHECKED " { "));

@@ -8,7 +8,6 @@ enum scope_kind { NAMESPACE, CLASS, FUNCTION }; /* FUNCTION: initialisers and en
 
 struct scope {
     enum scope_kind kind;
-    bool kernel;   /* inside a __global__ function? */
     int boundary;  /* how many lambdas and local classes stand around this place */
     int n_arrays;  /* how many shared arrays were known when it began */
 };

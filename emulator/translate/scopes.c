@@ -1,4 +1,4 @@
-/* Where in the program the translator is: in a namespace, a class or a function, in a kernel, in a lambda. */
+/* Where in the program the translator is: in a namespace, a class or a function; in how many lambdas. */
 #include "rewrite.h"
 #include <stdlib.h>
 
@@ -37,7 +37,6 @@ void scope_open(int brace)
     scope->kind = kind;
     scope->n_arrays = n_arrays;
     scope->boundary += lambda || (kind == CLASS && around->kind == FUNCTION);
-    for (int i = head; of_function && i < brace; i++) scope->kernel |= is(i, "__global__");
     if (lambda) shared_hide(tokens[lambda].partner + 1, brace);
     else if (of_function) shared_hide(head, brace);
 }

@@ -122,12 +122,13 @@ static bool is_redeclared(int i)
 void shared_use(int i)
 {
     const struct array *array = known(i);
-    if (!array || array->hides || array->boundary == scope->boundary || scope->kind != FUNCTION) return;
+    if (!array || array->hides || array->boundary == scope->boundary || scope->kind == NAMESPACE) return;
     if (tokens[i].edit || tokens[i].lambda || is_any(i - 1, ". -> ::")) return;
     if (is_redeclared(i)) {
         know((struct array){.name = i, .hides = true});
         return;
     }
+    if (scope->kind == CLASS) return;
     const char *name = source_text(i, i);
     replace(i, array->dynamic ? format("(*(simt_T_%s *)::simt_shared_dynamic())", name)
                               : format("(*(simt_T_%s *)::simt_shared(&simt_site_%s))", name, name));

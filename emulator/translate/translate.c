@@ -2,8 +2,8 @@
  *
  *     simt-translate [--runtime DIR] [-o OUT] [IN]        IN and OUT default to standard input and output
  *
- * Rewritten are launches (launch.c), `__shared__` (shared.c), `__device__` and its like (device.c), `__global__`, and
- * `#pragma unroll` (source.c). No token changes its line, so compilers, debuggers and the emulator name the lines that
+ * Rewritten are launches (launch.c), `__shared__` (shared.c), `__device__` and its like (device.c); `#pragma unroll`
+ * is dropped (source.c). No token changes its line, so compilers, debuggers and the emulator name the lines that
  * the author wrote. It knows no types and parses no expressions: brackets, and the words in front of them, suffice.
  *
  * What the emulator cannot do is refused here, by name, with status 2; more than one line may be. */
@@ -56,7 +56,6 @@ static int word(int i)
     case '_':
         if (is(i, "__shared__")) return shared_declaration(i) - 1;
         if (is_any(i, "__device__ __constant__ __managed__")) device_declaration(i);
-        if (is(i, "__global__")) replace(i, "__attribute__((noinline))");
         if (is_any(i, "__asm__ __asm")) assembly(i);
         if (is(i, "__cluster_dims__")) refuse(i, "`__cluster_dims__` (thread block clusters) is not supported by the emulator");
         break;

@@ -45,6 +45,7 @@ __global__ void masks_differ(int *out)
     int lane = threadIdx.x;
     unsigned mask = lane < 8 ? 0xffffffff : 0xffffff00;
     out[lane] = __any_sync(mask, lane == 3);  // expect masks_differ: divergent collective
+    __syncwarp();                             // expect masks_differ: divergent collective
 }
 
 static int is(const char *argument, const char *name) { return strcmp(argument, name) == 0; }

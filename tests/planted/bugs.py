@@ -48,7 +48,7 @@ BUGS = [
     Bug(NAIVE, "strided_swapped", "dim3(tiles_m, tiles_n)", "dim3(tiles_n, tiles_m)", variant="strided",
         plain="was never written", checked="was never written", shape=(70, 20, 50)),
 
-    Bug(TILED, "missing_first_barrier", FIRST_BARRIER, "", checked="uninitialised shared memory"),
+    Bug(TILED, "missing_first_barrier", FIRST_BARRIER, "", checked="race in shared memory"),
     Bug(TILED, "missing_second_barrier", SECOND_BARRIER, "", checked="race in shared memory"),
     Bug(TILED, "missing_second_barrier_tiled", SECOND_BARRIER, "", checked="race in shared memory", variant="tiled"),
     Bug(TILED, "barrier_in_the_tail_only", SECOND_BARRIER, "if (tile + TILE >= k) __syncthreads();",

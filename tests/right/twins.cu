@@ -307,14 +307,14 @@ __global__ void whoever_is_here(const float *in, float *out)
 
 __device__ __noinline__ int deeper(int depth)
 {
-    volatile int room[64];
-    room[depth % 64] = depth;
-    return depth == 0 ? 0 : deeper(depth - 1) + room[depth % 64] - depth + 1;
+    volatile int room[8];
+    room[depth % 8] = depth;
+    return depth == 0 ? 0 : deeper(depth - 1) + room[depth % 8] - depth + 1;
 }
 
 __global__ void no_overflow(const float *in, float *out)
 {
-    out[threadIdx.x] = 63 - deeper(threadIdx.x % 8) - (int)threadIdx.x / 8 * 8;
+    out[threadIdx.x] = 63 - deeper(threadIdx.x % 4) - (int)threadIdx.x / 4 * 4;
 }
 
 int main(void)

@@ -149,9 +149,11 @@ static void list_patterns(void)
     // An access of 8 or 16 bytes may take fewer phases when of each pair of lanes, l and l ^ 1, or l and l ^ 2, one is
     // inactive or both want the same: so everywhere, and in a part of the warp.
     const int sames[] = {1, 2, 4, 8, 3, 5};
-    for (int same : sames)
-        for (int stride : {1, 8, 33})
-            add({ALL, stride, 0, 0, same, 0, 0, 0});
+    for (int same : sames) {
+        add({ALL, 1, 0, 0, same, 0, 0, 0});
+        add({ALL, 8, 0, 0, same, 0, 0, 0});
+        add({ALL, 33, 0, 0, same, 0, 0, 0});
+    }
     const unsigned parts[] = {0x33333333, 0xcccccccc, 0x5555ffff, 0xffff5555, 0x3333ffff, 0xffff3333, 0x33335555,
                               0x55553333, 0x33555533, 0x55ff55ff, 0x00005555, 0x00ff5555, 0x33333337, 0x12481248};
     for (unsigned mask : parts) {

@@ -29,17 +29,20 @@ GLOBAL = {
     "sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
     "bytes": "smsp__sass_data_bytes_mem_global_op_{}.sum",
 }
-# Read beside them, and kept in --raw only: other counts of the same things, to understand a difference by.
+# Read beside them for --raw only: other counts of the same things, to understand a difference by.
 WITNESSES = [
     "smsp__inst_executed_op_global_{}.sum",
     "smsp__sass_inst_executed_op_shared_{}.sum",
     "smsp__sass_inst_executed_op_global_{}.sum",
     "smsp__sass_data_bytes_mem_shared_op_{}.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_global_op_{}.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_global_op_{}.sum",
 ]
-TEMPLATES = [*SHARED.values(), *GLOBAL.values(), *WITNESSES]
-METRICS = [t.format(op) for t in TEMPLATES for op in ("ld", "st")] + ["l1tex__data_pipe_lsu_wavefronts.sum"]
+
+
+def both(templates):
+    return [template.format(op) for template in templates for op in ("ld", "st")]
+
+
+METRICS = both([*SHARED.values(), *GLOBAL.values()])
 
 
 def output(*command):
@@ -71,15 +74,15 @@ def number(text):
     return int(value) if value == int(value) else value
 
 
-def known_metrics(program):
-    """Those of METRICS that this GPU and this ncu count; the others are named."""
+def known_metrics(program, wanted):
+    """Those that this GPU and this ncu count; the others are named."""
 
     def counted(metrics):
         rows = ncu(program, metrics, limit=1)
         return [m for m in metrics if rows and number(rows[0].get(m)) is not None]
 
-    known = counted(METRICS) or [m for m in METRICS if counted([m])]
-    for metric in METRICS:
+    known = counted(wanted) or [metric for metric in wanted if counted([metric])]
+    for metric in wanted:
         if metric not in known:
             print(f"not counted here: {metric}", file=sys.stderr)
     return known
@@ -119,7 +122,7 @@ def main():
         code = f"-gencode=arch=compute_{options.arch},code=sm_{options.arch}"
         subprocess.run(["nvcc", "-std=c++20", code, str(HERE / "banks.cu"), "-o", program], check=True)
         launches = output(program, "--list").splitlines()[: options.limit]
-        metrics = known_metrics(program)
+        metrics = known_metrics(program, METRICS + both(WITNESSES) if options.raw else METRICS)
         rows = ncu(program, metrics, options.limit)
 
     if len(rows) != len(launches):

@@ -46,5 +46,10 @@ template <class T> SIMT_INLINE cudaError_t cudaGetSymbolAddress(void **address, 
 template <class K> SIMT_INLINE cudaError_t cudaFuncSetAttribute(K, cudaFuncAttribute, int) { return cudaSuccess; }
 template <class K> SIMT_INLINE cudaError_t cudaFuncSetCacheConfig(K, cudaFuncCache) { return cudaSuccess; }
 template <class K> SIMT_INLINE cudaError_t cudaFuncSetSharedMemConfig(K, cudaSharedMemConfig) { return cudaSuccess; }
+template <class K>
+SIMT_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K, int threads, size_t dynamic_shared)
+{
+    return simt_occupancy(blocks, threads, dynamic_shared);
+}
 
 #endif

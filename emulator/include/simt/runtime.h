@@ -21,24 +21,34 @@ struct simt_shared_site {
 void *simt_shared(struct simt_shared_site *site); /* where it lies in this block's shared memory */
 void *simt_shared_dynamic(void);                  /* extern __shared__: after all the declared arrays */
 
+/* Two calls, in two branches, are never merged into one: which of them a thread is in tells where it waits. g++ is told
+ * so by flags (see simtcc). */
+#if defined(__clang__)
+#define SIMT_NOMERGE __attribute__((nomerge))
+#else
+#define SIMT_NOMERGE
+#endif
+
 /* Index functions never change for a thread, so the compiler may call them once. dim: 0 x, 1 y, 2 z. */
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_dim(int dim) __attribute__((const, nothrow));
 unsigned simt_grid_dim(int dim) __attribute__((const, nothrow));
 
-void simt_syncthreads(void);
-int simt_syncthreads_count(int predicate);
-int simt_syncthreads_and(int predicate);
-int simt_syncthreads_or(int predicate);
-void simt_warp_sync(unsigned mask);
+SIMT_NOMERGE void simt_syncthreads(void);
+SIMT_NOMERGE int simt_syncthreads_count(int predicate);
+SIMT_NOMERGE int simt_syncthreads_and(int predicate);
+SIMT_NOMERGE int simt_syncthreads_or(int predicate);
+SIMT_NOMERGE void simt_warp_sync(unsigned mask);
 void simt_fence(void);
 void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
-unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width);
-unsigned simt_warp_ballot(unsigned mask, int predicate);
+SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by,
+                                                   int width);
+SIMT_NOMERGE unsigned simt_warp_ballot(unsigned mask, int predicate);
+SIMT_NOMERGE unsigned simt_warp_active(void);
 
 enum simt_atomic_op {
     SIMT_ATOMIC_ADD, SIMT_ATOMIC_SUB, SIMT_ATOMIC_EXCHANGE, SIMT_ATOMIC_MIN, SIMT_ATOMIC_MAX,

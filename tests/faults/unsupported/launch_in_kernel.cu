@@ -7,7 +7,7 @@ __global__ void child(int *out)
 
 __global__ void parent(int *out)
 {
-    child<<<1, 32>>>(out);  // expect: kernel launch
+    child<<<1, 32>>>(out);  // expect: launch from inside a kernel
 }
 
 int main(void)

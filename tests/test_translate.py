@@ -1,0 +1,206 @@
+"""The translator and the compiler driver: tests/translate/*.cu hold the hard cases and check their own results."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, run
+
+SIMTCC = ROOT / "emulator" / "simtcc"
+SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("launches", "shared", "variables", "text")]
+PROGRAMS = [
+    Program(source, compiler, options) for source in SOURCES for compiler in COMPILERS for options in ((), ("--plain",))
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_translated_program(compile_cu, program):
+    done = run(compile_cu(program))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def simtcc(*arguments, **options):
+    return subprocess.run([SIMTCC, "--simt-build", BUILD, *arguments], capture_output=True, text=True, **options)
+
+
+# ---- what becomes of the words ----
+
+CALL = "::simt::kernel_call"
+UNCHECKED = '__attribute__((no_sanitize("thread")))'
+SECTION = '__attribute__((section("simt_%s")))'
+REWRITES = [
+    (
+        "k<<<1, 2>>>(x);",
+        f'{CALL}("k", "a.cu", 1, [=](auto... simt_a) {UNCHECKED} {{ k(simt_a...); }})(1, 2)(x);',
+    ),
+    (
+        "a::k < 'x',   (n>>2) > <<<g, b>>>(__null);",
+        f"""{CALL}("a::k < 'x', (n>>2) >", "a.cu", 1, [=](auto... simt_a) {UNCHECKED} """
+        "{ a::k < 'x',   (n>>2) > (simt_a...); })(g, b)(nullptr);",
+    ),
+    (
+        "p->f[1]<<<g, b>>>();",
+        f'{CALL}("p->f[1]", "a.cu", 1, [simt_kernel = p->f[1]](auto... simt_a) {UNCHECKED} '
+        "{ simt_kernel(simt_a...); })(g, b)();",
+    ),
+    (
+        "__shared__ alignas(16) float A[4][5];",
+        'typedef   float simt_T_A[4][5]; static ::simt_shared_site simt_site_A = ::simt::site<simt_T_A>("A", "a.cu", 1);'
+        " simt_T_A &A = *(simt_T_A *)::simt_shared(&simt_site_A);",
+    ),
+    (
+        "extern __shared__ float A[];",
+        "typedef   float simt_T_A[]; simt_T_A &A = *(simt_T_A *)::simt_shared_dynamic();",
+    ),
+    ("static __device__ int x;", f"static {SECTION % 'device'} int x;"),
+    ("static __device__ __managed__ int x;", f"static {SECTION % 'managed'}  int x;"),
+    ("static __constant__ const int x = 1;", "static  const int x = 1;"),
+    ("__device__ int f(int);", " int f(int);"),
+]
+
+
+@pytest.mark.parametrize("before, after", REWRITES, ids=[before for before, _ in REWRITES])
+def test_rewriting(before, after):
+    text = '# 1 "a.cu"\nvoid f() { %s }\n'
+    done = subprocess.run([BUILD / "simt-translate"], input=text % before, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == text % after
+
+
+def words_of(text):
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_no_line_moves(tmp_path, source, compiler):
+    done = simtcc("--keep", "-c", "-o", tmp_path / "a.o", source, env={**os.environ, "CXX": compiler})
+    assert done.returncode == 0, done.stderr
+    before = (tmp_path / f"{source.stem}.ii").read_text().splitlines()
+    after = (tmp_path / f"{source.stem}.simt.ii").read_text().splitlines()
+    assert len(before) == len(after)
+    dropped = set("__shared__ __device__ __constant__ __managed__ alignas __attribute__ aligned static extern inline".split())
+    dropped |= set("pragma unroll nounroll __null float4".split())
+    for old, new in zip(before, after):
+        missing = words_of(old) - words_of(new.replace("simt_T_", "simt_T_ ")) - dropped
+        assert not missing, f"{old}\n{new}"
+        assert not old.startswith("# ") or old == new
+
+
+def test_refused_with_line_and_name():
+    source = TESTS / "translate" / "refused.cu"
+    done = simtcc("-c", "-o", os.devnull, source)
+    numbered = enumerate(source.read_text().splitlines(), 1)
+    expected = [(number, line.split("// expect: ")[1]) for number, line in numbered if "// expect: " in line]
+    found = re.findall(r"^(.+):(\d+): error: (.*)$", done.stderr, re.MULTILINE)
+    assert done.returncode == 2
+    assert [(file, int(number)) for file, number, _ in found] == [(str(source), number) for number, _ in expected]
+    for (_, _, message), (_, words) in zip(found, expected):
+        assert words in message
+    assert len(found) == len(done.stderr.splitlines())
+
+
+# ---- what a learner reads who makes a mistake ----
+
+MISTAKES = {
+    "a name": ("__global__ void k()\n{\n    __shared__ float a[2];\n    a[0] = nothing;\n}\n", 4, "nothing"),
+    "a size": ("__global__ void k()\n{\n    __shared__ float a[n];\n}\n", 3, "n"),
+    "an argument": ("__global__ void k(int *p, int n) {}\nint main()\n{\n    k<<<1, 1>>>(nullptr);\n}\n", 4, "k"),
+    "a type": ("__global__ void k(int *p) {}\nint main()\n{\n    k<<<\n        1, 1>>>(3.0);\n}\n", 4, "int *"),
+    "a kernel": ("int main()\n{\n    k<<<1, 1>>>(3);\n}\n", 3, "k"),
+    "a block": ("__global__ void k() {}\nint main()\n{\n    k<<<1>>>();\n}\n", 4, "<<<grid, block"),
+    "a semicolon": ("__device__ int x\n;\nint main()\n{\n    x\n}\n", 5, ";"),
+    "a header": ('#include "nowhere.h"\n', 1, "nowhere.h"),
+}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_compile_error(tmp_path, mistake, compiler):
+    text, line, words = MISTAKES[mistake]
+    (tmp_path / "wrong.cu").write_text(text)
+    done = simtcc("wrong.cu", cwd=tmp_path, env={**os.environ, "CXX": compiler})
+    assert done.returncode == 2
+    first = next(text for text in done.stderr.splitlines() if "error: " in text)
+    assert re.match(rf"wrong\.cu:{line}:( fatal)?.* error: ", first) or re.match(rf"wrong\.cu:{line}:\d+: fatal error: ", first)
+    assert words in done.stderr.replace("int*", "int *")
+    assert "simt" not in done.stderr
+    assert not (tmp_path / "a.out").exists()
+
+
+# ---- the driver ----
+
+PROJECT = {
+    "main.cu": '#include "my kernels.cuh"\n#include "size.h"\nextern "C" int from_c(void);\nint other(void);\n'
+    "int main()\n{\n    k<<<1, SIZE>>>(nullptr);\n"
+    "    return cudaDeviceSynchronize() || from_c() != 3 || other() != 4 || *NAME != 'a';\n}\n",
+    "other file.cu": '#include "my kernels.cuh"\nint other(void) { k<<<1, 1>>>(nullptr); return twice(2); }\n',
+    "my kernels.cuh": "#pragma once\n__host__ __device__ inline int twice(int i) { return 2 * i; }\n"
+    "static __global__ void k(int *p) { if (p) *p = twice(3); }\n",
+    "in clude/size.h": "#define SIZE 32\n",
+    "plain.c": "#include <cuda_runtime.h>\nint from_c(void) { int n = 0, *new = &n; return cudaGetDeviceCount(new) ? 0 : 2 + n; }\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "it's a project"
+    (folder / "in clude").mkdir(parents=True)
+    (folder / "tmp").mkdir()
+    for name, text in PROJECT.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_project(project, compiler):
+    nvcc_only = (
+        "-O3 -std=c++17 -arch=sm_90a -gencode arch=compute_80,code=sm_80 -Xptxas -v,-warn-spills --use_fast_math -lineinfo "
+        "--expt-relaxed-constexpr -rdc=true -Xcompiler -Wall -lcudart -diag-suppress 177 -t 4"
+    ).split()
+    done = simtcc(*nvcc_only, "-I", "in clude", '-DNAME="a b"', "-MF", "pro gram.d", "-MT", "pro gram", "-o", "pro gram",
+                  "main.cu", "plain.c", "other file.cu", cwd=project,
+                  env={**os.environ, "CXX": compiler, "TMPDIR": str(project / "tmp")})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert run(project / "pro gram").returncode == 0
+    depends = (project / "pro gram.d").read_text()
+    for name in ("main.cu", "other file.cu", "my kernels.cuh", "in clude/size.h", "plain.c", "cuda_runtime.h"):
+        assert name.replace(" ", "\\ ") in depends
+    assert {line.split(": ")[0] for line in depends.replace("\\\n", "").splitlines()} == {"pro\\ gram"}
+    assert list((project / "tmp").iterdir()) == []
+
+
+def test_objects_link(project):
+    for source in ("main.cu", "other file.cu", "plain.c"):
+        done = simtcc("-c", "-I", "in clude", '-DNAME="a b"', source, cwd=project)
+        assert (done.returncode, done.stderr) == (0, "")
+    done = simtcc("main.o", "other file.o", "plain.o", cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run(project / "a.out").returncode == 0
+
+
+def test_nothing_is_left_behind_by_a_failure(project):
+    done = simtcc("main.cu", cwd=project, env={**os.environ, "TMPDIR": str(project / "tmp")})
+    assert done.returncode == 2
+    assert "NAME" in done.stderr or "size.h" in done.stderr
+    assert list((project / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments, environment, words",
+    [
+        (["main.cu"], {"CXX": "/nowhere/g++"}, "no C++ compiler: `/nowhere/g++` was not found. Install g++"),
+        (["main.cu"], {"SIMT_BUILD": "/nowhere"}, "the emulator is not built: no simt-translate"),
+        (["nowhere.cu"], {}, "nowhere.cu: no such file"),
+        (["-c", "main.cu", "other file.cu"], {}, "-c takes one source file, not 2"),
+        (["main.py"], {}, "main.py: not a .cu"),
+        ([], {}, "no input files"),
+    ],
+)
+def test_driver_refuses(project, arguments, environment, words):
+    env = {**os.environ, "SIMT_BUILD": str(BUILD), **environment}
+    done = subprocess.run([SIMTCC, *arguments], cwd=project, env=env, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert words in done.stderr
