@@ -50,13 +50,13 @@ def output(*command):
 
 
 def ncu(program, metrics, limit=None):
-    """The CSV rows (column -> text) of a run of the program under ncu, one a launch; none where ncu failed."""
+    """The CSV rows (column -> text) of a run of the program, a list of words, under ncu, one a launch; none where ncu failed."""
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder, "log.csv")
         command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--log-file", str(log)]
         if limit:
             command += ["--launch-count", str(limit)]
-        done = subprocess.run([*command, "--metrics", ",".join(metrics), program], stdout=subprocess.DEVNULL)
+        done = subprocess.run([*command, "--metrics", ",".join(metrics), *program], stdout=subprocess.DEVNULL)
         lines = log.read_text().splitlines() if log.exists() else []
     table = [line for line in lines if line.startswith('"')]
     rows = list(csv.DictReader(table))[1:]  # the first row holds the units
@@ -78,7 +78,7 @@ def known_metrics(program, wanted):
     """Those that this GPU and this ncu count; the others are named."""
 
     def counted(metrics):
-        rows = ncu(program, metrics, limit=1)
+        rows = ncu([program], metrics, limit=1)
         return [m for m in metrics if rows and number(rows[0].get(m)) is not None]
 
     known = counted(wanted) or [metric for metric in wanted if counted([metric])]
@@ -123,7 +123,7 @@ def main():
         subprocess.run(["nvcc", "-std=c++20", code, str(HERE / "banks.cu"), "-o", program], check=True)
         launches = output(program, "--list").splitlines()[: options.limit]
         metrics = known_metrics(program, METRICS + both(WITNESSES) if options.raw else METRICS)
-        rows = ncu(program, metrics, options.limit)
+        rows = ncu([program], metrics, options.limit)
 
     if len(rows) != len(launches):
         sys.exit(f"collect: {len(launches)} launches listed, {len(rows)} counted")

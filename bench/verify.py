@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""All that a step owes a real GPU, in one call: right, clean under compute-sanitizer, counted by ncu, timed and recorded.
+
+    bench/verify.py 01 04 --out FOLDER     needs nvcc, a GPU, compute-sanitizer, ncu and, for peers, PyTorch
+
+Builds the `cuda` preset, then for each step named: every variant at shapes around the tile's edges; memcheck and
+racecheck; ncu's counters for one launch at the emulator's default shape; bench/peers.py. FOLDER gets each step's
+results.jsonl (what was timed, then what ncu counted) and a log. Prints a short table last.
+"""
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
+from collect import GLOBAL, METRICS, SHARED, ncu, number, provenance  # noqa: E402
+
+EDGES = {"matmul": ["-m 1 -n 1 -k 1", "-m 31 -n 32 -k 33", "-m 33 -n 31 -k 1", "-m 97 -n 130 -k 40", "-m 300 -n 301 -k 299"]}
+COUNTED = {"matmul": "-m 128 -n 128 -k 128"}  # the emulator's default shape
+SANITIZED = {"matmul": "-m 97 -n 130 -k 70"}
+TIMED = {"matmul": ["1024", "4096", "8192"]}
+
+
+def run(log, *command, **options):
+    done = subprocess.run([str(word) for word in command], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **options)
+    print("$", *command, f"\n{done.stdout}[status {done.returncode}]", file=log, flush=True)
+    return done
+
+
+def build(log):
+    for command in (["cmake", "--preset", "cuda"], ["cmake", "--build", "--preset", "cuda"]):
+        done = run(log, *command)
+        if done.returncode:
+            sys.exit(done.stdout)
+    return json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
+
+
+def right(log, step, program):
+    """How many of the edge shapes, all variants each, are right."""
+    good = 0
+    for shape in EDGES[step["operation"]]:
+        good += run(log, program, "--all-variants", "--no-time", *shape.split()).returncode == 0
+    return f"{good}/{len(EDGES[step['operation']])}"
+
+
+def sanitized(log, step, program, tool):
+    done = run(log, "compute-sanitizer", "--tool", tool, "--error-exitcode", "9", program, "--all-variants", "--no-time",
+               *SANITIZED[step["operation"]].split())
+    return "clean" if done.returncode == 0 else f"status {done.returncode}"
+
+
+def counted(step, program, environment):
+    """One line for each variant: ncu's counters of the first launch, named as the emulator names them."""
+    shape = COUNTED[step["operation"]]
+    for variant in step["variants"] or [None]:
+        chosen = ["--variant", variant] if variant else []
+        rows = ncu([str(program), *chosen, "--no-time", "--no-check", *shape.split()], METRICS, limit=1)
+        if not rows:
+            continue
+        counters = {f"{space}_{op}_{name}": number(rows[0].get(metric.format(op)))
+                    for space, names in (("shared", SHARED), ("global", GLOBAL))
+                    for op in ("ld", "st") for name, metric in names.items()}
+        words = shape.split()
+        yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": None,
+               "shape": {flag.strip("-"): int(size) for flag, size in zip(words[::2], words[1::2])}, "backend": "cuda",
+               "device": environment["gpu"], "check": None, "time": None, "ncu": counters, "env": environment}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("steps", nargs="+", help="numbers, such as 01 04")
+    parser.add_argument("--out", type=Path, required=True, help="folder for results and the log")
+    parser.add_argument("--no-bench", action="store_true", help="leave the timing out")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    log = open(asked.out / "verify.log", "w")
+    known = {step["number"]: step for step in build(log)}
+    unknown = [number for number in asked.steps if number not in known]
+    if unknown:
+        sys.exit(f"verify: no step {', '.join(unknown)}; there are {', '.join(known)}")
+    environment = provenance()
+    table, timed = [], asked.out / "timed.jsonl"
+    timed.unlink(missing_ok=True)
+    chosen = [known[number] for number in asked.steps]
+    for step in chosen:
+        program = ROOT / "build" / "cuda" / step["name"]
+        table.append([step["name"], right(log, step, program), *(sanitized(log, step, program, tool) for tool in ("memcheck", "racecheck"))])
+        with open(asked.out / f"{step['name']}.ncu.jsonl", "w") as out:
+            out.writelines(json.dumps(line) + "\n" for line in counted(step, program, environment))
+        print(*table[-1], flush=True)
+    if not asked.no_bench:
+        for operation in dict.fromkeys(step["operation"] for step in chosen):
+            names = [step["number"] for step in chosen if step["operation"] == operation]
+            done = run(log, sys.executable, "bench/peers.py", *names, "--shape", *TIMED[operation], "--json", timed)
+            print(done.stdout)
+    lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []
+    for step in chosen:
+        mine = [line for line in lines if line["step"] == step["name"] or line.get("peer") and line["operation"] == step["operation"]]
+        with open(asked.out / f"{step['name']}.results.jsonl", "w") as out:
+            out.writelines(json.dumps(line) + "\n" for line in mine)
+            shutil.copyfileobj(open(asked.out / f"{step['name']}.ncu.jsonl"), out)
+    print(f"{'step':24} {'right':8} {'memcheck':10} racecheck")
+    for row in table:
+        print(f"{row[0]:24} {row[1]:8} {row[2]:10} {row[3]}")
+
+
+if __name__ == "__main__":
+    main()
