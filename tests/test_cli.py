@@ -11,7 +11,7 @@ from conftest import ROOT, run
 
 READMES = [ROOT / "README.md", *sorted(ROOT.glob("steps/*/README.md")), *sorted(ROOT.glob("docs/*.md"))]
 COMMANDS = sorted({command for readme in READMES
-                   for command in re.findall(r"(?:^|`|\$ )\./learn ([a-z]+)", readme.read_text(), re.MULTILINE)})
+                   for command in re.findall(r"(?:^|`|\$ | {4})\./learn ([a-z]+)", readme.read_text(), re.MULTILINE)})
 
 
 def learn(*arguments):

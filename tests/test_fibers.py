@@ -1,4 +1,8 @@
-"""The threads of a block are fibers: the portable switch, ucontext, gives what the assembly gives."""
+"""The threads of a block are fibers: the portable switch, ucontext, gives what the assembly gives; a switch is cheap."""
+
+import platform
+import re
+import shutil
 
 import pytest
 
@@ -24,3 +28,18 @@ def test_stack_overflow(compile_cu, program):
     done = run(compile_cu(program))
     assert done.returncode == 1
     assert read_report(done.stderr).kind == "stack overflow"
+
+
+@pytest.mark.parametrize("library, kind, most", [("libsimt.a", "assembly", 20), ("libsimt_ucontext.a", "ucontext", 2000)])
+def test_switch_is_cheap(tmp_path, library, kind, most):
+    if kind == "assembly" and platform.machine() not in ("x86_64", "aarch64"):
+        pytest.skip("no assembly switch for this processor")
+    compiler = next(filter(shutil.which, ("cc", "gcc", "clang")))
+    switch = tmp_path / "switch"
+    done = run(compiler, "-O2", "-o", switch, TESTS / "fibers" / "switch.c", BUILD / library, "-lpthread", "-lm", "-ldl")
+    assert done.returncode == 0, done.stderr
+    said = run(switch).stdout
+    print(said)
+    assert kind in said
+    between_two, around = map(float, re.findall(r"([\d.]+) ns", said))
+    assert between_two <= most and around <= 5 * most, said

@@ -2,7 +2,9 @@
 bugs planted in them, which must not pass."""
 
 import json
+import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -71,6 +73,27 @@ def test_profile_shows_source_lines(name, variant):
     assert rows
     for row in rows:
         assert source[int(row[1]) - 1].strip()[:40] in row[0]
+
+
+@pytest.mark.parametrize("gpu, title", [("h200", "H200"), ("a100", "A100"), ("rtx4090", "4090"), ("t4", "T4")])
+def test_emulator_describes_the_gpu_asked_for(gpu, title):
+    done = run_step(ANY_STEP, *shape_arguments((1, 1, 1)), SIMT_GPU=gpu)
+    assert done.returncode == 0 and re.search(rf"on SIMT emulator \(.*{title}", done.stdout), done.stdout + done.stderr
+
+
+def test_unknown_gpu_is_refused():
+    done = run_step(ANY_STEP, *shape_arguments((1, 1, 1)), SIMT_GPU="voodoo2")
+    assert done.returncode == 2
+    assert "voodoo2" in done.stderr and "h200" in done.stderr
+
+
+@pytest.mark.parametrize("name", [step["name"] for step in STEPS])
+def test_default_run_stays_small(name):
+    with subprocess.Popen([BUILD / name, "--all-variants"], stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert usage.ru_maxrss <= 300 * 1024  # KiB
 
 
 # ---- the command line ----

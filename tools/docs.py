@@ -31,16 +31,17 @@ def counted(step):
 
 
 def ladder(base):
-    rows, shape = [], ""
+    """One row a step: its fastest variant on an H200, or else the last, which is the default."""
+    rows = []
     for step in steps.load():
-        for variant, done, counts in counted(step):
-            line = results.ours(step, variant)
-            shape = run.shape_words(done["case"]["shape"])
-            rows.append((link(step, base), variant or "", f"{counts['global_ld_sectors'] + counts['global_st_sectors']:,}",
-                         f"{counts['shared_ld_conflicts'] + counts['shared_st_conflicts']:,}",
-                         f"{results.milliseconds(line)}, {results.rate(line)}" if line else "–"))
+        line = results.best(step)
+        variant = line["variant"] if line else steps.variants(step)[-1]
+        done = run.counted(step, variant)
+        counts = run.total(done["profile"])
+        rows.append((link(step, base), variant or "", f"{counts['global_ld_sectors'] + counts['global_st_sectors']:,}",
+                     f"{results.milliseconds(line)}, {results.rate(line)}" if line else "–"))
     sizes = ", ".join(f"{name} {run.shape_words(size)}" for name, size in results.LADDER_SHAPE.items())
-    return table(("step", "variant", f"global sectors, counted at {shape}", "bank conflicts",
+    return table(("step", "variant", f"global sectors, counted at {run.shape_words(done['case']['shape'])}",
                   f"NVIDIA H200, recorded, {sizes}"), rows)
 
 
@@ -96,17 +97,30 @@ def results_of(step):
             + (f"; {', '.join(ratios)}." if ratios else "."))
 
 
+def counter_row(name, counts):
+    """One row of the counters' table; what ncu was not asked for is a dash."""
+    def both(space, counter):
+        found = [counts.get(f"{space}_{op}_{counter}") for op in ("ld", "st")]
+        return sum(found) if None not in found else None
+
+    requests, sectors = both("global", "requests"), both("global", "sectors")
+    cells = [requests, sectors / requests if requests else None, both("shared", "requests"),
+             both("shared", "wavefronts"), both("shared", "conflicts"), counts.get("barriers")]
+    return (name, *("–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else f"{cell:,}" for cell in cells))
+
+
 def counters(step):
+    """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
     rows, shape = [], ""
     for variant, done, counts in counted(step):
+        name = variant or steps.short(step)
         shape = run.shape_words(done["case"]["shape"])
-        sectors = run.sectors_per_request(counts)
-        both = lambda name: f"{counts[f'shared_ld_{name}'] + counts[f'shared_st_{name}']:,}"
-        requests = counts["global_ld_requests"] + counts["global_st_requests"]
-        rows.append((variant or steps.short(step), f"{requests:,}", f"{sectors:.2f}" if sectors else "–", both("requests"),
-                     both("wavefronts"), both("conflicts"), f"{counts['barriers']:,}"))
+        rows.append(counter_row(f"{name}, as written", counts))
+        rows += [counter_row(f"{name}, ncu", line["ncu"]) for line in steps.recorded(step)
+                 if line.get("ncu") and line["variant"] == variant and line["shape"] == done["case"]["shape"]]
     head = "", "global requests", "sectors a request", "shared requests", "wavefronts", "bank conflicts", "barriers (by warp)"
-    return f"Counted by the emulator at {shape}:\n\n{table(head, rows)}"
+    return (f"At {shape}. As written: counted by the emulator. ncu: counted by an H200's hardware, of what ptxas made of it.\n\n"
+            + table(head, rows))
 
 
 def report(path):

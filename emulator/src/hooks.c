@@ -13,7 +13,7 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
 {
     struct worker *w = simt_worker;
     if (!w) {
-        if (memory_is_symbol(address))
+        if (memory_is_symbol(address) && !memory_is_managed(address))
             report_host("device pointer on the host", pc,
                         "A __device__ or __constant__ variable is the kernels': use cudaMemcpyToSymbol and cudaMemcpyFromSymbol.");
         return;

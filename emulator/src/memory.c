@@ -122,12 +122,20 @@ void memory_device_mode(bool on)
 
 /* ---- the program's own variables ---- */
 
+/* The linker marks where the sections that simt-translate names begin and end. */
 extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
+extern char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
+
+static bool within(const void *address, const char *start, const char *stop)
+{
+    return start && (const char *)address >= start && (const char *)address < stop;
+}
+
+bool memory_is_managed(const void *address) { return within(address, __start_simt_managed, __stop_simt_managed); }
 
 bool memory_is_symbol(const void *address)
 {
-    const char *p = address;
-    return __start_simt_device && p >= __start_simt_device && p < __stop_simt_device;
+    return within(address, __start_simt_device, __stop_simt_device) || memory_is_managed(address);
 }
 
 static int find_read_only(struct dl_phdr_info *info, size_t size, void *arg)

@@ -135,7 +135,8 @@ bool memory_is_device(const void *address);                      /* in the range
 bool memory_is_unified(const void *address);
 const struct allocation *memory_find(const void *address);       /* NULL: between allocations */
 const struct allocation *memory_nearest(const void *address);
-bool memory_is_symbol(const void *address);                      /* a __device__ or __constant__ variable */
+bool memory_is_symbol(const void *address);                      /* a __device__, __constant__ or __managed__ variable */
+bool memory_is_managed(const void *address);                     /* a __managed__ one */
 bool memory_is_constant(const void *address);                    /* read-only parts of the program */
 extern unsigned char *memory_base;
 #define MEMORY_SPAN ((size_t)64 << 30)

@@ -1,20 +1,20 @@
 /* `__device__`, `__constant__` and `__managed__`. On a function they say where it runs, which here is everywhere: they
- * are removed. On a variable they say whose memory it is: the variable goes to the section simt_device, or simt_managed, by
- * whose bounds the emulator knows it. A constant can go to no section that holds variables and needs none; both sides may
- * read it. */
+ * are removed. On a variable they say whose memory it is: it goes to the section simt_device, or simt_managed, by whose
+ * bounds the emulator knows it. A constant can be in no section that holds variables, and need not: both sides may read
+ * it. */
 #include "rewrite.h"
 
 #define MEMORY_SPACES "__device__ __constant__ __managed__"
+#define TAKE_PARENTHESES "alignas _Alignas __attribute__ __attribute decltype __typeof__ typeof explicit requires"
 
 int skip_attribute(int i)
 {
     if (is(i, "[") && is(i + 1, "[")) return tokens[i].partner;
-    if (is_any(i, "alignas _Alignas __attribute__ __attribute decltype __typeof__ typeof explicit requires") && is(i + 1, "("))
-        return tokens[i + 1].partner;
+    if (is_any(i, TAKE_PARENTHESES) && is(i + 1, "(")) return tokens[i + 1].partner;
     return i - 1;
 }
 
-/* At a `(` in a declaration: do parameters begin here? Not in `int (*f)(int)`, `int (&r)[2]`, `struct point p(1, 2)`. */
+/* At a `(` in a declaration: do parameters begin here? Not in `int (*f)(int)`, `int (&r)[2]`, `struct point p(1)`. */
 static bool parameters(int i)
 {
     int first = i + 1;

@@ -1,6 +1,6 @@
 /* kernel<<<grid, block, …>>>(arguments) becomes a call that C++ understands:
  *
- *     ::simt::kernel_call("kernel", "file.cu", 12, [=](auto... simt_a) { kernel(simt_a...); })(grid, block, …)(arguments)
+ *     ::simt::kernel_call("kernel", "a.cu", 12, [=](auto... simt_a) { kernel(simt_a...); })(grid, block, …)(arguments)
  *
  * The lambda is what each CUDA thread will run. It names the kernel inside, so that template arguments which the launch
  * leaves out are deduced, as in CUDA, from the arguments. Every piece keeps its place; only text is put between. */
@@ -12,6 +12,15 @@
 /* `k<A>`: from `>` back to `k`. */
 static int before_angle(int i) { return is(i, ">") ? angle_open(i) - (angle_open(i) > 0) : i; }
 
+/* Do the brackets at i apply to what stands in front, as in `f(x)`? Not in `return (k)`, `if (x) (k)`. */
+static bool is_applied(int i)
+{
+    int before = i - 1;
+    if (is(before, ")")) before = tokens[before].partner - 1;
+    if (is_any(before, "return else do if for while switch case co_return co_yield")) return false;
+    return tokens[i - 1].kind == NAME || is_any(i - 1, ") ]");
+}
+
 /* The first token of the name that ends at i: `k`, `ns::k<A, (x > y)>`, `this->k`, `table[n]`, `(*f)`. */
 static int kernel_begin(int i)
 {
@@ -19,8 +28,7 @@ static int kernel_begin(int i)
         i = before_angle(i);
         while (is_any(i, ") ]") && tokens[i].partner < i) {
             i = tokens[i].partner;
-            bool applied = tokens[i - 1].kind == NAME || is_any(i - 1, ") ]");
-            if (!applied) return i;
+            if (!is_applied(i)) return i;
             i = before_angle(i - 1);
         }
         if (i <= 0 || tokens[i].kind != NAME) return 0;
@@ -59,7 +67,7 @@ static bool is_expression(int first, int last)
 {
     if (is(first, "(") && tokens[first].partner == last) return false;
     for (int i = first; i <= last; i++) {
-        if (is(i, "<")) i = angle_close(i);
+        if (is(i, "<") && angle_close(i)) i = angle_close(i);
         else if (is_any(i, "( [ . ->")) return true;
     }
     return false;

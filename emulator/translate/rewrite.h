@@ -8,15 +8,15 @@ enum scope_kind { NAMESPACE, CLASS, FUNCTION }; /* FUNCTION: initialisers and en
 
 struct scope {
     enum scope_kind kind;
-    int boundary;  /* how many lambdas and local classes stand around this place */
-    int n_arrays;  /* how many shared arrays were known when it began */
+    int boundary; /* how many lambdas and local classes stand around this place */
+    int n_arrays; /* how many shared arrays were known when it began */
 };
 
 /* ---- scopes.c ---- */
 extern struct scope *scope;                           /* the innermost */
 extern int head;                                      /* where the current declaration or statement begins */
 void scope_open(int brace);
-void scope_close(int brace);
+void scope_close(void);
 void scope_mark_lambda(int i);                        /* at any `[` */
 
 /* ---- launch.c ---- */

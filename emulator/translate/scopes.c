@@ -16,7 +16,8 @@ static enum scope_kind kind_of(int brace)
     for (int i = head; i < brace; i++) {
         int attribute = skip_attribute(i);
         if (attribute >= i) i = attribute;
-        else if (is(i, "namespace") || (is(i, "extern") && tokens[i + 1].kind == STRING && i + 2 == brace)) return NAMESPACE;
+        else if (is(i, "namespace")) return NAMESPACE;
+        else if (is(i, "extern") && tokens[i + 1].kind == STRING && i + 2 == brace) return NAMESPACE;
         else if (is_any(i, "= ( enum")) return FUNCTION;
         else if (is(i, ":") && class_key) return CLASS;
         else if (is_any(i, "struct class union")) class_key = true;
@@ -41,9 +42,8 @@ void scope_open(int brace)
     else if (of_function) shared_hide(head, brace);
 }
 
-void scope_close(int brace)
+void scope_close(void)
 {
-    (void)brace;
     if (depth == 0) return;
     if (scope->kind != NAMESPACE) shared_forget(scope->n_arrays); /* a namespace can be opened again */
     scope = &scopes[--depth];

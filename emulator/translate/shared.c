@@ -1,10 +1,13 @@
-/* `__shared__`. Every declaration gets a place in the block's shared memory, so that its bounds are known and two blocks
- * on one core stay apart. In a function
+/* `__shared__`. Every declaration gets a place in the block's shared memory, so that its bounds are known and two
+ * blocks on one core stay apart. In a function, the first line becomes the next three, and so for p:
  *
- *     __shared__ float A[4][5], *p;      becomes   typedef float simt_T_A[4][5], *simt_T_p;
- *                                                  static ::simt_shared_site simt_site_A = ::simt::site<simt_T_A>("A", "file", line);
- *                                                  simt_T_A &A = *(simt_T_A *)::simt_shared(&simt_site_A);  and so for p
- *     extern __shared__ float A[];       becomes   typedef float simt_T_A[]; simt_T_A &A = *(simt_T_A *)::simt_shared_dynamic();
+ *     __shared__ float A[4][5], *p;
+ *         typedef float simt_T_A[4][5], *simt_T_p;
+ *         static ::simt_shared_site simt_site_A = ::simt::site<simt_T_A>("A", "file", line);
+ *         simt_T_A &A = *(simt_T_A *)::simt_shared(&simt_site_A);
+ *     extern __shared__ float A[];
+ *         typedef float simt_T_A[];
+ *         simt_T_A &A = *(simt_T_A *)::simt_shared_dynamic();
  *
  * Outside of functions there is no block yet to refer to: the typedef and the site stay, and each use of the name
  * becomes the expression on the right. The same is done to uses in lambdas and local classes, where a reference would
@@ -57,8 +60,8 @@ static void declare(int i, int semicolon, bool dynamic)
     bool outside = scope->kind == NAMESPACE;
     replace(i, type);
     if (!dynamic)
-        put_after(semicolon, format(" static ::simt_shared_site simt_site_%s = ::simt::site<%s>(\"%s\", \"%s\", %d);", name,
-                                    type, name, file_of(i), tokens[i].line));
+        put_after(semicolon, format(" static ::simt_shared_site simt_site_%s = ::simt::site<%s>(\"%s\", \"%s\", %d);",
+                                    name, type, name, file_of(i), tokens[i].line));
     if (!outside && dynamic)
         put_after(semicolon, format(" %s &%s = *(%s *)::simt_shared_dynamic();", type, name, type));
     else if (!outside)
@@ -106,7 +109,7 @@ int shared_declaration(int i)
 
 /* ---- uses ------------------------------------------------------------------------------------------------ */
 
-/* Does a declaration of another thing of that name stand at i? Only what is plain is seen: `float smem`, `T<int> *smem`. */
+/* Is another thing of that name declared at i? Only what is plain is seen: `float smem`, `T<int> *smem`. */
 static bool is_redeclared(int i)
 {
     int j = i - 1, names = 0;

@@ -45,7 +45,8 @@ void replace(int i, const char *text);
 void delete(int first, int last);
 
 /* ---- words ---- */
-char *format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* never freed: the program is short-lived */
+/* What is allocated is never freed: the program is short-lived. */
+char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void refuse(int i, const char *format, ...) __attribute__((format(printf, 2, 3))); /* "FILE:LINE: error: …" */
 extern int refusals;
 

@@ -42,7 +42,8 @@ static void assembly(int i)
 
 static bool is_texture(int i)
 {
-    static const char *const begin[] = {"tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "surfCubemap"};
+    static const char *const begin[] = {"tex1D",  "tex2D",  "tex3D",  "texCubemap",
+                                        "surf1D", "surf2D", "surf3D", "surfCubemap"};
     char *name = source_text(i, i);
     bool texture = is_any(i, "cudaCreateTextureObject cudaCreateSurfaceObject");
     for (size_t b = 0; b < sizeof begin / sizeof *begin; b++) texture |= !strncmp(name, begin[b], strlen(begin[b]));
@@ -57,13 +58,15 @@ static int word(int i)
         if (is(i, "__shared__")) return shared_declaration(i) - 1;
         if (is_any(i, "__device__ __constant__ __managed__")) device_declaration(i);
         if (is_any(i, "__asm__ __asm")) assembly(i);
-        if (is(i, "__cluster_dims__")) refuse(i, "`__cluster_dims__` (thread block clusters) is not supported by the emulator");
+        if (is(i, "__cluster_dims__"))
+            refuse(i, "`__cluster_dims__` (thread block clusters) is not supported by the emulator");
         break;
     case 'a':
         if (is(i, "asm")) assembly(i);
         break;
     case 'c': case 's': case 't':
-        if (is_texture(i)) refuse(i, "`%s` (textures and surfaces) is not supported by the emulator", source_text(i, i));
+        if (is_texture(i))
+            refuse(i, "`%s` (textures and surfaces) is not supported by the emulator", source_text(i, i));
         break;
     }
     if (n_arrays) shared_use(i);
@@ -82,7 +85,7 @@ static void translate(void)
         case '[': scope_mark_lambda(i); break;
         case '<': if (is(i, "<<<") && !is(i - 1, "operator")) launch(i); break;
         case '{': scope_open(i), head = i + 1; break;
-        case '}': scope_close(i), head = i + 1; break;
+        case '}': scope_close(), head = i + 1; break;
         case ';': head = i + 1; break;
         }
     }

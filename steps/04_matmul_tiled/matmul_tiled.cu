@@ -63,6 +63,7 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
     return cudaGetLastError();
 }
 
+// [main]
 int main(int argc, char **argv)
 {
     const struct matmul_step step = {

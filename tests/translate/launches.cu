@@ -193,6 +193,11 @@ int main(void)
     case 64: add<<<1, 1>>>(total, 1);
     }
     SAME(added(), 6);
+    if (n > 3) (add)<<<1, 1>>>(total, 1);
+    if (n < 3);
+    else (add)<<<1, 1>>>(total, 2);
+    for (int i = 0; i < 3; i++) (*chosen(0))<<<1, 1>>>(total, 1);
+    SAME(added(), 6);
     [=] { add<<<1, 1>>>(total, n); }();
     SAME(added(), 64);
 

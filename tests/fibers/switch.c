@@ -1,0 +1,48 @@
+/* How long one switch from fiber to fiber takes: between two, and around all the 1,024 threads of a large block.
+ *
+ *   cc -O2 -o switch switch.c ../../build/cpu/libsimt.a -lpthread -lm -ldl && ./switch */
+#define _GNU_SOURCE
+#include "../../emulator/src/simt.h"
+#include <stdlib.h>
+#include <time.h>
+
+enum { SWITCHES = 1 << 22 };
+
+static unsigned n_fibers, left;
+
+static void take_turns(const void *worker)
+{
+    struct worker *w = (struct worker *)worker;
+    while (left--) fiber_switch(w, w->cur, w->cur + 1 == n_fibers ? 0 : w->cur + 1);
+    fiber_exit(w, NO_THREAD); /* back to main; the others are left where they stand */
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double nanoseconds_per_switch(unsigned fibers)
+{
+    struct worker *w = calloc(1, sizeof *w);
+    w->threads = calloc(fibers, sizeof *w->threads);
+    struct simt_kernel_launch call = {.thread = take_turns, .params = w};
+    struct launch launch = {.call = &call, .threads = fibers};
+    w->launch = &launch;
+    simt_worker = w;
+    fiber_init(w);
+    n_fibers = fibers;
+    left = SWITCHES;
+    double start = seconds();
+    fiber_start(w, 0);
+    return 1e9 * (seconds() - start) / SWITCHES;
+}
+
+int main(void)
+{
+    printf("%s: %.1f ns between 2 fibers, ", fiber_kind(), nanoseconds_per_switch(2));
+    printf("%.1f ns around 1024\n", nanoseconds_per_switch(1024));
+    return 0;
+}
