@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <initializer_list>
 #include <type_traits>
 
 /* noipa: g++ must not reason from a kernel to its launch, and drop a store through a null argument. */
@@ -58,6 +60,8 @@ SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt_warp_sync(mask);
 SIMT_INLINE void __threadfence() { simt_fence(); }
 SIMT_INLINE void __threadfence_block() { simt_fence(); }
 SIMT_INLINE void __threadfence_system() { simt_fence(); }
+#define __trap() simt_trap()
+#define __brkpt() simt_trap()
 SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 
 /* ---- warp collectives ------------------------------------------------------------------------------------ */

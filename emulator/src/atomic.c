@@ -63,6 +63,7 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, void
 {
     struct worker *w = simt_worker;
     unsigned bytes = type == SIMT_U16 ? 2 : type == SIMT_I32 || type == SIMT_U32 || type == SIMT_F32 ? 4 : 8;
+    if (simt_checked && (size_t)((unsigned char *)address - w->arena) >= SHARED_BYTES) race_global_atomic(w);
     if (simt_checked) check_access(w, CALLER(), address, bytes, ACCESS_ATOMIC);
     counters_event(w, CALLER(), EVENT_ATOMIC);
     if ((w->quiet += 1u << 14) >= 1u << 20) simt_yield();
@@ -74,4 +75,8 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, void
     return old;
 }
 
-void simt_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void simt_fence(void)
+{
+    simt_worker->fenced = true;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}

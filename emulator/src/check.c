@@ -10,6 +10,8 @@ void check_access(struct worker *w, const void *pc, const void *address, unsigne
     if (offset < SHARED_BYTES) {
         if ((uintptr_t)p & (bytes - 1)) report_access(w, "misaligned access", pc, p, bytes, kind, "");
         if (!shared_region(w, (unsigned)offset, bytes)) report_access(w, "out of bounds", pc, p, bytes, kind, "");
+        if (kind == ACCESS_VOLATILE_LOAD) kind = ACCESS_LOAD; /* volatile orders nothing between threads of a block */
+        if (kind == ACCESS_VOLATILE_STORE) kind = ACCESS_STORE;
         race_access(w, pc, (unsigned)offset, bytes, kind);
         return;
     }
@@ -20,12 +22,16 @@ void check_access(struct worker *w, const void *pc, const void *address, unsigne
         if ((uintptr_t)p & (bytes - 1)) report_access(w, "misaligned access", pc, p, bytes, kind, "");
         if (!index || p + bytes > a->base + a->bytes) report_access(w, "out of bounds", pc, p, bytes, kind, "");
         if (a->freed) report_access(w, "use after free", pc, p, bytes, kind, "");
+        if (w->launch->blocks > 1) race_global_access(w, pc, p, bytes, kind);
         return;
     }
     if ((size_t)(p - w->stacks) < (size_t)MAX_THREADS * STACK_SLOT) return;
     if ((size_t)(p - (const unsigned char *)w->launch->call->params) < w->launch->call->params_bytes) return;
-    if (memory_is_symbol(p)) return;
-    if (kind == ACCESS_LOAD && memory_is_constant(p)) return;
+    if (memory_is_symbol(p)) {
+        if (w->launch->blocks > 1) race_global_access(w, pc, p, bytes, kind);
+        return;
+    }
+    if ((kind == ACCESS_LOAD || kind == ACCESS_VOLATILE_LOAD) && memory_is_constant(p)) return;
     if ((uintptr_t)p < 65536)
         report_access(w, "invalid address", pc, p, bytes, kind, "That is a null pointer, or next to one.");
     report_access(w, "host pointer in a kernel", pc, p, bytes, kind,

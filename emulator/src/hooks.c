@@ -20,13 +20,21 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
     }
     check_access(w, pc, address, bytes, kind);
     if (w->counting) {
-        bool store = kind != ACCESS_LOAD;
+        bool store = kind == ACCESS_STORE || kind == ACCESS_VOLATILE_STORE;
         if ((size_t)((const unsigned char *)address - w->arena) < SHARED_BYTES)
             counters_access(w, pc, store ? SHARED_ST : SHARED_LD, address, bytes);
         else if ((size_t)((const unsigned char *)address - memory_base) < MEMORY_SPAN || memory_is_symbol(address))
             counters_access(w, pc, store ? GLOBAL_ST : GLOBAL_LD, address, bytes);
     }
     if (++w->quiet >= QUIET_LIMIT) simt_yield();
+}
+
+/* A volatile access to global memory is how threads without atomics tell each other something. */
+static void volatile_access(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    struct worker *w = simt_worker;
+    if (w && (size_t)((const unsigned char *)address - w->arena) >= SHARED_BYTES) race_global_atomic(w);
+    access(address, bytes, kind, pc);
 }
 
 /* Moves of other sizes, in the widest pieces that their alignment allows. */
@@ -46,8 +54,10 @@ static void range(const void *address, size_t bytes, enum access kind, const voi
     void __tsan_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); }                                \
     void __tsan_unaligned_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); }                        \
     void __tsan_unaligned_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); }                      \
-    void __tsan_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); }                         \
-    void __tsan_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); }                       \
+    void __tsan_volatile_read##BYTES(void *p) { volatile_access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }       \
+    void __tsan_volatile_write##BYTES(void *p) { volatile_access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); }     \
+    void __tsan_unaligned_volatile_read##BYTES(void *p) { volatile_access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }   \
+    void __tsan_unaligned_volatile_write##BYTES(void *p) { volatile_access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); } \
     void __tsan_read_write##BYTES(void *p)                                                                         \
     {                                                                                                              \
         access(p, BYTES, ACCESS_LOAD, CALLER());                                                                   \

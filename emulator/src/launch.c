@@ -57,8 +57,13 @@ static void *worker_main(void *arg)
 static void start_workers(void)
 {
     const char *wish = getenv("SIMT_WORKERS");
-    long n = wish ? atol(wish) : sysconf(_SC_NPROCESSORS_ONLN);
-    simt_n_workers = n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : (unsigned)n;
+    char *end = "";
+    long n = wish ? strtol(wish, &end, 10) : sysconf(_SC_NPROCESSORS_ONLN);
+    if (wish && (*end || n < 1)) {
+        fprintf(stderr, "simt: SIMT_WORKERS=%s is not a number of threads; accepted are 1 to %d\n", wish, MAX_WORKERS);
+        exit(2);
+    }
+    simt_n_workers = n > MAX_WORKERS ? MAX_WORKERS : (unsigned)n;
     report_install_handlers();
     for (unsigned i = 0; i < simt_n_workers; i++) {
         struct worker *w = &workers[i];
@@ -76,9 +81,9 @@ static cudaError_t refuse(const struct simt_kernel_launch *call)
 {
     const struct gpu *gpu = device_gpu();
     u64 threads = (u64)call->block[0] * call->block[1] * call->block[2];
-    if (threads == 0 || threads > MAX_THREADS || call->block[2] > 64) return cudaErrorInvalidConfiguration;
-    if (call->grid[0] == 0 || call->grid[1] == 0 || call->grid[2] == 0) return cudaErrorInvalidConfiguration;
-    if (call->grid[0] > 2147483647u || call->grid[1] > 65535 || call->grid[2] > 65535) return cudaErrorInvalidConfiguration;
+    if (threads == 0 || call->grid[0] == 0 || call->grid[1] == 0 || call->grid[2] == 0) return cudaErrorInvalidConfiguration;
+    if (threads > MAX_THREADS || call->block[2] > 64) return cudaErrorInvalidValue; /* as CUDA 13 on an H200 answers */
+    if (call->grid[0] > 2147483647u || call->grid[1] > 65535 || call->grid[2] > 65535) return cudaErrorInvalidValue;
     if (call->dynamic_shared > gpu->shared_optin) return cudaErrorInvalidValue;
     return cudaSuccess;
 }
@@ -110,5 +115,6 @@ void simt_launch(const struct simt_kernel_launch *call)
     }
     memory_device_mode(false);
     if (counters_on) profile_launch(&l);
+    race_global_end_launch(&l);
     report_finish_launch();
 }

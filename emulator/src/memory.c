@@ -59,7 +59,9 @@ static cudaError_t allocate(void **pointer, size_t bytes, bool unified, const vo
     if (unified && mprotect(base, rounded(bytes), PROT_READ | PROT_WRITE)) return simt_fail(cudaErrorMemoryAllocation);
     used[unified] += rounded(bytes) + GAP;
     live_bytes += bytes;
-    memory_allocations[n_allocations] = (struct allocation){base, bytes, false, unified, caller, NULL};
+    void *shadow = simt_checked ? mmap(NULL, race_global_shadow_bytes(bytes), PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
+    memory_allocations[n_allocations] = (struct allocation){base, bytes, false, unified, caller, NULL, shadow == MAP_FAILED ? NULL : shadow};
     size_t first = (size_t)(base - memory_base) / MEMORY_GRANULE;
     for (size_t i = 0; i < rounded(bytes) / MEMORY_GRANULE; i++) memory_map[first + i] = n_allocations;
     n_allocations++;
@@ -80,6 +82,8 @@ static cudaError_t release(void *pointer, bool unified, const void *caller)
     a->freed_at = caller;
     live_bytes -= a->bytes;
     madvise(a->base, rounded(a->bytes), MADV_DONTNEED);
+    if (a->shadow) munmap(a->shadow, race_global_shadow_bytes(a->bytes));
+    a->shadow = NULL;
     return cudaSuccess;
 }
 
@@ -136,6 +140,15 @@ bool memory_is_managed(const void *address) { return within(address, __start_sim
 bool memory_is_symbol(const void *address)
 {
     return within(address, __start_simt_device, __stop_simt_device) || memory_is_managed(address);
+}
+
+size_t memory_symbols(const char **start)
+{
+    const char *first = __start_simt_device, *last = __stop_simt_device;
+    if (!first || (__start_simt_managed && __start_simt_managed < first)) first = __start_simt_managed;
+    if (!last || (__stop_simt_managed && __stop_simt_managed > last)) last = __stop_simt_managed;
+    *start = (const char *)((uintptr_t)first & ~(uintptr_t)3);
+    return (size_t)(last - *start);
 }
 
 static int find_read_only(struct dl_phdr_info *info, size_t size, void *arg)

@@ -48,16 +48,22 @@ static void say_kernel(FILE *f, struct worker *w)
     fprintf(f, "  kernel %s, block (%u,%u,%u)\n", w->launch->call->kernel, w->block[0], w->block[1], w->block[2]);
 }
 
+/* Has this pair of places been told already? Called with the lock held; if not, it now has. */
+static bool told_before(const void *pc, const void *other_pc)
+{
+    if (n_races >= MOST_RACES) return true;
+    for (unsigned i = 0; i < n_races; i++)
+        if ((told[i].a == pc && told[i].b == other_pc) || (told[i].b == pc && told[i].a == other_pc)) return true;
+    told[n_races].a = pc, told[n_races++].b = other_pc;
+    return false;
+}
+
 void report_race(struct worker *w, unsigned offset, unsigned bytes, const char *now, const void *pc, unsigned other,
                  const char *before, const void *other_pc)
 {
     char name[256], here[64], there[64];
     pthread_mutex_lock(&lock);
-    bool known = n_races >= MOST_RACES;
-    for (unsigned i = 0; i < n_races && !known; i++)
-        known = (told[i].a == pc && told[i].b == other_pc) || (told[i].b == pc && told[i].a == other_pc);
-    if (!known) {
-        told[n_races].a = pc, told[n_races++].b = other_pc;
+    if (!told_before(pc, other_pc)) {
         fflush(stdout);
         shared_name(w->launch, offset, name, sizeof name);
         fprintf(stderr, "simt: race in shared memory: %s\n", where(pc));
@@ -91,7 +97,9 @@ static void say_access(FILE *f, struct worker *w, const char *kind, const void *
                        enum access access)
 {
     char name[256], who[64];
-    const char *verb = access == ACCESS_LOAD ? "reads" : access == ACCESS_STORE ? "writes" : "atomically changes";
+    const char *verb = access == ACCESS_LOAD || access == ACCESS_VOLATILE_LOAD ? "reads"
+                       : access == ACCESS_ATOMIC                                ? "atomically changes"
+                                                                                : "writes";
     size_t offset = (size_t)((const unsigned char *)address - w->arena);
     fprintf(f, "simt: %s: %s\n", kind, where(pc));
     say_kernel(f, w);
@@ -127,6 +135,21 @@ void report_access(struct worker *w, const char *kind, const void *pc, const voi
     __builtin_unreachable();
 }
 
+void report_global_race(struct worker *w, const void *pc, const void *address, unsigned bytes, bool store, unsigned other_block,
+                        const char *before, const void *other_pc)
+{
+    const unsigned *grid = w->launch->call->grid;
+    pthread_mutex_lock(&lock);
+    if (!told_before(pc, other_pc)) {
+        fflush(stdout);
+        say_access(stderr, w, "race in global memory", pc, address, bytes, store ? ACCESS_STORE : ACCESS_LOAD);
+        fprintf(stderr, "  block (%u,%u,%u) %s it at %s\n", other_block % grid[0], other_block / grid[0] % grid[1],
+                other_block / grid[0] / grid[1], before, where(other_pc));
+        fprintf(stderr, "  Nothing orders two blocks of a launch: use an atomic operation, or a second launch.\n");
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 /* The first uninitialised read of a launch, kept until its end. */
 static char *uninitialised;
 
@@ -152,6 +175,35 @@ void report_finish_launch(void)
     fflush(stdout);
     if (n_races == MOST_RACES) fprintf(stderr, "simt: further races are not listed.\n");
     if (!n_races) fputs(uninitialised, stderr);
+    stop();
+}
+
+/* assert in a kernel; simtcc leads __assert_fail here. On the host it is C's own. */
+void simt_assert_fail(const char *condition, const char *file, unsigned line, const char *function)
+{
+    struct worker *w = simt_worker;
+    char who[64];
+    fflush(stdout);
+    if (!w) {
+        fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
+        abort();
+    }
+    pthread_mutex_lock(&lock);
+    fprintf(stderr, "simt: assertion failed: %s:%u\n", file, line);
+    say_kernel(stderr, w);
+    fprintf(stderr, "  %s found that this does not hold: %s\n", report_thread_name(w, w->cur, who, sizeof who), condition);
+    stop();
+}
+
+void simt_trap(void)
+{
+    struct worker *w = simt_worker;
+    char who[64];
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: trap: %s\n", where(CALLER()));
+    say_kernel(stderr, w);
+    fprintf(stderr, "  %s called __trap()\n", report_thread_name(w, w->cur, who, sizeof who));
     stop();
 }
 
@@ -282,7 +334,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     const char *kind = "invalid address", *why = "No memory is mapped there.";
     if (number == SIGFPE) kind = "division by zero", why = "An integer was divided by zero.";
     else if (fiber_guard_hit(info->si_addr))
-        kind = "stack overflow", why = "The thread's local variables and calls need more than the emulator's 60 KiB of stack.";
+        kind = "stack overflow", why = "The thread's local variables and calls need more than the emulator's 45 KiB of stack.";
     else if (!w && memory_is_device(info->si_addr))
         kind = "device pointer on the host", why = "Only kernels and the CUDA API may touch that memory: copy it with cudaMemcpy first.";
     fprintf(stderr, "simt: %s: %s\n", kind, where(frame));

@@ -5,7 +5,8 @@
  *   collective.c shuffles and votes       atomic.c    atomic functions
  *   memory.c    device memory and copies  shared.c    a block's shared memory
  *   hooks.c     every access of a kernel  check.c     where an access may go
- *   race.c      happens-before            counters.c  warp requests, banks, sectors
+ *   race.c      happens-before in a block race_global.c between blocks
+ *   counters.c  warp requests, banks, sectors
  *   profile.c   the tables of counters    lines.c     code address → source line
  *   report.c    faults in words           device.c    the GPU described, runtime_api.c the rest of the API
  *
@@ -68,6 +69,7 @@ struct launch {
     u64 blocks, next_block;
     unsigned dynamic_offset; /* of the dynamic region, 0 when there is none */
     unsigned static_bytes, arena_bytes;
+    struct releases *releases; /* race_global.c: per block, once one has published something */
     unsigned n_regions;
     struct region regions[MAX_REGIONS];
 };
@@ -87,6 +89,9 @@ struct worker {
     unsigned last_region;
     struct cell *cells, *byte_cells; /* race.c */
     uint32_t epoch, block_epoch;     /* barriers passed by this worker; value when the block began */
+    bool fenced;                     /* race_global.c: the block has done a __threadfence() */
+    unsigned n_releases;             /* and published so often */
+    u64 acquired;                    /* its last atomic operation, in those of the launch; 0: none */
     struct counting *counting;       /* counters.c; NULL when nothing is counted */
     unsigned char *stacks;           /* fiber.c */
     unsigned char *free_stacks[MAX_THREADS];
@@ -129,6 +134,7 @@ struct allocation {
     size_t bytes;
     bool freed, unified;
     const void *made_at, *freed_at;
+    void *shadow; /* who touched it: race_global.c */
 };
 void memory_device_mode(bool on);                                /* may device memory be touched? */
 bool memory_is_device(const void *address);                      /* in the range that cudaMalloc hands out */
@@ -137,6 +143,7 @@ const struct allocation *memory_find(const void *address);       /* NULL: betwee
 const struct allocation *memory_nearest(const void *address);
 bool memory_is_symbol(const void *address);                      /* a __device__, __constant__ or __managed__ variable */
 bool memory_is_managed(const void *address);                     /* a __managed__ one */
+size_t memory_symbols(const char **start);                       /* bytes of those variables, and where they begin */
 bool memory_is_constant(const void *address);                    /* read-only parts of the program */
 extern unsigned char *memory_base;
 #define MEMORY_SPAN ((size_t)64 << 30)
@@ -153,12 +160,17 @@ void shared_name(const struct launch *l, unsigned offset, char *out, size_t size
 
 /* ---- hooks.c, check.c, race.c, counters.c ---- */
 extern bool simt_checked; /* was any of the program compiled with hooks? */
-enum access { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC };
+enum access { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC, ACCESS_VOLATILE_LOAD, ACCESS_VOLATILE_STORE };
 void check_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind);
 void race_init(struct worker *w);
 void race_access(struct worker *w, const void *pc, unsigned offset, unsigned bytes, enum access kind);
 void race_block_barrier(struct worker *w);
 void race_warp_sync(struct worker *w, unsigned warp, uint32_t lanes);
+
+void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind);
+void race_global_atomic(struct worker *w);
+void race_global_end_launch(struct launch *l);
+size_t race_global_shadow_bytes(size_t bytes);
 
 enum counted { SHARED_LD, SHARED_ST, GLOBAL_LD, GLOBAL_ST, COUNTED_ACCESSES };
 enum event { EVENT_BARRIER, EVENT_WARP_BARRIER, EVENT_SHUFFLE, EVENT_VOTE, EVENT_ATOMIC, EVENTS };
@@ -193,6 +205,8 @@ void report_thread_handlers(void); /* once per OS thread: the alternate signal s
 /* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
 void report_race(struct worker *w, unsigned offset, unsigned bytes, const char *now, const void *pc, unsigned other,
                  const char *before, const void *other_pc);
+void report_global_race(struct worker *w, const void *pc, const void *address, unsigned bytes, bool store, unsigned other_block,
+                        const char *before, const void *other_pc);
 void report_uninitialised(struct worker *w, unsigned offset, unsigned bytes, const void *pc, enum access access);
 void report_access(struct worker *w, const char *kind, const void *pc, const void *address, unsigned bytes,
                    enum access access, const char *why) __attribute__((noreturn));

@@ -43,7 +43,7 @@ __global__ void other_block(float *out)
     if (blockIdx.x == 0)
         tile[t] = t;
     __syncthreads();
-    out[t] = tile[t];  // expect other_block: uninitialised shared memory
+    out[blockIdx.x * 32 + t] = tile[t];  // expect other_block: uninitialised shared memory
 }
 
 __global__ void first_sum(float *out)
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     float *out;
-    cudaMalloc(&out, 32 * sizeof(float));
+    cudaMalloc(&out, 64 * sizeof(float));
     if (is(name, "static_memory"))
         static_memory<<<1, 32>>>(out);
     if (is(name, "dynamic_memory"))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SWITCHES = 1 << 22 };
+enum { SWITCHES = 1 << 20 };
 
 static unsigned n_fibers, left;
 

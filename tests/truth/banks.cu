@@ -1,4 +1,4 @@
-// Every way a warp can touch memory, one access a launch: what a GPU's counters say of it, and what the emulator's must.
+// Every way a warp can touch memory, one access a launch: what a GPU's counters say of it, and the emulator's must.
 //
 //   nvcc -std=c++20 -gencode=arch=compute_90a,code=sm_90a banks.cu -o banks && ./banks
 //

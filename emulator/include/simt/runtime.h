@@ -43,6 +43,7 @@ SIMT_NOMERGE void simt_warp_sync(unsigned mask);
 void simt_fence(void);
 void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);
+void simt_trap(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
 SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by,

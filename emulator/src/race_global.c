@@ -1,0 +1,136 @@
+/* Races in global memory between blocks of one launch.
+ *
+ * Blocks run in any order, so two of them that touch one word, at least one of them writing other than atomically, race unless the
+ * first has published what it did and the second has taken notice: a __threadfence() and then an atomic operation in
+ * the first, an atomic operation after it in the second (the pattern of the "last block" reduction). A volatile access
+ * counts as atomic here. Which word the two atomics meet on is not asked, so this errs on the side of silence.
+ *
+ * Each word of device memory has a cell: its last writer and two readers of different blocks, since a write that
+ * conflicts with one of any number of readers conflicts with one of these two, or their order is told by another. Cells
+ * are read and written without a lock: a lost update can lose a report, never invent one. */
+#include "simt.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* An access in 64 bits: launch 16 | block 31 | releases of that block before it 12 | bytes of the word 4 | atomic 1 */
+#define LAUNCH(id) ((unsigned)((id) >> 48))
+#define BLOCK(id) ((unsigned)((id) >> 17 & 0x7fffffff))
+#define RELEASES(id) ((unsigned)((id) >> 5 & 0xfff))
+#define BYTES(id) ((unsigned)((id) >> 1 & 0xf))
+#define ATOMIC(id) ((bool)((id) & 1))
+
+struct cell {
+    u64 write, read[2];
+    uint32_t write_pc, read_pc[2]; /* from the program's start */
+};
+
+struct releases { unsigned n, room; u64 *at; }; /* when, in atomic operations of the launch, a block published */
+
+extern char __executable_start[];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static u64 n_atomics;
+
+size_t race_global_shadow_bytes(size_t bytes) { return (bytes / 4 + 1) * sizeof(struct cell); }
+
+static struct cell *cell_of(const unsigned char *p)
+{
+    if (memory_is_symbol(p)) {
+        static struct cell *symbols;
+        const char *start;
+        size_t bytes = memory_symbols(&start);
+        pthread_mutex_lock(&lock);
+        if (!symbols) symbols = calloc(1, race_global_shadow_bytes(bytes));
+        pthread_mutex_unlock(&lock);
+        return symbols ? symbols + (size_t)((const char *)p - start) / 4 : NULL;
+    }
+    const struct allocation *a = memory_find(p);
+    return a && a->shadow ? (struct cell *)a->shadow + (size_t)(p - a->base) / 4 : NULL;
+}
+
+static u64 block_number(const struct worker *w)
+{
+    const unsigned *grid = w->launch->call->grid;
+    return w->block[0] + (u64)grid[0] * (w->block[1] + (u64)grid[1] * w->block[2]);
+}
+
+/* What a block did before its n-th release is known to this one, if it has done an atomic operation since. */
+static bool known(struct worker *w, u64 id)
+{
+    bool yes = false;
+    if (!w->acquired) return false;
+    pthread_mutex_lock(&lock);
+    struct releases *r = w->launch->releases ? &w->launch->releases[BLOCK(id)] : NULL;
+    if (r && RELEASES(id) < r->n) yes = r->at[RELEASES(id)] <= w->acquired;
+    pthread_mutex_unlock(&lock);
+    return yes;
+}
+
+/* A plain load may meet an atomic operation: loops around atomicCAS begin with one. */
+static bool conflict(struct worker *w, u64 now, bool now_loads, u64 before, bool before_loads)
+{
+    bool allowed = (ATOMIC(now) || now_loads) && (ATOMIC(before) || before_loads);
+    return LAUNCH(now) == LAUNCH(before) && BLOCK(now) != BLOCK(before) && (BYTES(now) & BYTES(before)) && !allowed &&
+           !known(w, before);
+}
+
+static const void *full_pc(uint32_t pc) { return __executable_start + pc; }
+
+void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    const unsigned char *p = address;
+    bool atomic = kind == ACCESS_ATOMIC || kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE;
+    bool store = kind != ACCESS_LOAD && kind != ACCESS_VOLATILE_LOAD;
+    struct cell *c = cell_of(p);
+    unsigned releases = w->n_releases < 0xfff ? w->n_releases : 0xfff;
+    u64 base = (u64)(w->launch->number & 0xffff) << 48 | block_number(w) << 17 | (u64)releases << 5 | (u64)atomic;
+    uint32_t short_pc = (uint32_t)((const char *)pc - __executable_start);
+    if (!c) return;
+    for (unsigned done = 0; done < bytes; c++) {
+        unsigned at = (unsigned)((uintptr_t)(p + done) & 3), n = 4 - at < bytes - done ? 4 - at : bytes - done;
+        u64 now = base | (u64)(((1u << n) - 1) << at) << 1;
+        u64 write = c->write, first = c->read[0], second = c->read[1];
+        done += n;
+        if (conflict(w, now, !store, write, false))
+            report_global_race(w, pc, address, bytes, store, BLOCK(write), "wrote", full_pc(c->write_pc));
+        if (store) {
+            for (int i = 0; i < 2; i++) {
+                u64 read = i ? second : first;
+                if (conflict(w, now, false, read, true))
+                    report_global_race(w, pc, address, bytes, true, BLOCK(read), "read", full_pc(c->read_pc[i]));
+            }
+            c->write = now;
+            c->write_pc = short_pc;
+        } else if (LAUNCH(first) != LAUNCH(now) || BLOCK(first) == BLOCK(now)) {
+            if (first != now) c->read[0] = now, c->read_pc[0] = short_pc;
+        } else if (LAUNCH(second) != LAUNCH(now) || BLOCK(second) == BLOCK(now)) {
+            if (second != now) c->read[1] = now, c->read_pc[1] = short_pc;
+        }
+    }
+}
+
+/* An atomic operation on global memory: after a fence it publishes; always it takes notice of what others published. */
+void race_global_atomic(struct worker *w)
+{
+    u64 now = __atomic_add_fetch(&n_atomics, 1, __ATOMIC_SEQ_CST);
+    w->acquired = now;
+    if (!w->fenced) return;
+    struct launch *l = w->launch;
+    pthread_mutex_lock(&lock);
+    if (!l->releases) l->releases = calloc(l->blocks, sizeof *l->releases);
+    struct releases *r = l->releases ? &l->releases[block_number(w)] : NULL;
+    if (r && r->n == r->room) {
+        u64 *more = realloc(r->at, (r->room ? 2 * r->room : 4) * sizeof *more);
+        if (more) r->at = more, r->room = r->room ? 2 * r->room : 4;
+    }
+    if (r && r->n < r->room) r->at[r->n++] = now;
+    w->n_releases = r ? r->n : 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void race_global_end_launch(struct launch *l)
+{
+    for (u64 i = 0; l->releases && i < l->blocks; i++) free(l->releases[i].at);
+    free(l->releases);
+}
