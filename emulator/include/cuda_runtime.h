@@ -98,6 +98,30 @@ SIMT_INLINE unsigned __activemask() { return simt_warp_active(); }
 SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate); }
 SIMT_INLINE int __any_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate) != 0; }
 SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !predicate) == 0; }
+namespace simt {
+template <class T> SIMT_INLINE unsigned match(unsigned mask, T value)
+{
+    unsigned long long bits = 0;
+    __builtin_memcpy((void *)&bits, &value, sizeof(T));
+    return simt_warp_match(mask, bits);
+}
+}
+template <class T> SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) { return simt::match(mask, value); }
+template <class T> SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int *all)
+{
+    unsigned same = simt::match(mask, value);
+    *all = same == mask;
+    return *all ? mask : 0;
+}
+SIMT_INLINE unsigned __reduce_add_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_ADD, mask, v); }
+SIMT_INLINE int __reduce_add_sync(unsigned mask, int v) { return (int)simt_warp_reduce(SIMT_REDUCE_ADD, mask, (unsigned)v); }
+SIMT_INLINE unsigned __reduce_min_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_UMIN, mask, v); }
+SIMT_INLINE int __reduce_min_sync(unsigned mask, int v) { return (int)simt_warp_reduce(SIMT_REDUCE_MIN, mask, (unsigned)v); }
+SIMT_INLINE unsigned __reduce_max_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_UMAX, mask, v); }
+SIMT_INLINE int __reduce_max_sync(unsigned mask, int v) { return (int)simt_warp_reduce(SIMT_REDUCE_MAX, mask, (unsigned)v); }
+SIMT_INLINE unsigned __reduce_and_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_AND, mask, v); }
+SIMT_INLINE unsigned __reduce_or_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_OR, mask, v); }
+SIMT_INLINE unsigned __reduce_xor_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_XOR, mask, v); }
 SIMT_INLINE int __uni_sync(unsigned mask, int predicate)
 {
     unsigned yes = simt_warp_ballot(mask, !!predicate);

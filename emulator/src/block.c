@@ -106,7 +106,7 @@ void block_run(struct worker *w, u64 index)
     w->block[2] = (unsigned)(index / call->grid[0] / call->grid[1]);
     w->n_live = n;
     w->arrived = w->count = 0;
-    w->fenced = false;
+    w->fenced = w->acquires = false;
     w->n_releases = 0;
     w->acquired = 0;
     for (unsigned t = 0; t < n; t++) {

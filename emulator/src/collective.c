@@ -1,4 +1,4 @@
-/* Warp collectives: __syncwarp, shuffles, votes.
+/* Warp collectives: __syncwarp, shuffles, votes, matches, reductions.
  *
  * A lane leaves what it brings and waits. As the PTX ISA says of the .sync forms, the exchange takes place when all
  * lanes named in the mask that have not left have come with the same operation and the same mask; the last to arrive
@@ -38,6 +38,33 @@ static unsigned source_lane(const struct collective *c, unsigned lane)
     return from < 0 || from >= width ? lane : (unsigned)(segment + from);
 }
 
+static unsigned reduced(enum simt_reduce how, unsigned a, unsigned b)
+{
+    switch (how) {
+    case SIMT_REDUCE_ADD: return a + b;
+    case SIMT_REDUCE_MIN: return (int)a < (int)b ? a : b;
+    case SIMT_REDUCE_MAX: return (int)a > (int)b ? a : b;
+    case SIMT_REDUCE_UMIN: return a < b ? a : b;
+    case SIMT_REDUCE_UMAX: return a > b ? a : b;
+    case SIMT_REDUCE_AND: return a & b;
+    case SIMT_REDUCE_OR: return a | b;
+    case SIMT_REDUCE_XOR: return a ^ b;
+    }
+    return 0;
+}
+
+/* Over the lanes of `mask`: those that brought what this lane brought; or all of it combined. */
+static u64 match_or_reduce(const struct thread *lanes, unsigned mask, const struct collective *c)
+{
+    unsigned result = 0, n = 0;
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest), value = (unsigned)lanes[lane].call->bits;
+        if (c->kind == COLLECTIVE_MATCH) result |= (unsigned)(lanes[lane].call->bits == c->bits) << lane;
+        else result = n++ ? reduced(c->reduce, result, value) : value;
+    }
+    return result;
+}
+
 static void finish(struct worker *w, unsigned warp, const struct collective *any)
 {
     unsigned mask = any->mask & w->warps[warp].live;
@@ -58,8 +85,9 @@ static void finish(struct worker *w, unsigned warp, const struct collective *any
             unsigned from = source_lane(c, lane);
             c->result = mask >> from & 1 ? lanes[from].call->bits : c->bits;
         }
-        block_wake(w, warp * WARP + lane);
+        if (kind == COLLECTIVE_MATCH || kind == COLLECTIVE_REDUCE) c->result = match_or_reduce(lanes, mask, c);
     }
+    for (unsigned rest = mask; rest; rest &= rest - 1) block_wake(w, warp * WARP + (unsigned)__builtin_ctz(rest));
     if (kind == COLLECTIVE_SYNC) race_warp_sync(w, warp, mask);
 }
 
@@ -134,4 +162,16 @@ unsigned simt_warp_active(void)
     current(w)->wait = WAIT_WARP;
     block_wait(w);
     return (unsigned)c.result;
+}
+
+unsigned simt_warp_match(unsigned mask, unsigned long long bits)
+{
+    struct collective c = {.kind = COLLECTIVE_MATCH, .mask = mask, .bits = bits};
+    return (unsigned)meet(&c, CALLER(), EVENT_VOTE);
+}
+
+unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value)
+{
+    struct collective c = {.kind = COLLECTIVE_REDUCE, .mask = mask, .bits = value, .reduce = how};
+    return (unsigned)meet(&c, CALLER(), EVENT_VOTE);
 }

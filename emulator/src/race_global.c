@@ -59,6 +59,8 @@ static u64 block_number(const struct worker *w)
 static bool known(struct worker *w, u64 id)
 {
     bool yes = false;
+    if (w->acquires) w->acquired = __atomic_load_n(&n_atomics, __ATOMIC_SEQ_CST); /* the operation itself is over by now */
+    w->acquires = false;
     if (!w->acquired) return false;
     pthread_mutex_lock(&lock);
     struct releases *r = w->launch->releases ? &w->launch->releases[BLOCK(id)] : NULL;
@@ -110,11 +112,11 @@ void race_global_access(struct worker *w, const void *pc, const void *address, u
     }
 }
 
-/* An atomic operation on global memory: after a fence it publishes; always it takes notice of what others published. */
+/* Before an atomic operation on global memory: after a fence it publishes; always it takes notice of what others have. */
 void race_global_atomic(struct worker *w)
 {
     u64 now = __atomic_add_fetch(&n_atomics, 1, __ATOMIC_SEQ_CST);
-    w->acquired = now;
+    w->acquires = true;
     if (!w->fenced) return;
     struct launch *l = w->launch;
     pthread_mutex_lock(&lock);

@@ -214,6 +214,8 @@ static const char *call_name(const struct thread *t)
     case COLLECTIVE_SYNC: return "__syncwarp()";
     case COLLECTIVE_SHUFFLE: return "a shuffle";
     case COLLECTIVE_BALLOT: return "a vote";
+    case COLLECTIVE_MATCH: return "a match";
+    case COLLECTIVE_REDUCE: return "a warp reduction";
     case COLLECTIVE_ACTIVE: return "__activemask()";
     }
     return "";

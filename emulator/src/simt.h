@@ -34,10 +34,11 @@ typedef unsigned long long u64;
 enum wait { WAIT_NONE, WAIT_BLOCK, WAIT_WARP };
 
 struct collective { /* what a lane brings to a warp collective, and takes away */
-    enum collective_kind { COLLECTIVE_SYNC, COLLECTIVE_SHUFFLE, COLLECTIVE_BALLOT, COLLECTIVE_ACTIVE } kind;
+    enum collective_kind { COLLECTIVE_SYNC, COLLECTIVE_SHUFFLE, COLLECTIVE_BALLOT, COLLECTIVE_MATCH, COLLECTIVE_REDUCE, COLLECTIVE_ACTIVE } kind;
     unsigned mask;
     u64 bits, result;
     enum simt_shuffle how;
+    enum simt_reduce reduce;
     int by, width, predicate;
 };
 
@@ -91,7 +92,8 @@ struct worker {
     uint32_t epoch, block_epoch;     /* barriers passed by this worker; value when the block began */
     bool fenced;                     /* race_global.c: the block has done a __threadfence() */
     unsigned n_releases;             /* and published so often */
-    u64 acquired;                    /* its last atomic operation, in those of the launch; 0: none */
+    bool acquires;                   /* and done an atomic operation since it last looked at */
+    u64 acquired;                    /* how many atomic operations had then been done */
     struct counting *counting;       /* counters.c; NULL when nothing is counted */
     unsigned char *stacks;           /* fiber.c */
     unsigned char *free_stacks[MAX_THREADS];

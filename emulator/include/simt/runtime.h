@@ -50,6 +50,10 @@ SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigne
                                                    int width);
 SIMT_NOMERGE unsigned simt_warp_ballot(unsigned mask, int predicate);
 SIMT_NOMERGE unsigned simt_warp_active(void);
+SIMT_NOMERGE unsigned simt_warp_match(unsigned mask, unsigned long long bits); /* the lanes that brought the same */
+enum simt_reduce { SIMT_REDUCE_ADD, SIMT_REDUCE_MIN, SIMT_REDUCE_MAX, SIMT_REDUCE_UMIN, SIMT_REDUCE_UMAX,
+                   SIMT_REDUCE_AND, SIMT_REDUCE_OR, SIMT_REDUCE_XOR };
+SIMT_NOMERGE unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value);
 
 enum simt_atomic_op {
     SIMT_ATOMIC_ADD, SIMT_ATOMIC_SUB, SIMT_ATOMIC_EXCHANGE, SIMT_ATOMIC_MIN, SIMT_ATOMIC_MAX,
