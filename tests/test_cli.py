@@ -33,3 +33,8 @@ def test_help_lists_the_commands():
     done = learn("--help")
     assert done.returncode == 0
     assert all(re.search(rf"\b{command}\b", done.stdout) for command in COMMANDS)
+
+
+def test_generated_parts_are_fresh():
+    done = learn("docs", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,42 @@
+"""A step program on a machine that cannot run it: status 77, and the reason."""
+
+import pytest
+
+from conftest import BUILD, ROOT, Program, run
+
+STEP = ROOT / "steps" / "01_matmul_naive" / "matmul_naive.cu"
+COMMON = str(BUILD / "common" / "libcommon.a")
+OPTIONS = ("--plain", "-I", str(ROOT / "common"))
+
+
+def needing(arch):
+    """The step, if it asked for that compute capability."""
+    return Program(STEP, "g++", OPTIONS, (COMMON,), ('.arch = "75"', f'.arch = "{arch}"'))
+
+
+def answering(error, driver):
+    """The step, where cudaGetDeviceCount fails and the driver serves that version of CUDA."""
+    count = f"cudaError_t __wrap_cudaGetDeviceCount(int *count) {{ return *count = 0, {error}; }}"
+    version = f"cudaError_t __wrap_cudaDriverGetVersion(int *version) {{ return *version = {driver}, cudaSuccess; }}"
+    return Program(STEP, "g++", OPTIONS, (COMMON, "-Wl,--wrap=cudaGetDeviceCount,--wrap=cudaDriverGetVersion"),
+                   ("// [main]\n", f'// [main]\nextern "C" {{ {count} {version} }}\n'))
+
+
+@pytest.mark.parametrize("program, gpu, runs", [
+    (needing("80"), "t4", False), (needing("80"), "a100", True), (needing("80"), "rtx4090", True),
+    (needing("90a"), "rtx4090", False), (needing("90a"), "h200", True)], ids=str)
+def test_compute_capability(compile_cu, program, gpu, runs):
+    done = run(compile_cu(program), "-m", 1, "-n", 1, "-k", 1, SIMT_GPU=gpu)
+    assert done.returncode == (0 if runs else 77), done.stderr
+    assert runs or "compute capability" in done.stderr
+
+
+@pytest.mark.parametrize("program, words", [
+    (answering("cudaErrorNoDevice", 13000), ["no CUDA device"]),
+    (answering("cudaErrorInsufficientDriver", 12020), ["12.2", "13.0", "update the driver"]),
+    (answering("cudaErrorInsufficientDriver", 0), ["no NVIDIA driver"])], ids=str)
+def test_driver(compile_cu, program, words):
+    done = run(compile_cu(program), "-m", 1, "-n", 1, "-k", 1)
+    assert done.returncode == 77, done.stdout + done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+    assert "right" not in done.stdout
