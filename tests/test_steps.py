@@ -1,5 +1,5 @@
-"""The steps' programs on the emulator: every step, variant and edge shape; their command line and their JSON lines; and
-bugs planted in them, which must not pass."""
+"""The steps' programs on the emulator: matmul's at every edge shape, with its command line and its JSON lines; every
+step's at its default shape; and bugs planted in them, which must not pass."""
 
 import json
 import os
@@ -16,9 +16,20 @@ from bugs import BUGS  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
-VARIANTS = [pytest.param(step["name"], variant, id=f"{step['name']}-{variant}")
-            for step in STEPS for variant in step["variants"]]
-ANY_STEP = STEPS[-1]["name"]
+FLAGS = {"matmul": ("-m", "-n", "-k"), "softmax": ("--rows", "--cols")}  # an operation's sizes, in their order
+
+
+def steps_of(operation):
+    return [step for step in STEPS if step["operation"] == operation]
+
+
+def variants_of(steps):
+    return [pytest.param(step["name"], variant, id=f"{step['name']}-{variant}")
+            for step in steps for variant in step["variants"]]
+
+
+MATMUL = steps_of("matmul")
+ANY_STEP = MATMUL[-1]["name"]
 
 TILE = 32
 SHAPES = [(1, 1, 1), (1, TILE, TILE), (TILE, 1, TILE), (TILE, TILE, 1), (TILE - 1, TILE - 1, TILE - 1),
@@ -34,13 +45,12 @@ def source_of(name):
     return ROOT / "steps" / name / f"{name.split('_', 1)[1]}.cu"
 
 
-def shape_arguments(shape):
-    m, n, k = shape
-    return "-m", m, "-n", n, "-k", k
+def shape_arguments(shape, operation="matmul"):
+    return [word for pair in zip(FLAGS[operation], shape, strict=True) for word in pair]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
-@pytest.mark.parametrize("name, variant", VARIANTS)
+@pytest.mark.parametrize("name, variant", variants_of(MATMUL))
 def test_right_at_every_shape(name, variant, shape):
     done = run_step(name, "--variant", variant, *shape_arguments(shape))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -49,7 +59,7 @@ def test_right_at_every_shape(name, variant, shape):
 
 
 @pytest.mark.parametrize("arguments", [("--input", "scaled"), ("--seed", "7"), ("--seed", "0")], ids=" ".join)
-@pytest.mark.parametrize("name, variant", VARIANTS)
+@pytest.mark.parametrize("name, variant", variants_of(MATMUL))
 def test_right_for_other_inputs(name, variant, arguments):
     done = run_step(name, "--variant", variant, *arguments, *shape_arguments((40, 37, 70)))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -64,7 +74,7 @@ def test_all_variants_at_the_default_shape(step):
         assert f"\n{variant}: " in done.stdout
 
 
-@pytest.mark.parametrize("name, variant", VARIANTS)
+@pytest.mark.parametrize("name, variant", variants_of(STEPS))
 def test_profile_shows_source_lines(name, variant):
     done = run_step(name, "--variant", variant, "--profile")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -134,11 +144,11 @@ def test_mistakes_on_the_command_line(arguments, names, accepts):
 
 def test_variant_message_lists_the_variants():
     stderr = run_step(ANY_STEP, "--variant", "quick").stderr
-    assert all(variant in stderr for variant in STEPS[-1]["variants"])
+    assert all(variant in stderr for variant in MATMUL[-1]["variants"])
 
 
 def test_contradictions_are_refused():
-    variant = STEPS[-1]["variants"][0]
+    variant = MATMUL[-1]["variants"][0]
     assert run_step(ANY_STEP, "--variant", variant, "--all-variants").returncode == 2
     assert run_step(ANY_STEP, "--no-time", "--iters", "5").returncode == 2
 
@@ -147,7 +157,7 @@ def test_contradictions_are_refused():
 def test_help(step):
     done = run_step(step["name"], "--help")
     assert done.returncode == 0
-    for option in ("-m", "-n", "-k", "--variant", "--all-variants", "--iters", "--warmup", "--seed", "--cold",
+    for option in (*FLAGS[step["operation"]], "--variant", "--all-variants", "--iters", "--warmup", "--seed", "--cold",
                    "--no-check", "--no-time", "--profile", "--json"):
         assert option in done.stdout
     assert all(variant in done.stdout for variant in step["variants"])
@@ -178,7 +188,7 @@ def expect_schema(value, schema, where=""):
             assert isinstance(value[key], kind), f"{where}{key} is {value[key]!r}"
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step["name"])
+@pytest.mark.parametrize("step", MATMUL, ids=lambda step: step["name"])
 def test_json_lines(step, tmp_path):
     out = tmp_path / "results.jsonl"
     assert run_step(step["name"], "--all-variants", "--json", out, *shape_arguments((33, 20, 40))).returncode == 0
@@ -209,8 +219,10 @@ def bug_cases(plain):
 
 
 def run_planted(executable, bug):
-    chosen = ("--variant", bug.variant) if bug.variant else ()
-    return run(executable, *chosen, *shape_arguments(bug.shape))
+    chosen = [word for option, value in (("--variant", bug.variant), ("--input", bug.input)) if value
+              for word in (option, value)]
+    operation = next(step["operation"] for step in STEPS if step["name"] == bug.step)
+    return run(executable, *chosen, *shape_arguments(bug.shape, operation))
 
 
 @pytest.mark.parametrize("program, bug", bug_cases(plain=True))

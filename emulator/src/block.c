@@ -104,6 +104,7 @@ void block_run(struct worker *w, u64 index)
     w->block[0] = (unsigned)(index % call->grid[0]);
     w->block[1] = (unsigned)(index / call->grid[0] % call->grid[1]);
     w->block[2] = (unsigned)(index / call->grid[0] / call->grid[1]);
+    w->block_number = index;
     w->n_live = n;
     w->arrived = w->count = 0;
     w->fenced = w->acquires = false;

@@ -22,13 +22,13 @@ void check_access(struct worker *w, const void *pc, const void *address, unsigne
         if ((uintptr_t)p & (bytes - 1)) report_access(w, "misaligned access", pc, p, bytes, kind, "");
         if (!index || p + bytes > a->base + a->bytes) report_access(w, "out of bounds", pc, p, bytes, kind, "");
         if (a->freed) report_access(w, "use after free", pc, p, bytes, kind, "");
-        if (w->launch->blocks > 1) race_global_access(w, pc, p, bytes, kind);
+        if (w->launch->blocks > 1 && a->shadow) race_global_access(w, pc, p, bytes, kind, a->shadow, (size_t)(p - a->base));
         return;
     }
     if ((size_t)(p - w->stacks) < (size_t)MAX_THREADS * STACK_SLOT) return;
     if ((size_t)(p - (const unsigned char *)w->launch->call->params) < w->launch->call->params_bytes) return;
     if (memory_is_symbol(p)) {
-        if (w->launch->blocks > 1) race_global_access(w, pc, p, bytes, kind);
+        if (w->launch->blocks > 1) race_global_symbol(w, pc, p, bytes, kind);
         return;
     }
     if ((kind == ACCESS_LOAD || kind == ACCESS_VOLATILE_LOAD) && memory_is_constant(p)) return;

@@ -34,25 +34,14 @@ static u64 n_atomics;
 
 size_t race_global_shadow_bytes(size_t bytes) { return (bytes / 4 + 1) * sizeof(struct cell); }
 
-static struct cell *cell_of(const unsigned char *p)
+static struct cell *symbol_cells(const char **start)
 {
-    if (memory_is_symbol(p)) {
-        static struct cell *symbols;
-        const char *start;
-        size_t bytes = memory_symbols(&start);
-        pthread_mutex_lock(&lock);
-        if (!symbols) symbols = calloc(1, race_global_shadow_bytes(bytes));
-        pthread_mutex_unlock(&lock);
-        return symbols ? symbols + (size_t)((const char *)p - start) / 4 : NULL;
-    }
-    const struct allocation *a = memory_find(p);
-    return a && a->shadow ? (struct cell *)a->shadow + (size_t)(p - a->base) / 4 : NULL;
-}
-
-static u64 block_number(const struct worker *w)
-{
-    const unsigned *grid = w->launch->call->grid;
-    return w->block[0] + (u64)grid[0] * (w->block[1] + (u64)grid[1] * w->block[2]);
+    static struct cell *cells;
+    size_t bytes = memory_symbols(start);
+    pthread_mutex_lock(&lock);
+    if (!cells) cells = calloc(1, race_global_shadow_bytes(bytes));
+    pthread_mutex_unlock(&lock);
+    return cells;
 }
 
 /* What a block did before its n-th release is known to this one, if it has done an atomic operation since. */
@@ -79,18 +68,24 @@ static bool conflict(struct worker *w, u64 now, bool now_loads, u64 before, bool
 
 static const void *full_pc(uint32_t pc) { return __executable_start + pc; }
 
-void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind)
+void race_global_symbol(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
-    const unsigned char *p = address;
+    const char *start;
+    struct cell *cells = symbol_cells(&start);
+    if (cells) race_global_access(w, pc, address, bytes, kind, cells, (size_t)((const char *)address - start));
+}
+
+void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind, void *shadow,
+                        size_t offset)
+{
     bool atomic = kind == ACCESS_ATOMIC || kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE;
     bool store = kind != ACCESS_LOAD && kind != ACCESS_VOLATILE_LOAD;
-    struct cell *c = cell_of(p);
+    struct cell *c = (struct cell *)shadow + offset / 4;
     unsigned releases = w->n_releases < 0xfff ? w->n_releases : 0xfff;
-    u64 base = (u64)(w->launch->number & 0xffff) << 48 | block_number(w) << 17 | (u64)releases << 5 | (u64)atomic;
+    u64 base = (u64)(w->launch->number & 0xffff) << 48 | w->block_number << 17 | (u64)releases << 5 | (u64)atomic;
     uint32_t short_pc = (uint32_t)((const char *)pc - __executable_start);
-    if (!c) return;
     for (unsigned done = 0; done < bytes; c++) {
-        unsigned at = (unsigned)((uintptr_t)(p + done) & 3), n = 4 - at < bytes - done ? 4 - at : bytes - done;
+        unsigned at = (unsigned)(offset + done) & 3, n = 4 - at < bytes - done ? 4 - at : bytes - done;
         u64 now = base | (u64)(((1u << n) - 1) << at) << 1;
         u64 write = c->write, first = c->read[0], second = c->read[1];
         done += n;
@@ -121,7 +116,7 @@ void race_global_atomic(struct worker *w)
     struct launch *l = w->launch;
     pthread_mutex_lock(&lock);
     if (!l->releases) l->releases = calloc(l->blocks, sizeof *l->releases);
-    struct releases *r = l->releases ? &l->releases[block_number(w)] : NULL;
+    struct releases *r = l->releases ? &l->releases[w->block_number] : NULL;
     if (r && r->n == r->room) {
         u64 *more = realloc(r->at, (r->room ? 2 * r->room : 4) * sizeof *more);
         if (more) r->at = more, r->room = r->room ? 2 * r->room : 4;

@@ -80,6 +80,7 @@ struct worker {
     unsigned cur; /* the running thread */
     unsigned n_live; /* threads of the block that have not left */
     unsigned block[3];
+    u64 block_number; /* in the grid */
     struct thread *threads;
     struct warp *warps;
     /* the block-wide barrier */
@@ -169,7 +170,9 @@ void race_access(struct worker *w, const void *pc, unsigned offset, unsigned byt
 void race_block_barrier(struct worker *w);
 void race_warp_sync(struct worker *w, unsigned warp, uint32_t lanes);
 
-void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind);
+void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind, void *shadow,
+                        size_t offset); /* in an allocation with that shadow */
+void race_global_symbol(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind);
 void race_global_atomic(struct worker *w);
 void race_global_end_launch(struct launch *l);
 size_t race_global_shadow_bytes(size_t bytes);

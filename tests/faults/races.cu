@@ -10,8 +10,8 @@ __global__ void missing_first_barrier(float *out)
 {
     __shared__ float tile[64];
     int t = threadIdx.x;
-    tile[t] = t;            // expect missing_first_barrier: race in shared memory
-    out[t] = tile[63 - t];  // expect missing_first_barrier: race in shared memory
+    tile[t] = t;                              // expect missing_first_barrier: race in shared memory
+    out[blockIdx.x * 64 + t] = tile[63 - t];  // expect missing_first_barrier: race in shared memory
 }
 
 __global__ void missing_second_barrier(float *out)
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     float *out;
-    cudaMalloc(&out, 64 * sizeof(float));
+    cudaMalloc(&out, 128 * sizeof(float));
     if (is(name, "missing_first_barrier"))
         missing_first_barrier<<<2, 64>>>(out);
     if (is(name, "missing_second_barrier"))

@@ -16,7 +16,8 @@ class Bug:
     plain: str = "WRONG"
     checked: str = "WRONG"
     variant: str = ""
-    shape: tuple = (70, 45, 50)  # m, n, k: no multiples of the tile, and no two alike
+    input: str = ""
+    shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols: no multiples of the tile, and no two alike
 
 
 NAIVE, TILED = "01_matmul_naive", "04_matmul_tiled"
