@@ -83,7 +83,7 @@ def test_no_line_moves(tmp_path, source, compiler):
     after = (tmp_path / f"{source.stem}.simt.ii").read_text().splitlines()
     assert len(before) == len(after)
     dropped = set("__shared__ __device__ __constant__ __managed__ alignas __attribute__ aligned float4 static extern "
-                  "inline pragma unroll nounroll __null".split())
+                  "inline pragma unroll nounroll __null __noinline__".split())
     for old, new in zip(before, after):
         missing = words_of(old) - words_of(new.replace("simt_T_", "simt_T_ ")) - dropped
         assert not missing, f"{old}\n{new}"

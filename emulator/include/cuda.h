@@ -1,2 +1,3 @@
-/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. */
-#error "<cuda.h>: the emulator does not offer the driver API"
+/* The driver API's header. What programs mostly want of it is the runtime API; its own functions, cu…(), are not offered,
+ * and calling one is an error at its line. */
+#include "cuda_runtime.h"

@@ -9,6 +9,7 @@
 
 #ifdef __cplusplus
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -23,7 +24,6 @@
 #define __global__ __attribute__((noinline, noipa))
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
@@ -46,8 +46,8 @@ typedef unsigned long ulong;
 
 #define threadIdx (uint3{simt_thread_idx(0), simt_thread_idx(1), simt_thread_idx(2)})
 #define blockIdx (uint3{simt_block_idx(0), simt_block_idx(1), simt_block_idx(2)})
-#define blockDim (dim3{simt_block_dim(0), simt_block_dim(1), simt_block_dim(2)})
-#define gridDim (dim3{simt_grid_dim(0), simt_grid_dim(1), simt_grid_dim(2)})
+/* The same for all threads of a launch, so they are variables: programs call their own dim3 by these names. */
+extern const uint3 blockDim __asm__("simt_block_dim"), gridDim __asm__("simt_grid_dim");
 static const int warpSize = 32;
 
 /* ---- barriers and fences --------------------------------------------------------------------------------- */

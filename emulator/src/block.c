@@ -26,6 +26,7 @@ void block_wake(struct worker *w, unsigned thread)
 void block_wait(struct worker *w)
 {
     unsigned self = w->cur;
+    if (w->suspicion.address) race_judge(w);
     warp_of(w, self)->ready &= ~(1u << self % WARP);
     w->quiet = 0;
     unsigned next = next_ready(w, self);
@@ -38,6 +39,7 @@ void simt_yield(void)
 {
     struct worker *w = simt_worker;
     unsigned self = w->cur, next = next_ready(w, self);
+    if (w->suspicion.address) race_judge(w);
     w->quiet = 0;
     if (next != self && next != NO_THREAD) fiber_switch(w, self, next);
 }
@@ -63,6 +65,7 @@ static unsigned barrier(unsigned predicate, const void *pc)
 {
     struct worker *w = simt_worker;
     struct thread *t = current(w);
+    if (w->suspicion.address) race_judge(w);
     counters_event(w, pc, EVENT_BARRIER);
     t->wait = WAIT_BLOCK;
     t->pc = pc;
@@ -81,6 +84,7 @@ void block_thread_done(struct worker *w)
 {
     unsigned self = w->cur;
     struct warp *warp = warp_of(w, self);
+    if (w->suspicion.address) race_judge(w);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
     w->n_live--;
@@ -129,5 +133,3 @@ void block_run(struct worker *w, u64 index)
 
 unsigned simt_thread_idx(int dim) { return current(simt_worker)->idx[dim]; }
 unsigned simt_block_idx(int dim) { return simt_worker->block[dim]; }
-unsigned simt_block_dim(int dim) { return simt_worker->launch->call->block[dim]; }
-unsigned simt_grid_dim(int dim) { return simt_worker->launch->call->grid[dim]; }

@@ -27,6 +27,9 @@ void check_access(struct worker *w, const void *pc, const void *address, unsigne
     }
     if ((size_t)(p - w->stacks) < (size_t)MAX_THREADS * STACK_SLOT) return;
     if ((size_t)(p - (const unsigned char *)w->launch->call->params) < w->launch->call->params_bytes) return;
+    if ((size_t)((const char *)address - (const char *)simt_block_dim) < sizeof simt_block_dim ||
+        (size_t)((const char *)address - (const char *)simt_grid_dim) < sizeof simt_grid_dim)
+        return;
     if (memory_is_symbol(p)) {
         if (w->launch->blocks > 1) race_global_symbol(w, pc, p, bytes, kind);
         return;

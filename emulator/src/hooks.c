@@ -18,6 +18,7 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
                         "A __device__ or __constant__ variable is the kernels': use cudaMemcpyToSymbol and cudaMemcpyFromSymbol.");
         return;
     }
+    if (w->suspicion.address) race_judge(w);
     check_access(w, pc, address, bytes, kind);
     if (w->counting) {
         bool store = kind == ACCESS_STORE || kind == ACCESS_VOLATILE_STORE;
@@ -37,7 +38,7 @@ static void volatile_access(const void *address, unsigned bytes, enum access kin
     access(address, bytes, kind, pc);
 }
 
-/* Moves of other sizes, in the widest pieces that their alignment allows. */
+/* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
 static void range(const void *address, size_t bytes, enum access kind, const void *pc)
 {
     const unsigned char *p = address, *end = p + bytes;
@@ -52,8 +53,8 @@ static void range(const void *address, size_t bytes, enum access kind, const voi
 #define HOOKS(BYTES)                                                                                               \
     void __tsan_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); }                                  \
     void __tsan_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); }                                \
-    void __tsan_unaligned_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); }                        \
-    void __tsan_unaligned_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); }                      \
+    void __tsan_unaligned_read##BYTES(void *p) { range(p, BYTES, ACCESS_LOAD, CALLER()); }                         \
+    void __tsan_unaligned_write##BYTES(void *p) { range(p, BYTES, ACCESS_STORE, CALLER()); }                       \
     void __tsan_volatile_read##BYTES(void *p) { volatile_access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }       \
     void __tsan_volatile_write##BYTES(void *p) { volatile_access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); }     \
     void __tsan_unaligned_volatile_read##BYTES(void *p) { volatile_access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }   \

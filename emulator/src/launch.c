@@ -10,6 +10,9 @@
 __thread struct worker *simt_worker;
 unsigned simt_n_workers;
 
+/* blockDim and gridDim of the launch that runs: kernels read them by these names. */
+unsigned simt_block_dim[3], simt_grid_dim[3];
+
 static struct worker workers[MAX_WORKERS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work_came = PTHREAD_COND_INITIALIZER, work_done = PTHREAD_COND_INITIALIZER;
@@ -97,6 +100,8 @@ void simt_launch(const struct simt_kernel_launch *call)
     struct launch l = {.call = call, .number = ++number};
     l.threads = call->block[0] * call->block[1] * call->block[2];
     l.blocks = (u64)call->grid[0] * call->grid[1] * call->grid[2];
+    memcpy(simt_block_dim, call->block, sizeof simt_block_dim);
+    memcpy(simt_grid_dim, call->grid, sizeof simt_grid_dim);
     shared_begin_launch(&l);
     memory_device_mode(true);
     if (l.blocks > 1 && simt_n_workers > 1) {

@@ -286,6 +286,17 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
     return cudaMemset2D(pointer, bytes, value, bytes, 1);
 }
 
+cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, cudaStream_t stream)
+{
+    (void)device, (void)stream;
+    return on_side(pointer, bytes, true) ? cudaSuccess : simt_fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, int advice, int device)
+{
+    return (void)advice, cudaMemPrefetchAsync(pointer, bytes, device, NULL);
+}
+
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
 {
     bool device = memory_is_device(pointer), unified = memory_is_unified(pointer);

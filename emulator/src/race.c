@@ -18,9 +18,9 @@ struct cell {
     const void *write_pc;
     uint32_t read_epoch, read_clock, read_lanes; /* readers of one warp, since the write */
     uint32_t other_epoch;                        /* a reader of another warp in the same epoch */
-    const void *read_pc, *other_pc;
+    const void *read_pc[2], *other_pc; /* of the last two readers of that warp */
     uint16_t write_thread, read_warp, other_thread;
-    uint8_t write_turn;
+    uint8_t write_turn, reader[2]; /* their lanes */
     bool write_atomic, split;
 };
 
@@ -71,10 +71,42 @@ struct seen { /* one access, on its way through the cells */
     bool told;
 };
 
+static void report_store(struct worker *w, const struct suspicion *s)
+{
+    report_race(w, s->address, s->bytes, "writes", s->pc, s->other, s->verb, s->other_pc);
+}
+
+/* A plain store is judged when it has been done: one that changes nothing, as when all lanes set a flag, harms nobody. */
+void race_suspect(struct worker *w, struct suspicion s)
+{
+    if (w->suspicion.address) return;
+    for (unsigned i = 0; i < s.bytes && i < sizeof s.before; i++) s.before[i] = s.address[i];
+    w->suspicion = s;
+}
+
+void race_judge(struct worker *w)
+{
+    struct suspicion s = w->suspicion;
+    w->suspicion.address = NULL;
+    if (s.address && memcmp(s.before, s.address, s.bytes < sizeof s.before ? s.bytes : sizeof s.before)) s.report(w, &s);
+}
+
 static void tell(struct worker *w, struct seen *a, const char *now, unsigned other, const char *before, const void *pc)
 {
-    if (!a->told) report_race(w, a->offset, a->bytes, now, a->pc, other, before, pc);
+    const unsigned char *address = w->arena + a->offset;
+    if (a->told) return;
     a->told = true;
+    if (a->kind == ACCESS_STORE)
+        race_suspect(w, (struct suspicion){.address = address, .bytes = a->bytes, .report = report_store, .pc = a->pc,
+                                           .other_pc = pc, .verb = before, .other = other});
+    else
+        report_race(w, address, a->bytes, now, a->pc, other, before, pc);
+}
+
+/* Where the lane read: its own place if it is one of the last two, else the last's. */
+static const void *read_place(const struct cell *c, unsigned lane)
+{
+    return c->read_pc[c->reader[1] == lane && c->reader[0] != lane && c->read_pc[1]];
 }
 
 static void add_reader(struct worker *w, struct cell *c, struct seen *a)
@@ -96,7 +128,9 @@ static void add_reader(struct worker *w, struct cell *c, struct seen *a)
             c->read_clock = clock;
         }
         c->read_lanes |= 1u << lane;
-        c->read_pc = a->pc;
+        if (c->reader[0] != lane) c->reader[1] = c->reader[0], c->read_pc[1] = c->read_pc[0];
+        c->reader[0] = (uint8_t)lane;
+        c->read_pc[0] = a->pc;
     } else if (c->other_epoch != w->epoch) {
         c->other_epoch = w->epoch;
         c->other_thread = (uint16_t)w->cur;
@@ -120,13 +154,13 @@ static void visit(struct worker *w, struct cell *c, struct seen *a)
         return;
     }
     if (c->read_epoch == w->epoch) {
+        unsigned racing = NO_THREAD;
         for (uint32_t rest = c->read_lanes; rest; rest &= rest - 1) {
-            unsigned reader = c->read_warp * WARP + (unsigned)__builtin_ctz(rest);
-            if (!ordered(w, w->epoch, reader, c->read_clock)) {
-                tell(w, a, now, reader, "read", c->read_pc);
-                break;
-            }
+            unsigned lane = (unsigned)__builtin_ctz(rest), reader = c->read_warp * WARP + lane;
+            if (ordered(w, w->epoch, reader, c->read_clock)) continue;
+            if (racing == NO_THREAD || lane == c->reader[0] || lane == c->reader[1]) racing = reader; /* whose line is known */
         }
+        if (racing != NO_THREAD) tell(w, a, now, racing, "read", read_place(c, racing % WARP));
         if (c->other_epoch == w->epoch && c->other_thread / WARP != w->cur / WARP)
             tell(w, a, now, c->other_thread, "read", c->other_pc);
     }

@@ -68,6 +68,22 @@ static bool conflict(struct worker *w, u64 now, bool now_loads, u64 before, bool
 
 static const void *full_pc(uint32_t pc) { return __executable_start + pc; }
 
+static void report_store(struct worker *w, const struct suspicion *s)
+{
+    report_global_race(w, s->pc, s->address, s->bytes, true, s->other, s->verb, s->other_pc);
+}
+
+/* As in race.c: a plain store is judged once it is done. */
+static void tell(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind, u64 other,
+                 const char *verb, uint32_t other_pc)
+{
+    if (kind == ACCESS_STORE)
+        race_suspect(w, (struct suspicion){.address = address, .bytes = bytes, .report = report_store, .pc = pc,
+                                           .other_pc = full_pc(other_pc), .verb = verb, .other = BLOCK(other)});
+    else
+        report_global_race(w, pc, address, bytes, kind != ACCESS_LOAD, BLOCK(other), verb, full_pc(other_pc));
+}
+
 void race_global_symbol(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
     const char *start;
@@ -90,15 +106,15 @@ void race_global_access(struct worker *w, const void *pc, const void *address, u
         u64 write = c->write, first = c->read[0], second = c->read[1];
         done += n;
         if (conflict(w, now, !store, write, false))
-            report_global_race(w, pc, address, bytes, store, BLOCK(write), "wrote", full_pc(c->write_pc));
+            tell(w, pc, address, bytes, kind, write, "wrote", c->write_pc);
         if (store) {
             for (int i = 0; i < 2; i++) {
                 u64 read = i ? second : first;
                 if (conflict(w, now, false, read, true))
-                    report_global_race(w, pc, address, bytes, true, BLOCK(read), "read", full_pc(c->read_pc[i]));
+                    tell(w, pc, address, bytes, kind, read, "read", c->read_pc[i]);
             }
-            c->write = now;
             c->write_pc = short_pc;
+            c->write = now;
         } else if (LAUNCH(first) != LAUNCH(now) || BLOCK(first) == BLOCK(now)) {
             if (first != now) c->read[0] = now, c->read_pc[0] = short_pc;
         } else if (LAUNCH(second) != LAUNCH(now) || BLOCK(second) == BLOCK(now)) {

@@ -58,14 +58,14 @@ static bool told_before(const void *pc, const void *other_pc)
     return false;
 }
 
-void report_race(struct worker *w, unsigned offset, unsigned bytes, const char *now, const void *pc, unsigned other,
+void report_race(struct worker *w, const void *address, unsigned bytes, const char *now, const void *pc, unsigned other,
                  const char *before, const void *other_pc)
 {
     char name[256], here[64], there[64];
     pthread_mutex_lock(&lock);
     if (!told_before(pc, other_pc)) {
         fflush(stdout);
-        shared_name(w->launch, offset, name, sizeof name);
+        shared_name(w->launch, (unsigned)((const unsigned char *)address - w->arena), name, sizeof name);
         fprintf(stderr, "simt: race in shared memory: %s\n", where(pc));
         say_kernel(stderr, w);
         fprintf(stderr, "  %s %s %s (%u byte%s) at %s\n", report_thread_name(w, w->cur, here, sizeof here), now, name,

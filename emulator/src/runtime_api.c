@@ -57,6 +57,7 @@ cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : simt_fail(cudaErrorInvalidDevice); }
 cudaError_t cudaSetDeviceFlags(unsigned flags) { return (void)flags, cudaSuccess; }
 cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+cudaError_t cudaThreadSynchronize(void) { return cudaSuccess; }
 cudaError_t cudaDeviceReset(void) { return cudaSuccess; }
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) { return (void)limit, (void)value, cudaSuccess; }
 cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
@@ -117,6 +118,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     event->recorded = true;
     return cudaSuccess;
+}
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
+{
+    return (void)flags, cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return (void)event, cudaSuccess; }
 cudaError_t cudaEventQuery(cudaEvent_t event) { return (void)event, cudaSuccess; }

@@ -75,6 +75,19 @@ struct launch {
     struct region regions[MAX_REGIONS];
 };
 
+struct worker;
+
+/* A store that races, unless it stores what is there already: known once it has been done. */
+struct suspicion {
+    const unsigned char *address; /* NULL: none */
+    unsigned bytes;
+    unsigned char before[16];
+    void (*report)(struct worker *w, const struct suspicion *s);
+    const void *pc, *other_pc;
+    const char *verb;
+    unsigned other; /* thread of this block, or block */
+};
+
 struct worker {
     struct launch *launch;
     unsigned cur; /* the running thread */
@@ -101,6 +114,7 @@ struct worker {
     unsigned n_free_stacks, n_stacks;
     void *main_sp;
     unsigned quiet; /* accesses since the thread last gave way */
+    struct suspicion suspicion;
 };
 
 extern __thread struct worker *simt_worker; /* NULL on the host */
@@ -129,7 +143,7 @@ void collective_lane_left(struct worker *w, unsigned warp); /* the lanes that re
 bool collective_resolve_active(struct worker *w);           /* nobody can run: those in __activemask() may go on */
 
 /* ---- launch.c ---- */
-extern unsigned simt_n_workers;
+extern unsigned simt_n_workers, simt_block_dim[3], simt_grid_dim[3];
 
 /* ---- memory.c ---- */
 struct allocation {
@@ -170,6 +184,8 @@ void race_access(struct worker *w, const void *pc, unsigned offset, unsigned byt
 void race_block_barrier(struct worker *w);
 void race_warp_sync(struct worker *w, unsigned warp, uint32_t lanes);
 
+void race_suspect(struct worker *w, struct suspicion s); /* of the running thread, about to store */
+void race_judge(struct worker *w);                      /* called before it does anything else */
 void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind, void *shadow,
                         size_t offset); /* in an allocation with that shadow */
 void race_global_symbol(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind);
@@ -208,7 +224,7 @@ bool lines_same(const void *pc, const void *other);
 void report_install_handlers(void);
 void report_thread_handlers(void); /* once per OS thread: the alternate signal stack */
 /* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
-void report_race(struct worker *w, unsigned offset, unsigned bytes, const char *now, const void *pc, unsigned other,
+void report_race(struct worker *w, const void *address, unsigned bytes, const char *now, const void *pc, unsigned other,
                  const char *before, const void *other_pc);
 void report_global_race(struct worker *w, const void *pc, const void *address, unsigned bytes, bool store, unsigned other_block,
                         const char *before, const void *other_pc);

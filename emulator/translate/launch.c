@@ -45,8 +45,9 @@ static int kernel_begin(int i)
     }
 }
 
-/* The `>>>` that closes the configuration: three that touch, followed by `(`, unless as many templates are open. */
-static int config_close(int i)
+/* The `>>>` that closes the configuration: three that touch, followed by `(`, unless as many templates are open. Where
+ * `<< <` opened it, as some formatters leave it, they need not touch. */
+static int config_close(int i, bool loose)
 {
     int open = 0;
     for (; !is_any(i, "; ) ] }"); i++) {
@@ -54,7 +55,7 @@ static int config_close(int i)
         else if (is(i, "<") && tokens[i - 1].kind == NAME) open++;
         if (!is(i, ">")) continue;
         int n = 1;
-        while (is(i + n, ">") && !tokens[i + n].spaced) n++;
+        while (is(i + n, ">") && (loose || !tokens[i + n].spaced)) n++;
         if (n >= 3 && open < n && is(i + n, "(")) return i + n - 3;
         if (open >= n) open -= n;
         i += n - 1;
@@ -75,7 +76,8 @@ static bool is_expression(int first, int last)
 
 void launch(int i)
 {
-    int kernel = kernel_begin(i - 1), close = config_close(i + 1);
+    bool loose = is(i, "<<");
+    int kernel = kernel_begin(i - 1), close = config_close(i + 1 + loose, loose);
     if (!kernel) {
         refuse(i, "`<<<` does not follow the name of a kernel");
         return;
@@ -89,6 +91,7 @@ void launch(int i)
     put_before(kernel, format("::simt::kernel_call(%s, \"%s\", %d, [%s", in_quotes(name), file_of(kernel),
                               tokens[kernel].line, chosen ? "simt_kernel = " : "=](auto... simt_a) " UNCHECKED " { "));
     replace(i, chosen ? "](auto... simt_a) " UNCHECKED " { simt_kernel(simt_a...); })(" : "(simt_a...); })(");
+    if (loose) delete(i + 1, i + 1);
     replace(close, ")");
     delete(close + 1, close + 2);
     /* NULL has lost what makes it a pointer once it is a parameter of its own. */

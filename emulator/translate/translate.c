@@ -57,6 +57,8 @@ static int word(int i)
     case '_':
         if (is(i, "__shared__")) return shared_declaration(i) - 1;
         if (is_any(i, "__device__ __constant__ __managed__")) device_declaration(i);
+        /* No macro: __attribute__((__noinline__)), as C++'s own headers have it, must stay. */
+        if (is(i, "__noinline__") && !is_any(i - 1, "( ,")) replace(i, "__attribute__((noinline))");
         if (is_any(i, "__asm__ __asm")) assembly(i);
         if (is(i, "__cluster_dims__"))
             refuse(i, "`__cluster_dims__` (thread block clusters) is not supported by the emulator");
@@ -83,7 +85,11 @@ static void translate(void)
         if (tokens[i].kind != PUNCTUATION) continue;
         switch (first_char(i)) {
         case '[': scope_mark_lambda(i); break;
-        case '<': if (is(i, "<<<") && !is(i - 1, "operator")) launch(i); break;
+        case '<': {
+            bool spaced = is(i, "<<") && is(i + 1, "<") && tokens[i + 1].spaced;
+            if ((is(i, "<<<") || spaced) && !is(i - 1, "operator")) launch(i);
+            break;
+        }
         case '{': scope_open(i), head = i + 1; break;
         case '}': scope_close(), head = i + 1; break;
         case ';': head = i + 1; break;

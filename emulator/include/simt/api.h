@@ -43,6 +43,14 @@ template <class T> SIMT_INLINE cudaError_t cudaGetSymbolAddress(void **address, 
 {
     return *address = (void *)&symbol, cudaSuccess;
 }
+template <class T>
+SIMT_INLINE cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                                                cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0)
+{
+    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+}
+template <class T> SIMT_INLINE cudaError_t cudaGetSymbolSize(size_t *bytes, const T &) { return *bytes = sizeof(T), cudaSuccess; }
+SIMT_INLINE cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
 template <class K> SIMT_INLINE cudaError_t cudaFuncSetAttribute(K, cudaFuncAttribute, int) { return cudaSuccess; }
 template <class K> SIMT_INLINE cudaError_t cudaFuncSetCacheConfig(K, cudaFuncCache) { return cudaSuccess; }
 template <class K> SIMT_INLINE cudaError_t cudaFuncSetSharedMemConfig(K, cudaSharedMemConfig) { return cudaSuccess; }
@@ -50,6 +58,12 @@ template <class K>
 SIMT_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K, int threads, size_t dynamic_shared)
 {
     return simt_occupancy(blocks, threads, dynamic_shared);
+}
+template <class K>
+SIMT_INLINE cudaError_t cudaOccupancyMaxPotentialBlockSize(int *blocks, int *threads, K, size_t dynamic_shared = 0, int limit = 0)
+{
+    *threads = limit > 0 && limit < 1024 ? limit : 1024;
+    return simt_occupancy(blocks, *threads, dynamic_shared);
 }
 
 #endif

@@ -29,7 +29,44 @@ SIMT_INLINE float __fsub_rn(float x, float y) { return x - y; }
 SIMT_INLINE float __fmul_rn(float x, float y) { return x * y; }
 SIMT_INLINE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 SIMT_INLINE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+/* Rounded toward zero, up and down: the nearest float is at most one step away from where it should be. The exact result,
+ * or a double within one rounding of it, decides. */
+namespace simt {
+SIMT_INLINE float toward_zero(double exact)
+{
+    float f = (float)exact;
+    return fabs((double)f) > fabs(exact) ? nextafterf(f, 0.0f) : f;
+}
+SIMT_INLINE float up(double exact)
+{
+    float f = (float)exact;
+    return (double)f < exact ? nextafterf(f, INFINITY) : f;
+}
+SIMT_INLINE float down(double exact)
+{
+    float f = (float)exact;
+    return (double)f > exact ? nextafterf(f, -INFINITY) : f;
+}
+}
+#define SIMT_ROUNDED(SUFFIX, ROUND)                                                                                \
+    SIMT_INLINE float __fadd_##SUFFIX(float x, float y) { return simt::ROUND((double)x + y); }                     \
+    SIMT_INLINE float __fsub_##SUFFIX(float x, float y) { return simt::ROUND((double)x - y); }                     \
+    SIMT_INLINE float __fmul_##SUFFIX(float x, float y) { return simt::ROUND((double)x * y); }                     \
+    SIMT_INLINE float __fdiv_##SUFFIX(float x, float y) { return simt::ROUND((double)x / y); }                     \
+    SIMT_INLINE float __frcp_##SUFFIX(float x) { return simt::ROUND(1.0 / x); }                                    \
+    SIMT_INLINE float __fsqrt_##SUFFIX(float x) { return simt::ROUND(sqrt((double)x)); }                           \
+    SIMT_INLINE float __int2float_##SUFFIX(int x) { return simt::ROUND((double)x); }                               \
+    SIMT_INLINE float __uint2float_##SUFFIX(unsigned x) { return simt::ROUND((double)x); }                         \
+    SIMT_INLINE float __double2float_##SUFFIX(double x) { return simt::ROUND(x); }
+SIMT_ROUNDED(rz, toward_zero)
+SIMT_ROUNDED(ru, up)
+SIMT_ROUNDED(rd, down)
+#undef SIMT_ROUNDED
 SIMT_INLINE float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+SIMT_INLINE float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+SIMT_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
+SIMT_INLINE float norm3df(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
+SIMT_INLINE float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 SIMT_INLINE float sinpif(float x) { return sinf(x * (float)M_PI); }
 SIMT_INLINE float cospif(float x) { return cosf(x * (float)M_PI); }
 
@@ -82,6 +119,11 @@ SIMT_INLINE int __float2int_rz(float x) { return (int)x; }
 SIMT_INLINE int __float2int_rd(float x) { return (int)floorf(x); }
 SIMT_INLINE int __float2int_ru(float x) { return (int)ceilf(x); }
 SIMT_INLINE unsigned __float2uint_rn(float x) { return (unsigned)rintf(x); }
+SIMT_INLINE unsigned __float2uint_rz(float x) { return (unsigned)x; }
+SIMT_INLINE int __double2int_rn(double x) { return (int)rint(x); }
+SIMT_INLINE int __double2int_rz(double x) { return (int)x; }
+SIMT_INLINE float __double2float_rn(double x) { return (float)x; }
+SIMT_INLINE float __ll2float_rn(long long x) { return (float)x; }
 SIMT_INLINE float __int2float_rn(int x) { return (float)x; }
 SIMT_INLINE float __uint2float_rn(unsigned x) { return (float)x; }
 

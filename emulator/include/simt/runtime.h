@@ -32,8 +32,6 @@ void *simt_shared_dynamic(void);                  /* extern __shared__: after al
 /* Index functions never change for a thread, so the compiler may call them once. dim: 0 x, 1 y, 2 z. */
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_idx(int dim) __attribute__((const, nothrow));
-unsigned simt_block_dim(int dim) __attribute__((const, nothrow));
-unsigned simt_grid_dim(int dim) __attribute__((const, nothrow));
 
 SIMT_NOMERGE void simt_syncthreads(void);
 SIMT_NOMERGE int simt_syncthreads_count(int predicate);
