@@ -35,6 +35,8 @@ def stop(status, message):
 class Matmul:
     """C[m,n] = A[m,k] B[k,n] in fp32, in as many copies as together exceed L2."""
 
+    SHAPE, LADDER = "4096, or 1000x2000x500 for m, n, k", ["4096"]
+
     class Args(ctypes.Structure):  # struct matmul_args in common/matmul.h
         _fields_ = [("A", ctypes.c_void_p), ("B", ctypes.c_void_p), ("C", ctypes.c_void_p),
                     ("m", ctypes.c_int), ("n", ctypes.c_int), ("k", ctypes.c_int), ("variant", ctypes.c_int)]
@@ -97,7 +99,172 @@ class Matmul:
                 "max_abs": difference.abs().max().item(), "rows": len(self.rows)}
 
 
-OPERATIONS = {"matmul": Matmul}
+class Softmax:
+    """Y = softmax of each row of X [rows, cols] in fp32, in as many copies as together exceed L2."""
+
+    SHAPE, LADDER = "8192x1024 for rows, columns", ["8192x8192"]
+
+    class Args(ctypes.Structure):  # struct softmax_args in common/softmax.h
+        _fields_ = [("X", ctypes.c_void_p), ("Y", ctypes.c_void_p), ("rows", ctypes.c_int), ("cols", ctypes.c_int),
+                    ("variant", ctypes.c_int), ("threads_per_row", ctypes.c_int), ("rows_per_thread", ctypes.c_int)]
+
+    COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"
+
+    def __init__(self, torch, shape, seed):
+        self.rows, self.cols = shape
+        self.bytes = 8 * self.rows * self.cols
+        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
+        X = 1 + torch.randn(self.rows, self.cols, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
+        self.X = [X.clone() for _ in range(self.copies)]
+        self.Y = [torch.full_like(X, math.nan) for _ in range(self.copies)]
+        self.sample = torch.linspace(0, self.rows - 1, min(self.rows, SAMPLED_ROWS), device="cuda",
+                                     dtype=torch.float64).long()
+        self.reference = torch.softmax(X[self.sample].double(), dim=1)
+        self.bound = max(2 * math.sqrt(self.cols) * 2**-24, 2**-20)
+        self.peer_checks = {self.COPY: lambda: self.compare(self.X[0][self.sample].double(), 0.0)}
+        self.torch = torch
+
+    @staticmethod
+    def shape(text):
+        rows, cols = (int(size) for size in text.split("x"))
+        if min(rows, cols) < 1:
+            raise ValueError
+        return rows, cols
+
+    @staticmethod
+    def flags(shape):
+        return ["--rows", str(shape[0]), "--cols", str(shape[1])]
+
+    def launch(self, library, variant, threads_per_row=0, rows_per_thread=0):
+        """A function that queues one launch of a step's variant on copy i."""
+        calls = [self.Args(x.data_ptr(), y.data_ptr(), self.rows, self.cols, variant, threads_per_row, rows_per_thread)
+                 for x, y in zip(self.X, self.Y)]
+        stream = self.torch.cuda.current_stream().cuda_stream
+
+        def queue(i):
+            if status := library.launch(ctypes.byref(calls[i]), stream):
+                raise RuntimeError(f"the launch was refused: CUDA error {status}")
+        return queue
+
+    def peers(self):
+        """{name: function that queues it on copy i}. The copy moves the same bytes and computes nothing: the bar."""
+        return {self.COPY: lambda i: self.Y[i].copy_(self.X[i]),
+                "torch.softmax": lambda i: self.torch.softmax(self.X[i], dim=1, out=self.Y[i])}
+
+    def poison(self):
+        self.Y[0].fill_(math.nan)
+
+    def check(self):
+        return self.compare(self.reference, self.bound)
+
+    def compare(self, reference, bound):
+        """Copy 0 of the output: every element a number, sampled rows right."""
+        difference = self.Y[0][self.sample].double() - reference
+        error = (difference.norm() / reference.norm()).item()
+        worst_row = (difference.norm(dim=1) / reference.norm(dim=1)).max().item()
+        complete = self.Y[0].isfinite().all().item()
+        return {"right": complete and error <= bound and worst_row <= bound, "error": error, "bound": bound,
+                "worst_row": worst_row, "worst_row_bound": bound, "max_abs": difference.abs().max().item(),
+                "rows": len(self.sample)}
+
+
+class Attention:
+    """O = softmax(Q Kᵀ / √D) V in fp32, [batch, heads, seqlen, head_dim], in as many copies as together exceed L2."""
+
+    SHAPE, LADDER = "1x8x8192x64 for batch, heads, seqlen, head dimension", ["1x8x8192x64"]
+    SAMPLED = 32  # rows of each head
+
+    class Args(ctypes.Structure):  # struct attention_args in common/attention.h
+        _fields_ = [*((name, ctypes.c_void_p) for name in ("Q", "K", "V", "O", "workspace")),
+                    *((name, ctypes.c_int) for name in ("batch", "heads", "kv_heads", "seqlen", "head_dim", "causal",
+                                                        "variant"))]
+
+    def __init__(self, torch, shape, seed):
+        self.torch, self.sizes = torch, shape
+        _, _, n, d = shape
+        self.bytes = 16 * math.prod(shape)
+        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
+        generator = torch.Generator("cuda").manual_seed(seed)
+        Q, K, V = (mean + torch.randn(*shape, device="cuda", generator=generator) for mean in (0.25, 0.25, 1))
+        self.inputs = [tuple(tensor.clone() for tensor in (Q, K, V)) for _ in range(self.copies)]
+        self.O = [torch.full_like(Q, math.nan) for _ in range(self.copies)]
+        self.result, self.workspace = None, [None] * self.copies
+        self.rows = torch.linspace(0, n - 1, min(n, self.SAMPLED), device="cuda", dtype=torch.float64).long()
+        scores = Q[:, :, self.rows].double() @ K.double().transpose(2, 3) / math.sqrt(d)
+        self.reference = torch.softmax(scores, dim=3) @ V.double()
+        self.bound = max(2 * math.sqrt(max(n, d)) * 2**-24, 2**-20)
+
+    @staticmethod
+    def shape(text):
+        sizes = [int(size) for size in text.split("x")]
+        if len(sizes) != 4 or min(sizes) < 1:
+            raise ValueError
+        return sizes
+
+    @staticmethod
+    def flags(shape):
+        return [word for flag, size in zip(("--batch", "--heads", "--seqlen", "--head-dim"), shape)
+                for word in (flag, str(size))]
+
+    def reserve(self, lines):
+        """Device memory for what the step's variants need beside the tensors."""
+        most = max(line["workspace_bytes"] for line in lines)
+        self.workspace = [self.torch.empty(most, dtype=self.torch.uint8, device="cuda") for _ in range(self.copies)]
+
+    def launch(self, library, variant):
+        """A function that queues one launch of a step's variant on copy i."""
+        b, h, n, d = self.sizes
+        workspace = self.workspace  # the calls hold its addresses, so it has to live as long
+        calls = [self.Args(*(tensor.data_ptr() for tensor in (*tensors, o, space)), b, h, h, n, d, 0, variant)
+                 for tensors, o, space in zip(self.inputs, self.O, workspace)]
+        stream = self.torch.cuda.current_stream().cuda_stream
+
+        def queue(i):
+            if status := library.launch(ctypes.byref(calls[i]), stream):
+                raise RuntimeError(f"the launch was refused: CUDA error {status}")
+            self.result = self.O[i]
+            return workspace
+        return queue
+
+    def peers(self):
+        """{name: function that queues it on copy i}"""
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        self.torch.backends.cuda.matmul.allow_tf32 = False
+
+        def sdpa(backend):
+            def queue(i):
+                with sdpa_kernel(backend):
+                    self.result = self.torch.nn.functional.scaled_dot_product_attention(*self.inputs[i])
+            return queue
+        return {"PyTorch SDPA fp32, efficient": sdpa(SDPBackend.EFFICIENT_ATTENTION),
+                "PyTorch SDPA fp32, math": sdpa(SDPBackend.MATH)}
+
+    def memory(self, queue):
+        """A peer's peak: one copy of the tensors, and what the call allocated beside its output."""
+        cuda, self.result = self.torch.cuda, None
+        cuda.reset_peak_memory_stats()
+        before = cuda.memory_allocated()
+        queue(0)
+        cuda.synchronize()
+        beside = cuda.max_memory_allocated() - before - self.bytes // 4
+        return {"device_bytes": self.bytes + beside, "workspace_bytes": beside}
+
+    def poison(self):
+        self.O[0].fill_(math.nan)
+        self.result = None
+
+    def check(self):
+        """Every element of the last output a number, sampled rows of all heads right."""
+        difference = self.result[:, :, self.rows].double() - self.reference
+        error = (difference.norm() / self.reference.norm()).item()
+        worst_row = (difference.norm(dim=3) / self.reference.norm(dim=3)).max().item()
+        complete = self.result.isfinite().all().item()
+        return {"right": complete and error <= self.bound and worst_row <= self.bound, "error": error,
+                "bound": self.bound, "worst_row": worst_row, "worst_row_bound": self.bound,
+                "max_abs": difference.abs().max().item(), "rows": self.reference[..., 0].numel()}
+
+
+OPERATIONS = {"matmul": Matmul, "softmax": Softmax, "attention": Attention}
 
 
 # ---- timing ----
@@ -145,7 +312,9 @@ def measure(torch, operation, contenders, iters):
     def checked(contender):
         operation.poison()
         contender.queue(0)
-        contender.line["check"] = operation.check()
+        # A peer that computes something else is right by something else.
+        check = getattr(operation, "peer_checks", {}).get(contender.line.get("peer"), operation.check)
+        contender.line["check"] = check()
         return contender.line["check"]["right"]
 
     right = [contender for contender in contenders if checked(contender)]
@@ -207,11 +376,15 @@ def contenders_of(steps, operation, flags, seed, torch):
     found = []
     for step in steps:
         library, lines = load(step), describe(step, flags, seed)
+        if hasattr(operation, "reserve"):
+            operation.reserve(lines)
         for variant, line in enumerate(lines):
             line["env"]["torch"] = torch.__version__
             found.append(Contender(line, operation.launch(library, variant), operation.copies))
     for name, queue in operation.peers().items():
         line = dict(found[0].line, step=None, variant=None, peer=name)
+        if "device_bytes" in line:
+            line |= operation.memory(queue)
         found.append(Contender(line, queue, operation.copies))
     return found
 
@@ -220,15 +393,17 @@ def contenders_of(steps, operation, flags, seed, torch):
 
 def table(lines):
     peer = next((line["time"]["median_ms"] for line in lines if line.get("peer") and line["time"]), math.nan)
-    rows = [("", "median ms", "p10–p90", "TFLOPS", "of floor", "of peer", "error")]
+    rate, unit = ("gbps", "GB/s") if lines[0]["operation"] == "softmax" else ("tflops", "TFLOPS")
+    with_memory = "device_bytes" in lines[0]
+    rows = [("", "median ms", "p10–p90", unit, "of floor", "of peer", "error", *["memory"] * with_memory)]
     for line in lines:
         name, check, time = line.get("peer") or f"{line['step']} {line['variant']}", line["check"], line["time"]
         if time:
             rows.append((name, f"{time['median_ms']:.4g}", f"{time['p10_ms']:.4g}–{time['p90_ms']:.4g}",
-                         f"{line['tflops']:.2f}", f"{line['of_floor']:.1%}", f"{peer / time['median_ms']:.2f}",
-                         f"{check['error']:.1e}"))
+                         f"{line[rate]:.{0 if rate == 'gbps' else 2}f}", f"{line['of_floor']:.1%}", f"{peer / time['median_ms']:.2f}",
+                         f"{check['error']:.1e}", *[f"{1e-6 * line['device_bytes']:.4g} MB" for _ in range(with_memory)]))
         else:
-            rows.append((name, "WRONG", "", "", "", "", f"{check['error']:.1e}"))
+            rows.append((name, "WRONG", "", "", "", "", f"{check['error']:.1e}", *[""] * with_memory))
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
@@ -244,7 +419,8 @@ def json_line(line):
 def command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 01_matmul_naive; all of one operation")
-    parser.add_argument("--shape", nargs="+", default=["4096"], help="matmul: 4096, or 1000x2000x500 for m, n, k")
+    parser.add_argument("--shape", nargs="+", 
+                        help="matmul: 4096, or 1000x2000x500 for m, n, k; softmax: 8192x1024 for rows, columns")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per item")
@@ -256,9 +432,9 @@ def command_line():
         parser.error("steps of one operation at a time: their peers and shapes differ")
     operation = OPERATIONS[steps[0]["operation"]]
     try:
-        shapes = [operation.shape(text) for text in asked.shape]
+        shapes = [operation.shape(text) for text in asked.shape or operation.LADDER]
     except ValueError:
-        parser.error(f"--shape {' '.join(asked.shape)}: a shape is 4096, or 1000x2000x500 for m, n, k")
+        parser.error(f"--shape {' '.join(asked.shape)}: for {steps[0]['operation']} a shape is {operation.SHAPE}")
     return asked, steps, operation, shapes
 
 

@@ -12,16 +12,33 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
 from collect import GLOBAL, METRICS, SHARED, ncu, number, provenance  # noqa: E402
 
-EDGES = {"matmul": ["-m 1 -n 1 -k 1", "-m 31 -n 32 -k 33", "-m 33 -n 31 -k 1", "-m 97 -n 130 -k 40", "-m 300 -n 301 -k 299"]}
-COUNTED = {"matmul": "-m 128 -n 128 -k 128"}  # the emulator's default shape
-SANITIZED = {"matmul": "-m 97 -n 130 -k 70"}
-TIMED = {"matmul": ["1024", "4096", "8192"]}
+EDGES = {
+    "device": ["-n 1 --rounds 1", "-n 3 --rounds 2", "-n 1023 --rounds 31", "-n 4097 --rounds 33", "-n 1000003"],
+    "matmul": ["-m 1 -n 1 -k 1", "-m 31 -n 32 -k 33", "-m 33 -n 31 -k 1", "-m 97 -n 130 -k 40", "-m 300 -n 301 -k 299",
+               "-m 127 -n 129 -k 9", "-m 260 -n 132 -k 36"],
+    "softmax": ["--rows 1 --cols 1", "--rows 33 --cols 31", "--rows 3 --cols 1027 --input masked",
+                "--rows 130 --cols 4099 --input scaled", "--rows 70 --cols 300 --input huge", "--rows 9 --cols 100003",
+                "--rows 5 --cols 262144 --input masked", "--rows 64 --cols 64 --input equal"],
+    "attention": [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
+                  for n, d, kind in ((1, 64, "normal"), (31, 32, "scaled"), (64, 96, "normal"), (65, 128, "huge"),
+                                     (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (4097, 64, "normal"),
+                                     (8192, 64, "scaled"), (8192, 32, "huge"))],
+}
+COUNTED = {"matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
+           "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
+SANITIZED = {"device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
+             "attention": "--heads 2 --seqlen 131 --head-dim 96"}
+TIMED = {"matmul": ["1024", "4096", "8192"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
+         "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32", "1x8x8192x128"]}
+
+SWEEPS = {"03_softmax_online": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
 
 
 def run(log, *command, **options):
@@ -53,21 +70,31 @@ def sanitized(log, step, program, tool):
     return "clean" if done.returncode == 0 else f"status {done.returncode}"
 
 
+def total(rows, metric):
+    """The sum over a launch's kernels, or None where ncu did not count it."""
+    counts = [number(row.get(metric)) for row in rows]
+    return None if None in counts else sum(counts)
+
+
 def counted(step, program, environment):
-    """One line for each variant: ncu's counters of the first launch, named as the emulator names them."""
-    shape = COUNTED[step["operation"]]
+    """One line for each variant: ncu's counters of one launch, all its kernels, named as the emulator names them."""
+    if step["operation"] not in COUNTED:
+        return
     for variant in step["variants"] or [None]:
         chosen = ["--variant", variant] if variant else []
-        rows = ncu([str(program), *chosen, "--no-time", "--no-check", *shape.split()], METRICS, limit=1)
-        if not rows:
-            continue
-        counters = {f"{space}_{op}_{name}": number(rows[0].get(metric.format(op)))
+        with tempfile.TemporaryDirectory() as place:
+            said = Path(place, "line.jsonl")
+            rows = ncu([str(program), *chosen, "--no-time", "--no-check", *COUNTED[step["operation"]].split(), "--json",
+                        str(said)], METRICS)
+            if not rows:
+                continue
+            shape = json.loads(said.read_text().splitlines()[-1])["shape"]
+        counters = {f"{space}_{op}_{name}": total(rows, metric.format(op))
                     for space, names in (("shared", SHARED), ("global", GLOBAL))
                     for op in ("ld", "st") for name, metric in names.items()}
-        words = shape.split()
-        yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": None,
-               "shape": {flag.strip("-"): int(size) for flag, size in zip(words[::2], words[1::2])}, "backend": "cuda",
-               "device": environment["gpu"], "check": None, "time": None, "ncu": counters, "env": environment}
+        yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": None, "shape": shape,
+               "backend": "cuda", "device": environment["gpu"], "check": None, "time": None, "ncu": counters,
+               "env": environment}
 
 
 def main():
@@ -94,9 +121,17 @@ def main():
         print(*table[-1], flush=True)
     if not asked.no_bench:
         for operation in dict.fromkeys(step["operation"] for step in chosen):
-            names = [step["number"] for step in chosen if step["operation"] == operation]
-            done = run(log, sys.executable, "bench/peers.py", *names, "--shape", *TIMED[operation], "--json", timed)
-            print(done.stdout)
+            mine = [step for step in chosen if step["operation"] == operation]
+            if operation in TIMED:
+                done = run(log, sys.executable, "bench/peers.py", *(step["number"] for step in mine), "--shape", *TIMED[operation],
+                           "--json", timed)
+                print(done.stdout)
+            else:  # it measures itself, and its peer
+                for step in mine:
+                    print(run(log, ROOT / "build" / "cuda" / step["name"], "--all-variants", "--json", timed).stdout)
+        for step in chosen:
+            if step["name"] in SWEEPS:
+                print(run(log, sys.executable, SWEEPS[step["name"]], "--json", timed).stdout)
     lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []
     for step in chosen:
         mine = [line for line in lines if line["step"] == step["name"] or line.get("peer") and line["operation"] == step["operation"]]

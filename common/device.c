@@ -64,10 +64,11 @@ static struct device describe(const struct cudaDeviceProp *prop, int index)
     device.checks_bounds = device.emulated && !strstr(prop->name, "without checks");
     device.l2_bytes = (size_t)attribute(cudaDevAttrL2CacheSize, index);
 
-    double clock = 1e3 * attribute(cudaDevAttrClockRate, index);                // the attribute is in kHz
+    device.sms = (int)attribute(cudaDevAttrMultiProcessorCount, index);
+    device.threads_per_sm = (int)attribute(cudaDevAttrMaxThreadsPerMultiProcessor, index);
+    device.clock = 1e3 * attribute(cudaDevAttrClockRate, index);                // the attribute is in kHz
     double memory_clock = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);   // two transfers a clock
-    device.fp32_flops = 2.0 * fp32_lanes(prop->major, prop->minor) *
-                        attribute(cudaDevAttrMultiProcessorCount, index) * clock;
+    device.fp32_flops = 2.0 * fp32_lanes(prop->major, prop->minor) * device.sms * device.clock;
     device.dram_bytes = 2.0 * memory_clock * attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
     return device;
 }

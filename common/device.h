@@ -11,8 +11,10 @@ struct device {
     int major, minor;           // compute capability
     bool emulated;              // time means nothing here
     bool checks_bounds;         // the emulator stops a program at the line that leaves an allocation
+    int sms, threads_per_sm;
+    double clock;               // of an SM, in Hz: the boost clock
     size_t l2_bytes;
-    double fp32_flops;          // per second, at the device's own boost clock
+    double fp32_flops;          // per second
     double dram_bytes;          // per second, from its memory clock and bus width
 };
 

@@ -67,6 +67,26 @@ static void timing(FILE *file, const struct result *result)
                        1e-6 * result->job->bytes / ms, floor_ms, floor_ms / ms});
 }
 
+// Device bytes of a launch at their peak: nothing is allocated on the way.
+static void memory(FILE *file, const struct job *job)
+{
+    double workspace = job->workspace_bytes[job->work.variant];
+    if (job->tensor_bytes > 0)
+        fprintf(file, ",\"device_bytes\":%.0f,\"workspace_bytes\":%.0f", job->tensor_bytes + workspace, workspace);
+}
+
+static void figure(FILE *file, const struct result *result)
+{
+    const struct figure *figure = &result->job->figure;
+    if (!figure->unit)
+        return;
+    fprintf(file, ",\"figure\":{\"unit\":\"%s\"", figure->unit);
+    numbers(file, 2, (const char *[]){"value", "published"},
+            (double[]){result->timed ? figure_value(figure, result->timing.median_ms) : NAN,
+                       figure->published > 0 ? figure->published : NAN});
+    fputc('}', file);
+}
+
 static void environment(FILE *file, const struct environment *env)
 {
     fprintf(file, ",\"env\":{\"driver\":\"%d.%d\",\"cuda\":\"%d.%d\",\"gpu_driver\":", env->driver / 1000,
@@ -92,7 +112,11 @@ void json_append(FILE *file, const struct result *result)
             (unsigned long long)result->options->seed);
     check(file, result);
     timing(file, result);
+    memory(file, job);
+    figure(file, result);
     environment(file, &result->environment);
+    if (job->peer)
+        fprintf(file, ",\"peer\":\"%s\"", job->peer);
     fputs("}\n", file);
     if (fflush(file) != 0)
         stop(EXIT_USAGE, "--json: cannot write: %s", strerror(errno));

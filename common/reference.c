@@ -35,14 +35,16 @@ static size_t sort_unique(size_t *row, size_t count)
     return kept;
 }
 
-// One row from each of `wanted` equal shares, and the rows where kernels go wrong.
-static void choose_rows(struct reference *reference, size_t rows, size_t wanted, uint64_t seed)
+enum { SMALLEST_TILE = 16, LARGEST_TILE = 256, EDGE_ROWS = 2 + 5 * 4 };
+
+// One row from each of `wanted` equal shares, and the rows where kernels go wrong. row: [wanted + EDGE_ROWS]; returns how
+// many.
+static size_t choose_rows(size_t *row, size_t rows, size_t wanted, uint64_t seed, uint64_t part)
 {
-    enum { SMALLEST_TILE = 16, LARGEST_TILE = 256, EDGE_ROWS = 2 + 5 * 4 };
-    size_t count = 0, *row = allocate(wanted + EDGE_ROWS, sizeof *row);
+    size_t count = 0;
     for (size_t share = 0; share < wanted; share++) {
         size_t first = share * rows / wanted, next = (share + 1) * rows / wanted;
-        row[count++] = first + random_bits(seed, SAMPLE_STREAM, share) % (next - first);
+        row[count++] = first + random_bits(seed, SAMPLE_STREAM, part * wanted + share) % (next - first);
     }
     row[count++] = 0;
     row[count++] = rows - 1;
@@ -53,8 +55,7 @@ static void choose_rows(struct reference *reference, size_t rows, size_t wanted,
         row[count++] = last_tile - 1;
         row[count++] = last_tile;
     }
-    reference->row = row;
-    reference->rows = sort_unique(row, count);
+    return sort_unique(row, count);
 }
 
 // As many rows as cost about a second, at `work` multiply-adds a row, and fit into half a gigabyte.
@@ -63,6 +64,27 @@ static size_t affordable_rows(size_t rows, size_t cols, double work)
     double wanted = fmin(0x1p31 / work, 0x1p26 / cols);
     wanted = fmax(wanted, 16);
     return wanted < rows ? (size_t)wanted : rows;
+}
+
+struct reference reference_sample_parts(size_t parts, size_t rows, size_t cols, double work, uint64_t seed)
+{
+    struct reference reference = {.cols = cols};
+    size_t wanted = affordable_rows(rows, parts * cols, parts * work);
+    reference.row = allocate(parts * (wanted + EDGE_ROWS), sizeof *reference.row);
+    for (size_t part = 0; part < parts; part++) {
+        size_t *row = reference.row + reference.rows, count = choose_rows(row, rows, wanted, seed, part);
+        for (size_t i = 0; i < count; i++)
+            row[i] += part * rows;
+        reference.rows += count;
+    }
+    reference.value = allocate(reference.rows * cols, sizeof *reference.value);
+    reference.scale = allocate(reference.rows, sizeof *reference.scale);
+    return reference;
+}
+
+struct reference reference_sample(size_t rows, size_t cols, double work, uint64_t seed)
+{
+    return reference_sample_parts(1, rows, cols, work, seed);
 }
 
 // ---- matmul ----
@@ -131,11 +153,7 @@ static void product_scale(const struct product *p)
 
 struct reference matmul_reference(const float *A, const float *B, int m, int n, int k, uint64_t seed)
 {
-    struct reference reference = {.cols = n};
-    choose_rows(&reference, m, affordable_rows(m, n, (double)n * k), seed);
-    reference.value = allocate(reference.rows * reference.cols, sizeof *reference.value);
-    reference.scale = allocate(reference.rows, sizeof *reference.scale);
-
+    struct reference reference = reference_sample(m, n, (double)n * k, seed);
     struct product product = {&reference, A, B, n, k};
     size_t groups = (reference.rows + ROW_GROUP - 1) / ROW_GROUP;
     size_t stretches = (product.n + STRETCH - 1) / STRETCH;

@@ -12,9 +12,24 @@ struct reference {
     double *scale;  // [rows] what an error in that row is measured against
 };
 
-// C = A B with A [m, k], B [k, n]. All rows where that is a second's work; else at least 16, among them the first, the
-// last and those on either side of a tile's edge, the others spread evenly, each drawn from its share of the rows.
+// Which of an output's rows to compare, where one row costs `work` multiply-adds: all where that is a second's work; else
+// at least 16, among them the first, the last and those on either side of a tile's edge, the others spread evenly, each
+// drawn from its share of the rows. The values and scales are still to be filled in.
+struct reference reference_sample(size_t rows, size_t cols, double work, uint64_t seed);
+
+// The same for an output of `parts` such pieces, one after the other: each of them is sampled so.
+struct reference reference_sample_parts(size_t parts, size_t rows, size_t cols, double work, uint64_t seed);
+
+// C = A B with A [m, k], B [k, n].
 struct reference matmul_reference(const float *A, const float *B, int m, int n, int k, uint64_t seed);
+
+// The softmax of each row of X [rows, cols].
+struct reference softmax_reference(const float *X, size_t rows, size_t cols, uint64_t seed);
+
+struct attention_args;
+
+// O of args, whose Q, K and V are here on the host, in fp32. All heads of all batches are sampled.
+struct reference attention_reference(const struct attention_args *args, uint64_t seed);
 
 void reference_free(struct reference *reference);
 

@@ -17,6 +17,12 @@ struct floor floor_of(const struct job *job, const struct device *device)
     return arithmetic > memory ? (struct floor){arithmetic, "fp32 arithmetic"} : (struct floor){memory, "DRAM"};
 }
 
+double figure_value(const struct figure *figure, double ms)
+{
+    double seconds = 1e-3 * ms;
+    return figure->inverse ? seconds / figure->work : figure->work / seconds;
+}
+
 void report_title(const struct job *job, const struct device *device)
 {
     printf("%s, %s, on %s\n", job->title, dtype_name(job->dtype), device->name);
@@ -33,10 +39,19 @@ static const char ncu_metrics[] =
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,"
     "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
 
+static void report_memory(const struct job *job)
+{
+    double workspace = job->workspace_bytes[job->work.variant];
+    if (job->tensor_bytes > 0)
+        printf("memory %.4g MB: %.4g of tensors, %.4g of workspace\n", 1e-6 * (job->tensor_bytes + workspace),
+               1e-6 * job->tensor_bytes, 1e-6 * workspace);
+}
+
 void report_variant(const struct job *job, const struct device *device, const struct options *options)
 {
     const struct variant *variant = &options->variants[job->work.variant];
     printf("%s: %s\n", variant->name, variant->idea);
+    report_memory(job);
     if (options->profile && !device->emulated)
         printf("ncu counts the same on this GPU:\n  ncu --clock-control none --metrics %s \\\n"
                "      %s --no-check --no-time --variant %s %s\n",
@@ -60,9 +75,10 @@ static void report_check(const struct check *check, size_t rows)
 static void report_timing(const struct timing *timing, const struct job *job, const struct device *device)
 {
     struct floor floor = floor_of(job, device);
-    printf("time %.4g ms (p10 %.4g, p90 %.4g), %.4g TFLOPS, %.1f %% of the floor, %.4g ms of %s\n", timing->median_ms,
-           timing->p10_ms, timing->p90_ms, 1e-9 * job->flops / timing->median_ms, 100 * floor.ms / timing->median_ms,
-           floor.ms, floor.unit);
+    double ms = timing->median_ms;
+    printf("time %.4g ms (p10 %.4g, p90 %.4g), %.4g TFLOPS, %.4g GB/s, %.1f %% of the floor, %.4g ms of %s\n", ms,
+           timing->p10_ms, timing->p90_ms, 1e-9 * job->flops / ms, 1e-6 * job->bytes / ms, 100 * floor.ms / ms, floor.ms,
+           floor.unit);
 }
 
 void report_result(const struct result *result)

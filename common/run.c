@@ -49,6 +49,8 @@ static int run_variant(const struct job *job, const struct device *device, const
     if (options->json)
         result.environment = environment_now(device);
     buffer_poison(job->buffers[job->buffer_count - 1]);
+    if (job->workspace)
+        buffer_poison(job->workspace);
     launch_once(job, device, options);
     if (options->check) {
         result.checked = true;

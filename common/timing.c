@@ -124,6 +124,22 @@ static double quantile(const double *sorted, int count, double fraction)
     return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }
 
+static void summarise(struct timing *timing, double *ms)
+{
+    qsort(ms, (size_t)timing->iters, sizeof *ms, ascending);
+    timing->median_ms = quantile(ms, timing->iters, 0.5);
+    timing->p10_ms = quantile(ms, timing->iters, 0.1);
+    timing->p90_ms = quantile(ms, timing->iters, 0.9);
+}
+
+static double *allocate_samples(int count)
+{
+    double *ms = calloc((size_t)count, sizeof *ms);
+    if (!ms)
+        stop(EXIT_USAGE, "not enough memory for %d samples", count);
+    return ms;
+}
+
 struct timing time_launches(const struct work *work, const struct device *device, const struct options *options)
 {
     struct timer timer = {.work = work, .batch = 1};
@@ -142,19 +158,31 @@ struct timing time_launches(const struct work *work, const struct device *device
     timing.iters = options->iters ? options->iters : choose_iters(estimate);
     timing.batch = timer.batch = choose_batch(estimate, options->cold);
 
-    double *ms = calloc((size_t)timing.iters, sizeof *ms);
-    if (!ms)
-        stop(EXIT_USAGE, "not enough memory for %d samples", timing.iters);
+    double *ms = allocate_samples(timing.iters);
     int round = QUEUED / timing.batch;
     for (int done = 0; done < timing.iters; done += round)
         take_samples(&timer, timing.iters - done < round ? timing.iters - done : round, ms + done);
-    qsort(ms, (size_t)timing.iters, sizeof *ms, ascending);
-    timing.median_ms = quantile(ms, timing.iters, 0.5);
-    timing.p10_ms = quantile(ms, timing.iters, 0.1);
-    timing.p90_ms = quantile(ms, timing.iters, 0.9);
+    summarise(&timing, ms);
 
     free(ms);
     CUDA(cudaFree(timer.flush));
     CUDA(cudaStreamDestroy(timer.stream));
+    return timing;
+}
+
+struct timing time_round_trips(const struct work *work, const struct options *options)
+{
+    struct timing timing = {.warmup = options->warmup, .iters = options->iters ? options->iters : ITERS, .batch = 1,
+                            .copies = work->copies};
+    double *ms = allocate_samples(timing.iters);
+    for (int i = -options->warmup; i < timing.iters; i++) {
+        double begin = seconds_now();
+        launch_queue(work, 0, NULL);
+        launch_wait(NULL);
+        if (i >= 0)
+            ms[i] = 1e3 * (seconds_now() - begin);
+    }
+    summarise(&timing, ms);
+    free(ms);
     return timing;
 }

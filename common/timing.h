@@ -16,4 +16,7 @@ struct timing {
 
 struct timing time_launches(const struct work *work, const struct device *device, const struct options *options);
 
+// On the host's clock, from before a launch until the host knows that it is done.
+struct timing time_round_trips(const struct work *work, const struct options *options);
+
 #endif

@@ -1,16 +1,10 @@
 """The ladder as a picture: every step and variant in order, one panel an operation, the peers as lines to reach.
 
-Recorded H200 figures where there are any; else what the emulator counts, and the picture says so. The svg carries the
-figures that it was drawn from, so that a picture older than the results can be told from a fresh one."""
-import json
-from xml.sax.saxutils import escape
-
+Recorded H200 figures where there are any; else what the emulator counts, and the picture says so."""
+from plots import style
+from plots.style import BLUES, FAINT, INK, PEER, label
 from tools import floors, results, run, steps
-from tools.paths import PLOTS, ROOT
-
-INK, FAINT, RULE = "#1f2430", "#6b7280", "#d7dbe2"
-STAIRS = ["#8fb8de", "#5b93c9", "#2f6fae", "#1d4f86"]  # one shade a step, darker upwards
-PEER = "#b4532a"
+from tools.paths import PLOTS
 
 
 def recorded(step, variant):
@@ -45,7 +39,7 @@ def panel(operation, every):
 
 
 def data():
-    every = steps.load()
+    every = [step for step in steps.load() if step["operation"] != "device"]  # the ground that the ladder stands on
     return [panel(operation, every) for operation in dict.fromkeys(step["operation"] for step in every)]
 
 
@@ -58,16 +52,12 @@ def places(bars):
     return found
 
 
-def label(axes, text, x, y, dx_dy, **style):
-    return axes.annotate(text, (x, y), xytext=dx_dy, textcoords="offset points", **style)
-
-
 def draw_panel(axes, content):
     bars, at = content["bars"], places(content["bars"])
     names = list(dict.fromkeys(bar["step"] for bar in bars))
     top = max(mark["value"] for mark in bars + content["peers"])
     for x, bar in zip(at, bars):
-        axes.bar(x, bar["value"], width=0.94, color=STAIRS[min(names.index(bar["step"]), len(STAIRS) - 1)], zorder=2)
+        axes.bar(x, bar["value"], width=0.94, color=BLUES[min(names.index(bar["step"]), len(BLUES) - 1)], zorder=2)
         label(axes, f"{bar['value']:.3g}", x, bar["value"], (0, 4), ha="center", fontsize=12, fontweight="bold", color=INK,
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, zorder=3)
         label(axes, bar["variant"] or "", x, 0, (0, -6), ha="center", va="top", fontsize=10, color=INK)
@@ -82,36 +72,20 @@ def draw_panel(axes, content):
     axes.set(xlim=(at[0] - 0.6, at[-1] + 0.6), ylim=(0, top * 1.12), xticks=[])
     axes.set_title(content["title"], loc="left", fontsize=12.5, fontweight="bold", color=INK, pad=22)
     label(axes, content["unit"], at[0] - 0.6, top * 1.12, (0, 6), fontsize=10, color=FAINT)
-    axes.tick_params(colors=FAINT, length=0, labelsize=9)
-    axes.grid(axis="y", color=RULE, linewidth=0.7, zorder=0)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(RULE)
+    style.plain(axes)
 
 
 def write(folder=PLOTS):
     """Draw ladder.svg and ladder.png; the same figures give the same bytes. Returns their paths."""
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     content = data()
-    matplotlib.rcParams.update({"svg.hashsalt": "flash-steps", "font.family": "DejaVu Sans"})
-    figure, rows = pyplot.subplots(len(content), 1, figsize=(8, 4.2 * len(content)), squeeze=False)
+    figure, rows = style.pyplot().subplots(len(content), 1, figsize=(8, 4.2 * len(content)), squeeze=False)
     for axes, part in zip(rows[:, 0], content):
         draw_panel(axes, part)
     height = figure.get_figheight()
     figure.subplots_adjust(left=0.06, right=0.98, top=1 - 0.65 / height, bottom=0.65 / height, hspace=0.45)
-    folder.mkdir(exist_ok=True)
-    svg, png = folder / "ladder.svg", folder / "ladder.png"
-    figure.savefig(svg, metadata={"Date": None, "Creator": "Flash Steps", "Description": json.dumps(content)})
-    figure.savefig(png, dpi=160, metadata={"Software": None})
-    pyplot.close(figure)
-    return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in (svg, png)]
+    return style.save(figure, "ladder", content, folder)
 
 
 def stale():
     """Whether plots/ladder.svg was drawn from other figures than today's."""
-    svg = PLOTS / "ladder.svg"
-    return not svg.exists() or escape(json.dumps(data())) not in svg.read_text()
+    return style.is_stale("ladder", data())

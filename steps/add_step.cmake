@@ -19,6 +19,7 @@ function(add_step)
   string(REGEX REPLACE "^[0-9]+_" "" short ${name})
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${short}.cu)
 
+  set_property(GLOBAL PROPERTY ${name}_OPERATION ${step_OPERATION})
   step_matches_source()
   step_to_json()
   if(FLASH_STEPS_BACKEND STREQUAL cuda)

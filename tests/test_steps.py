@@ -16,7 +16,8 @@ from bugs import BUGS  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
-FLAGS = {"matmul": ("-m", "-n", "-k"), "softmax": ("--rows", "--cols")}  # an operation's sizes, in their order
+FLAGS = {"device": ("-n", "--rounds"), "matmul": ("-m", "-n", "-k"), "softmax": ("--rows", "--cols"),
+         "attention": ("--batch", "--heads", "--seqlen", "--head-dim")}  # an operation's sizes, in their order
 
 
 def steps_of(operation):
@@ -34,7 +35,8 @@ ANY_STEP = MATMUL[-1]["name"]
 TILE = 32
 SHAPES = [(1, 1, 1), (1, TILE, TILE), (TILE, 1, TILE), (TILE, TILE, 1), (TILE - 1, TILE - 1, TILE - 1),
           (TILE, TILE, TILE), (TILE + 1, TILE + 1, TILE + 1), (TILE - 1, TILE, TILE + 1), (2 * TILE, 3 * TILE, 4 * TILE),
-          (97, 51, 129), (1, 300, 7), (301, 1, 3), (200, 150, 45), (5, 3, 400)]
+          (97, 51, 129), (1, 300, 7), (301, 1, 3), (200, 150, 45), (5, 3, 400), (127, 127, 7), (128, 128, 8), (129, 129, 9),
+          (260, 132, 36)]
 
 
 def run_step(name, *arguments, **environment):

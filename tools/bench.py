@@ -11,6 +11,7 @@ from tools.paths import ROOT
 from tools.say import out, stop
 
 PEERS = ROOT / "bench" / "peers.py"
+BY_ITSELF = {"device"}  # operations whose program measures its peer, too
 
 
 def torch_python():
@@ -24,12 +25,12 @@ def torch_python():
 
 def commands(chosen, python, lines, arguments):
     """With PyTorch all steps of one operation in one process, so that their figures compare; else each by itself."""
-    if python and PEERS.exists():
-        for operation in dict.fromkeys(step["operation"] for step in chosen):
-            names = [step["name"] for step in chosen if step["operation"] == operation]
-            yield [python, PEERS, *names, "--json", lines, *arguments]
-    else:
-        for step in chosen:
+    together = [step for step in chosen if python and PEERS.exists() and step["operation"] not in BY_ITSELF]
+    for operation in dict.fromkeys(step["operation"] for step in together):
+        names = [step["name"] for step in together if step["operation"] == operation]
+        yield [python, PEERS, *names, "--json", lines, *arguments]
+    for step in chosen:
+        if step not in together:
             yield [steps.program(step, "cuda"), "--all-variants", "--json", lines, *arguments]
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Optional
 import typer
 
 from tools import machine, source, steps
+from tools.paths import PLOTS
 from tools.say import err, out, stop
 
 GPUS = Literal["h200", "a100", "rtx4090", "t4"]
@@ -69,6 +70,9 @@ def run(context: typer.Context, step: STEP, backend: BACKEND = None):
     build.build(where, chosen["name"])
     err.print(f"{chosen['name']} on the {'GPU' if where == 'cuda' else 'emulator'}: {why}", style="dim")
     status = subprocess.run([steps.program(chosen, where), *context.args]).returncode
+    if chosen["operation"] == "device" and where == "cpu" and status == 0:
+        from tools import device
+        device.show_recorded(chosen)
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 
@@ -107,23 +111,41 @@ def bench(words: Annotated[Optional[list[str]], typer.Argument(metavar="[N…] [
     raise typer.Exit(room.bench([steps.find(name) for name in words[:options]], record, words[options:]))
 
 
+def pictures():
+    """{name: module} of plots/NAME.py: write() draws plots/NAME.svg and .png, stale() tells whether it must."""
+    from importlib import import_module
+    found = {path.stem: import_module(f"plots.{path.stem}") for path in sorted(PLOTS.glob("*.py"))}
+    return {name: module for name, module in found.items() if hasattr(module, "stale") and hasattr(module, "write")}
+
+
 @app.command()
 def plot():
-    """Draw plots/ladder.svg and plots/ladder.png from the recorded results."""
-    from tools import tour as room
-    room.draw()
+    """Draw every picture in plots/ from the recorded results."""
+    for picture in pictures().values():
+        for path in picture.write():
+            out.print(str(path), markup=False)
+
+
+@app.command()
+def roofline():
+    """Show every measured step under the roofs that step 00 measured, and draw plots/roofline.svg."""
+    from plots import roofline as picture
+    from tools import roofline as room
+    room.show(room.data())
+    for path in picture.write():
+        out.print(f"[dim]{path}[/]")
 
 
 @app.command()
 def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False):
     """Renew the generated parts of the READMEs."""
-    from plots import ladder
     from tools import docs as room
     stale = room.docs(check)
-    if ladder.stale():
-        stale.append(("plots/ladder.svg", "picture"))
-        if not check:
-            ladder.write()
+    for name, picture in pictures().items():
+        if picture.stale():
+            stale.append((f"plots/{name}.svg", "picture"))
+            if not check:
+                picture.write()
     for path, name in stale:
         out.print(f"{path}: {name} {'is stale' if check else 'renewed'}", markup=False)
     if check and stale:

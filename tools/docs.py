@@ -2,7 +2,7 @@
 import re
 import subprocess
 
-from tools import build, emulate, machine, results, run, source, steps
+from tools import build, device, emulate, floors, machine, results, run, source, steps
 from tools.paths import ROOT
 from tools.say import stop
 
@@ -72,7 +72,19 @@ def walk(step, anchor):
     return f"[{path.name}, lines {first}–{last}]({path.name}#L{first}-L{last})\n\n```cuda\n{code}\n```"
 
 
+def machine_results(step):
+    """What step 00 measured: roofs, latencies, costs."""
+    line = results.best(step)
+    if not line:
+        return "Not measured on an H200 yet."
+    env = line["env"]
+    return (f"On an {line['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):"
+            "\n\n" + table(("", "", "measured", "of the published"), device.short_table(step)))
+
+
 def results_of(step):
+    if step["operation"] == "device":
+        return machine_results(step)
     ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line]
     if not ours:
         return "Not measured on an H200 yet."
@@ -95,6 +107,38 @@ def results_of(step):
             + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows)
             + f"\n\nSpeed of {best['variant'] or steps.short(step)}: {results.rate(best)}"
             + (f"; {', '.join(ratios)}." if ratios else "."))
+
+
+def floors_of(step):
+    """Each unit's floor, from the emulator's counts at the default shape and published rates; the longest one binds."""
+    rows, shape, gpu = [], "", None
+    for variant, done, counts in counted(step):
+        case, gpu = done["case"], done["profile"]["gpu"]
+        shape = run.shape_words(case["shape"])
+        seconds = floors.units(counts, case["flops"], case["bytes"], gpu)
+        unit, longest = floors.binding(counts, case["flops"], case["bytes"], gpu)
+        rows.append((variant or steps.short(step), *map(floors.duration, seconds.values()),
+                     f"{unit}, {floors.three_digits(longest / seconds['fp32'])} × fp32" if seconds["fp32"] else unit))
+    return (f"At {shape}, of an {gpu['title']}: the least time that each unit needs for what the emulator counted, by "
+            "published rates. Arithmetic, not a measurement.\n\n" + table(("", *seconds, "binding"), rows))
+
+
+def shapes(step):
+    """Every shape that the step was timed at: its variants' and the peers' rates, and their share of the first peer's."""
+    plain = results.LADDER_SHAPE[step["operation"]].keys()
+    lines = [line for line in steps.recorded(step) if line.get("time") and line["shape"].keys() == plain]
+    sizes = list(dict.fromkeys(tuple(line["shape"].values()) for line in lines))
+    found = {(line.get("peer") or line["variant"], tuple(line["shape"].values())): line for line in lines}
+    names = list(dict.fromkeys(name for name, _ in found))
+    first = next((name for name, _ in found if (found[name, sizes[0]]).get("peer")), None) if sizes else None
+
+    def cell(name, size):
+        line = found.get((name, size))
+        share = f" ({found[first, size]['time']['median_ms'] / line['time']['median_ms']:.2f})" if line and first else ""
+        return f"{results.rate(line)}{share}" if line else "–"
+
+    head = ("", *(" × ".join(f"{part:,}" for part in size) for size in sizes))
+    return table(head, [(name.split(" (")[0], *(cell(name, size) for size in sizes)) for name in names])
 
 
 def counter_row(name, counts):
@@ -136,7 +180,7 @@ def generate(name, base):
     """The text of one block; base is the directory of the README that holds it."""
     kind, *words = name.split()
     whole = {"ladder": ladder, "steps": steps_table}
-    each = {"diff": diff, "results": results_of, "counters": counters}
+    each = {"diff": diff, "results": results_of, "shapes": shapes, "counters": counters, "floors": floors_of}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -144,7 +188,7 @@ def generate(name, base):
     if kind in each and not words or kind == "walk" and len(words) == 1:
         step = steps.find(base.name)
         return walk(step, *words) if kind == "walk" else each[kind](step)
-    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, counters, "
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, shapes, counters, floors, "
          "walk ANCHOR, report FILE.cu.")
 
 

@@ -69,7 +69,9 @@ def legend(step, done):
         out.print(f"  {words:<18} {metric.format(op='{ld,st}')}", style="dim", markup=False, soft_wrap=True)
     variant = f" --variant {done['variant']}" if done["variant"] else ""
     metrics = ",".join(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st"))
-    shape = " ".join(f"-{name} {size}" for name, size in done["case"]["shape"].items()) if done["case"] else ""
+    flag = lambda name: f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+    sizes = done["case"]["shape"].items() if done["case"] else ()
+    shape = " ".join(flag(name) if size is True else f"{flag(name)} {size}" for name, size in sizes if size is not False)
     out.print(f"  ncu --metrics {metrics} build/cuda/{step['name']}{variant} {shape} --no-check --no-time", style="dim", markup=False,
               soft_wrap=True)
 

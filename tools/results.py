@@ -3,11 +3,16 @@ from tools import steps
 from tools.floors import three_digits
 
 # One shape throughout tours and plots for each operation.
-LADDER_SHAPE = {"matmul": {"m": 4096, "n": 4096, "k": 4096}}
+LADDER_SHAPE = {"device": {"bytes": 1 << 30}, "matmul": {"m": 4096, "n": 4096, "k": 4096}, "softmax": {"rows": 8192, "cols": 8192},
+                "attention": {"batch": 1, "heads": 8, "kv_heads": 8, "seqlen": 8192, "head_dim": 64, "causal": False}}
+
+
+def on_h200(line):
+    return "H200" in line["device"] and line["time"]
 
 
 def on_ladder(line):
-    return "H200" in line["device"] and line["shape"] == LADDER_SHAPE.get(line["operation"]) and line["time"]
+    return on_h200(line) and line["shape"] == LADDER_SHAPE.get(line["operation"])
 
 
 def ours(step, variant):

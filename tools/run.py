@@ -53,8 +53,22 @@ def sectors_per_request(counts):
     return (counts["global_ld_sectors"] + counts["global_st_sectors"]) / requests if requests else None
 
 
+def size_words(size):
+    """64 KiB, 1 GiB, 400012 bytes."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size % 1024 or unit == "GiB":
+            return f"{size} {unit}"
+        size //= 1024
+
+
 def shape_words(shape):
-    """4096³ for a cube, else m 100, n 200, k 300."""
+    """4096³ for a cube, 64 KiB for a size, B1 H8 N8192 D64 for attention, else m 100, n 200, k 300."""
+    if "seqlen" in shape:
+        grouped = f"({shape['kv_heads']})" if shape["kv_heads"] != shape["heads"] else ""
+        return (f"B{shape['batch']} H{shape['heads']}{grouped} N{shape['seqlen']} D{shape['head_dim']}"
+                + " causal" * shape["causal"])
+    if list(shape) == ["bytes"]:
+        return size_words(shape["bytes"])
     sizes = list(shape.values())
     if len(sizes) == 3 and len(set(sizes)) == 1:
         return f"{sizes[0]}³"

@@ -63,7 +63,7 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, void
 {
     struct worker *w = simt_worker;
     unsigned bytes = type == SIMT_U16 ? 2 : type == SIMT_I32 || type == SIMT_U32 || type == SIMT_F32 ? 4 : 8;
-    if (w->suspicion.address) race_judge(w);
+    race_moves_on(w);
     if (simt_checked && (size_t)((unsigned char *)address - w->arena) >= SHARED_BYTES) race_global_atomic(w);
     if (simt_checked) check_access(w, CALLER(), address, bytes, ACCESS_ATOMIC);
     counters_event(w, CALLER(), EVENT_ATOMIC);

@@ -26,7 +26,7 @@ void block_wake(struct worker *w, unsigned thread)
 void block_wait(struct worker *w)
 {
     unsigned self = w->cur;
-    if (w->suspicion.address) race_judge(w);
+    race_moves_on(w);
     warp_of(w, self)->ready &= ~(1u << self % WARP);
     w->quiet = 0;
     unsigned next = next_ready(w, self);
@@ -39,7 +39,7 @@ void simt_yield(void)
 {
     struct worker *w = simt_worker;
     unsigned self = w->cur, next = next_ready(w, self);
-    if (w->suspicion.address) race_judge(w);
+    race_moves_on(w);
     w->quiet = 0;
     if (next != self && next != NO_THREAD) fiber_switch(w, self, next);
 }
@@ -65,7 +65,7 @@ static unsigned barrier(unsigned predicate, const void *pc)
 {
     struct worker *w = simt_worker;
     struct thread *t = current(w);
-    if (w->suspicion.address) race_judge(w);
+    race_moves_on(w);
     counters_event(w, pc, EVENT_BARRIER);
     t->wait = WAIT_BLOCK;
     t->pc = pc;
@@ -84,7 +84,7 @@ void block_thread_done(struct worker *w)
 {
     unsigned self = w->cur;
     struct warp *warp = warp_of(w, self);
-    if (w->suspicion.address) race_judge(w);
+    race_moves_on(w);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
     w->n_live--;

@@ -125,7 +125,7 @@ static u64 meet(struct collective *c, const void *pc, enum event event)
 {
     struct worker *w = simt_worker;
     struct thread *t = current(w);
-    if (w->suspicion.address) race_judge(w);
+    race_moves_on(w);
     t->pc = pc;
     t->call = c;
     t->wait = WAIT_WARP;

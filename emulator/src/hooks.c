@@ -18,8 +18,9 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
                         "A __device__ or __constant__ variable is the kernels': use cudaMemcpyToSymbol and cudaMemcpyFromSymbol.");
         return;
     }
-    if (w->suspicion.address) race_judge(w);
+    race_moves_on(w);
     check_access(w, pc, address, bytes, kind);
+    if (kind == ACCESS_STORE) __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     if (w->counting) {
         bool store = kind == ACCESS_STORE || kind == ACCESS_VOLATILE_STORE;
         if ((size_t)((const unsigned char *)address - w->arena) < SHARED_BYTES)

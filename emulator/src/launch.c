@@ -13,7 +13,7 @@ unsigned simt_n_workers;
 /* blockDim and gridDim of the launch that runs: kernels read them by these names. */
 unsigned simt_block_dim[3], simt_grid_dim[3];
 
-static struct worker workers[MAX_WORKERS];
+struct worker simt_workers[MAX_WORKERS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work_came = PTHREAD_COND_INITIALIZER, work_done = PTHREAD_COND_INITIALIZER;
 static struct launch *current_launch;
@@ -69,7 +69,7 @@ static void start_workers(void)
     simt_n_workers = n > MAX_WORKERS ? MAX_WORKERS : (unsigned)n;
     report_install_handlers();
     for (unsigned i = 0; i < simt_n_workers; i++) {
-        struct worker *w = &workers[i];
+        struct worker *w = &simt_workers[i];
         w->threads = zeroed(MAX_THREADS * sizeof *w->threads);
         w->warps = zeroed(MAX_WARPS * sizeof *w->warps);
         fiber_init(w);
@@ -111,12 +111,12 @@ void simt_launch(const struct simt_kernel_launch *call)
         generation++;
         pthread_cond_broadcast(&work_came);
         pthread_mutex_unlock(&lock);
-        run_blocks(&workers[0], &l);
+        run_blocks(&simt_workers[0], &l);
         pthread_mutex_lock(&lock);
         while (n_busy) pthread_cond_wait(&work_done, &lock);
         pthread_mutex_unlock(&lock);
     } else {
-        run_blocks(&workers[0], &l);
+        run_blocks(&simt_workers[0], &l);
     }
     memory_device_mode(false);
     if (counters_on) profile_launch(&l);

@@ -73,15 +73,25 @@ static void report_store(struct worker *w, const struct suspicion *s)
     report_global_race(w, s->pc, s->address, s->bytes, true, s->other, s->verb, s->other_pc);
 }
 
+/* The other block may be about to do its store, on another core: what it stores must be there to be compared with. */
+static void let_others_store(const struct worker *w, const void *address)
+{
+    for (unsigned i = 0; i < simt_n_workers; i++)
+        for (unsigned spin = 0; &simt_workers[i] != w && spin < 1u << 20; spin++)
+            if (__atomic_load_n(&simt_workers[i].storing, __ATOMIC_ACQUIRE) != address) break;
+}
+
 /* As in race.c: a plain store is judged once it is done. */
 static void tell(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind, u64 other,
                  const char *verb, uint32_t other_pc)
 {
-    if (kind == ACCESS_STORE)
+    if (kind == ACCESS_STORE) {
+        let_others_store(w, address);
         race_suspect(w, (struct suspicion){.address = address, .bytes = bytes, .report = report_store, .pc = pc,
                                            .other_pc = full_pc(other_pc), .verb = verb, .other = BLOCK(other)});
-    else
+    } else {
         report_global_race(w, pc, address, bytes, kind != ACCESS_LOAD, BLOCK(other), verb, full_pc(other_pc));
+    }
 }
 
 void race_global_symbol(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind)

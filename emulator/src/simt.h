@@ -115,7 +115,9 @@ struct worker {
     void *main_sp;
     unsigned quiet; /* accesses since the thread last gave way */
     struct suspicion suspicion;
+    const void *storing; /* the store that its thread was last about to do; cleared when it does something else */
 };
+extern struct worker simt_workers[MAX_WORKERS];
 
 extern __thread struct worker *simt_worker; /* NULL on the host */
 
@@ -185,7 +187,12 @@ void race_block_barrier(struct worker *w);
 void race_warp_sync(struct worker *w, unsigned warp, uint32_t lanes);
 
 void race_suspect(struct worker *w, struct suspicion s); /* of the running thread, about to store */
-void race_judge(struct worker *w);                      /* called before it does anything else */
+void race_judge(struct worker *w);
+static inline void race_moves_on(struct worker *w) /* called before a thread does anything else: its last store is done */
+{
+    __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
+    if (w->suspicion.address) race_judge(w);
+}
 void race_global_access(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind, void *shadow,
                         size_t offset); /* in an allocation with that shadow */
 void race_global_symbol(struct worker *w, const void *pc, const void *address, unsigned bytes, enum access kind);

@@ -1,0 +1,139 @@
+#include "device_point.h"
+
+#include "exit.h"
+#include "json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int queue(const void *context, int variant, int copy, cudaStream_t stream)
+{
+    const struct point *point = context;
+    struct device_args args = point->args;
+    (void)variant;
+    args.in = point->in ? point->in->first : NULL;
+    args.out = point->out->first;
+    if (point->peer)
+        return cudaMemcpyAsync(args.out, args.in, args.n * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream);
+    // Each launch goes on where the one before it ended: what it meets has long left L2, if the ring is larger.
+    if (point->ring)
+        args.in = point->in->first + (size_t)LINE * point->ring[(size_t)copy * args.rounds % point->places];
+    return point->step->launch(&args, stream);
+}
+
+static double error_of_total(const struct point *point, const uint32_t *got)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < point->outputs; i++)
+        sum += got[i];
+    return sum == *point->want ? 0 : 1;
+}
+
+// The share of the words that differ.
+static double error_of_words(const struct point *point, const uint32_t *got)
+{
+    size_t differ = 0;
+    for (size_t i = 0, place = 0; i < point->outputs; i++, place = place + 1 < point->period ? place + 1 : 0)
+        differ += got[i] != point->want[place];
+    return (double)differ / point->outputs;
+}
+
+// The largest relative error of the floats; NaN stays NaN.
+static double error_of_floats(const struct point *point, const uint32_t *got)
+{
+    double worst = 0;
+    for (size_t i = 0; i < point->outputs && !isnan(worst); i++) {
+        float value, want;
+        memcpy(&value, &got[i], sizeof value);
+        memcpy(&want, &point->want[i % point->period], sizeof want);
+        double error = fabs((double)value - want) / want;
+        if (!(error <= worst))
+            worst = error;
+    }
+    return worst;
+}
+
+static struct check check_point(const struct point *point)
+{
+    uint32_t *got = malloc(point->out->bytes);
+    if (!got)
+        stop(EXIT_USAGE, "not enough host memory for the output: ask for less by -n");
+    buffer_download(point->out, got);
+    struct check check = {.right = true, .bound = {point->bound, point->bound}, .rows = point->outputs};
+    check.error = point->total ? error_of_total(point, got)
+                  : point->bound > 0 ? error_of_floats(point, got) : error_of_words(point, got);
+    check.worst_row = check.error;
+    if (!(check.error <= point->bound))
+        check_fail(&check, point->total ? "the sum of the output is not that of the input" : "the output differs");
+    const char *overrun = buffer_overrun(point->out);
+    if (overrun)
+        check_fail(&check, overrun);
+    free(got);
+    return check;
+}
+
+static void report_point(const struct point *point, const struct result *result)
+{
+    const struct figure *figure = &point->figure;
+    if (result->checked && !result->check.right)
+        printf("WRONG: %s: %s\n  error %.1e, to be ≤ %.1e\n", point->label, result->check.fault, result->check.error,
+               result->check.bound.all);
+    if (result->timed) {
+        const struct timing *timing = &result->timing;
+        double value = figure_value(figure, timing->median_ms);
+        printf("  %-26s %9.4g %-6s", point->label, value, figure->unit);
+        if (figure->published > 0)
+            printf(" %3.0f %% of published", 100 * value / figure->published);
+        printf(" (%.4g ms, p10 %.4g, p90 %.4g)\n", timing->median_ms, timing->p10_ms, timing->p90_ms);
+    }
+    fflush(stdout);
+}
+
+static struct timing time_point(const struct session *session, const struct point *point, const struct work *work)
+{
+    return point->waited ? time_round_trips(work, session->options) : time_launches(work, &session->device, session->options);
+}
+
+// As run_variant in run.c, for a single point.
+double run_point(struct session *session, struct point *point)
+{
+    const struct options *options = session->options;
+    struct buffer out = buffer_allocate(&session->device, "the output", point->outputs * sizeof(uint32_t), 1);
+    point->step = session->step;
+    point->out = &out;
+    struct job job = {
+        .step = session->step->name, .operation = "device", .dtype = session->step->dtype, .peer = point->peer,
+        .flops = point->flops, .bytes = point->bytes, .figure = point->figure,
+        .work = {.queue = queue, .context = point, .variant = point->args.variant, .copies = point->ring ? STARTS : 1},
+    };
+    snprintf(job.shape_json, sizeof job.shape_json, "%s", point->shape);
+    struct result result = {.job = &job, .device = &session->device, .options = options,
+                            .environment = session->environment, .checked = options->check};
+    launch_queue(&job.work, 0, NULL);
+    launch_wait(NULL);
+    if (options->check)
+        result.check = check_point(point);
+    bool right = !options->check || result.check.right;
+    // A wrong result has no time; a right one is checked again after the timed launches.
+    if (right && options->time && !session->device.emulated) {
+        result.timing = time_point(session, point, &job.work);
+        if (options->check && !point->ring) {
+            buffer_poison(&out);
+            launch_queue(&job.work, 0, NULL);
+            launch_wait(NULL);
+            result.check = check_point(point);
+            right = result.check.right;
+        }
+        result.timed = right;
+    }
+    report_point(point, &result);
+    if (options->json)
+        json_append(options->json, &result);
+    buffer_free(&out);
+    session->points++;
+    session->wrong += !right;
+    session->error = fmax(session->error, result.check.error);
+    session->bound = fmax(session->bound, point->bound);
+    return result.timed ? figure_value(&point->figure, result.timing.median_ms) : 0;
+}

@@ -1,0 +1,80 @@
+"""The coarsening sweep as a heat map: threads for a row × rows for a thread, one panel a row length, each cell the share
+of the device-to-device copy's speed. Drawn from the lines of the sweep in results.jsonl, as measured on an H200."""
+import json
+from xml.sax.saxutils import escape
+
+from tools import steps
+from tools.paths import PLOTS, ROOT
+
+STEP = "03"
+INK, FAINT = "#1f2430", "#6b7280"
+
+
+def data():
+    """[{"rows", "cols", "threads": […], "rows_per_thread": […], "share": [[…]]}]; a shape that was refused is null."""
+    lines = [line for step in steps.load() if step["number"] == STEP for line in steps.recorded(step)
+             if line["operation"] == "softmax" and "threads_per_row" in line["shape"] and line["time"]]
+    panels = []
+    for rows, cols in sorted({(line["shape"]["rows"], line["shape"]["cols"]) for line in lines}, key=lambda size: size[1]):
+        mine = [line for line in lines if (line["shape"]["rows"], line["shape"]["cols"]) == (rows, cols)]
+        time = {(line["shape"]["threads_per_row"], line["shape"]["rows_per_thread"]): line["time"]["median_ms"]
+                for line in mine}
+        copy = time.pop((0, 0))
+        threads, per_thread = (sorted({key[axis] for key in time}) for axis in (0, 1))
+        panels.append({"rows": rows, "cols": cols, "threads": threads, "rows_per_thread": per_thread,
+                       "share": [[round(copy / time[t, r], 3) if (t, r) in time else None for r in per_thread]
+                                 for t in threads]})
+    return panels
+
+
+def draw_panel(axes, panel, every_threads, every_rows):
+    share = {(t, r): value for t, row in zip(panel["threads"], panel["share"])
+             for r, value in zip(panel["rows_per_thread"], row)}
+    grid = [[share.get((t, r)) for r in every_rows] for t in every_threads]
+    axes.imshow([[float("nan") if value is None else value for value in row] for row in grid], cmap="YlGnBu", vmin=0, vmax=1,
+                aspect="auto")
+    for y, row in enumerate(grid):
+        for x, value in enumerate(row):
+            axes.text(x, y, "–" if value is None else f"{value:.2f}", ha="center", va="center", fontsize=10,
+                      color=FAINT if value is None else "white" if value > 0.55 else INK,
+                      fontweight="bold" if value and value == max(filter(None, sum(grid, []))) else "normal")
+    axes.set_title(f"{panel['cols']:,} columns", fontsize=11, fontweight="bold", color=INK, pad=6)
+    axes.set(xticks=range(len(every_rows)), xticklabels=every_rows, yticks=range(len(every_threads)),
+             yticklabels=every_threads)
+    axes.tick_params(colors=FAINT, length=0, labelsize=10)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def write(folder=PLOTS):
+    """Draw softmax_sweep.svg and .png; the same figures give the same bytes. Returns their paths."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    panels = data()
+    if not panels:
+        return []
+    every_threads = sorted({t for panel in panels for t in panel["threads"]})
+    every_rows = sorted({r for panel in panels for r in panel["rows_per_thread"]})
+    matplotlib.rcParams.update({"svg.hashsalt": "flash-steps", "font.family": "DejaVu Sans"})
+    figure, row = pyplot.subplots(1, len(panels), figsize=(2 * len(panels), 4.2), squeeze=False, sharey=True)
+    for axes, panel in zip(row[0], panels):
+        draw_panel(axes, panel, every_threads, every_rows)
+    row[0][0].set_ylabel("threads for a row", color=FAINT, fontsize=10)
+    figure.suptitle("Softmax on an NVIDIA H200: share of the copy's speed", x=0.07, ha="left", fontsize=12.5,
+                    fontweight="bold", color=INK)
+    figure.text(0.5, 0.03, "rows for a thread", ha="center", color=FAINT, fontsize=10)
+    figure.subplots_adjust(left=0.07, right=0.99, top=0.83, bottom=0.13, wspace=0.08)
+    folder.mkdir(exist_ok=True)
+    svg, png = folder / "softmax_sweep.svg", folder / "softmax_sweep.png"
+    figure.savefig(svg, metadata={"Date": None, "Creator": "Flash Steps", "Description": json.dumps(panels)})
+    figure.savefig(png, dpi=160, metadata={"Software": None})
+    pyplot.close(figure)
+    return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in (svg, png)]
+
+
+def stale():
+    """Whether plots/softmax_sweep.svg was drawn from other figures than today's."""
+    panels, svg = data(), PLOTS / "softmax_sweep.svg"
+    return bool(panels) and (not svg.exists() or escape(json.dumps(panels)) not in svg.read_text())

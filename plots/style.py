@@ -1,0 +1,59 @@
+"""What the pictures have in common: ink and axes, and how they are kept. The same figures give the same bytes, and an svg
+carries the figures that it was drawn from, so that a picture older than the results can be told from a fresh one."""
+import json
+from xml.sax.saxutils import escape
+
+from tools.paths import PLOTS, ROOT
+
+INK, FAINT, RULE = "#1f2430", "#6b7280", "#d7dbe2"
+BLUES = ["#8fb8de", "#5b93c9", "#2f6fae", "#1d4f86"]  # darker for what comes later
+PEER = "#b4532a"
+
+
+def pyplot():
+    """matplotlib.pyplot, without a screen and without chance."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    matplotlib.rcParams.update({"svg.hashsalt": "flash-steps", "font.family": "DejaVu Sans"})
+    return pyplot
+
+
+def label(axes, text, x, y, dx_dy, **style):
+    return axes.annotate(text, (x, y), xytext=dx_dy, textcoords="offset points", **style)
+
+
+def plain(axes, grid="y"):
+    """No box, faint rules, what is drawn in front of them."""
+    axes.tick_params(colors=FAINT, length=0, which="both", labelsize=9)
+    axes.grid(axis=grid, color=RULE, linewidth=0.7, zorder=0)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(RULE)
+
+
+def save(figure, name, content, folder=PLOTS):
+    """Write NAME.svg and NAME.png; returns their paths."""
+    folder.mkdir(exist_ok=True)
+    svg, png = folder / f"{name}.svg", folder / f"{name}.png"
+    figure.savefig(svg, metadata={"Date": None, "Creator": "Flash Steps", "Description": json.dumps(content)})
+    figure.savefig(png, dpi=160, metadata={"Software": None})
+    pyplot().close(figure)
+    return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in (svg, png)]
+
+
+def write(name, content, draw, folder, figsize, **margins):
+    """A picture of one pair of axes, drawn by draw(axes, content); none where there is no content. Returns the paths."""
+    if not content:
+        return []
+    figure, axes = pyplot().subplots(figsize=figsize)
+    figure.subplots_adjust(**margins)
+    draw(axes, content)
+    return save(figure, name, content, folder)
+
+
+def is_stale(name, content):
+    """Whether plots/NAME.svg was drawn from other figures than these, or not at all though there are some."""
+    svg = PLOTS / f"{name}.svg"
+    return bool(content) and (not svg.exists() or escape(json.dumps(content)) not in svg.read_text())

@@ -1,0 +1,157 @@
+// O = softmax(Q Kᵀ / √D) V as it is written down: three kernels, and between them all N² scores in memory.
+//
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o attention_naive steps/06_attention_naive/attention_naive.cu common/*.c
+//   ./learn run 06
+
+#include "attention.h"
+
+constexpr int TILE = 32;      // rows and columns of a product that one block computes
+constexpr int THREADS = 256;  // of a block that shares a row of S
+
+// [scores] S = Q Kᵀ: a row of Q times a row of K, which is a column of Kᵀ. The grid's z is the head.
+template <bool pre_transposed>
+__global__ void scores(const float *Q,  // [heads, n, d]
+                       const float *K,  // [heads, n, d], or transposed [heads, d, n]
+                       float *S,        // [heads, n, n]
+                       int n, int d)
+{
+    const int row = blockIdx.y * TILE + threadIdx.y;
+    const int col = blockIdx.x * TILE + threadIdx.x;
+    const float *q = Q + ((size_t)blockIdx.z * n + row) * d;  // [d]
+    K += (size_t)blockIdx.z * n * d;
+
+    float sum = 0;
+    if (row < n && col < n)
+        for (int i = 0; i < d; i++)
+            // exercise: begin read
+            sum += q[i] * (pre_transposed ? K[(size_t)i * n + col] : K[(size_t)col * d + i]);
+            // exercise: end read
+
+    if (row < n && col < n)
+        S[((size_t)blockIdx.z * n + row) * n + col] = sum;
+}
+
+// [transpose] For scores<true>. Its stores are a column of Kᵀ: strided, but of N D elements, not N².
+__global__ void transpose(const float *K,       // [heads, n, d]
+                          float *K_transposed,  // [heads, d, n]
+                          int n, int d)
+{
+    const int row = blockIdx.y * TILE + threadIdx.y;
+    const int col = blockIdx.x * TILE + threadIdx.x;
+    if (row < n && col < d)
+        K_transposed[((size_t)blockIdx.z * d + col) * n + row] = K[((size_t)blockIdx.z * n + row) * d + col];
+}
+
+// [reduce] The largest value of a block's threads, or their sum, halving the number of values in each round.
+template <bool largest>
+__device__ float reduce(float value,
+                        float *partial)  // [THREADS], shared
+{
+    partial[threadIdx.x] = value;
+    __syncthreads();  // all values are there
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) {
+            const float other = partial[threadIdx.x + half];
+            partial[threadIdx.x] = largest ? fmaxf(partial[threadIdx.x], other) : partial[threadIdx.x] + other;
+        }
+        __syncthreads();  // this round's results are there before the next round reads them
+    }
+    const float result = partial[0];
+    __syncthreads();  // every thread has the result before the array is used again
+    return result;
+}
+
+// [softmax] P = softmax(S / √D) takes the place of S. One block for each row, three passes.
+__global__ void softmax(float *S,  // [heads, n, n]
+                        int n, float scale)
+{
+    __shared__ float partial[THREADS];
+    float *s = S + ((size_t)blockIdx.y * n + blockIdx.x) * n;  // [n]
+
+    float m = -INFINITY;
+    for (int col = threadIdx.x; col < n; col += THREADS)
+        m = fmaxf(m, s[col]);
+    m = reduce<true>(m, partial);
+
+    float l = 0;
+    for (int col = threadIdx.x; col < n; col += THREADS)
+        l += expf((s[col] - m) * scale);
+    l = reduce<false>(l, partial);
+
+    for (int col = threadIdx.x; col < n; col += THREADS)
+        s[col] = expf((s[col] - m) * scale) / l;
+}
+
+// [output] O = P V: step 01's coalesced product.
+__global__ void output(const float *P,  // [heads, n, n]
+                       const float *V,  // [heads, n, d]
+                       float *O,        // [heads, n, d]
+                       int n, int d)
+{
+    const int row = blockIdx.y * TILE + threadIdx.y;
+    const int col = blockIdx.x * TILE + threadIdx.x;
+    const float *p = P + ((size_t)blockIdx.z * n + row) * n;  // [n]
+    V += (size_t)blockIdx.z * n * d;
+
+    float sum = 0;
+    if (row < n && col < d)
+        for (int i = 0; i < n; i++)
+            sum += p[i] * V[(size_t)i * d + col];
+
+    if (row < n && col < d)
+        O[((size_t)blockIdx.z * n + row) * d + col] = sum;
+}
+
+// [workspace] S, and behind it Kᵀ where a kernel transposes K.
+enum { TRANSPOSED_READ, PRE_TRANSPOSED };
+
+static size_t scores_count(const struct attention_args *args)
+{
+    return (size_t)args->batch * args->heads * args->seqlen * args->seqlen;
+}
+
+static size_t workspace(const struct attention_args *args)
+{
+    const size_t K_count = (size_t)args->batch * args->heads * args->seqlen * args->head_dim;
+    return (scores_count(args) + (args->variant == PRE_TRANSPOSED ? K_count : 0)) * sizeof(float);
+}
+
+// [launch]
+int launch(const struct attention_args *args, cudaStream_t stream)
+{
+    const float *Q = (const float *)args->Q, *K = (const float *)args->K, *V = (const float *)args->V;
+    float *O = (float *)args->O, *S = (float *)args->workspace, *K_transposed = S + scores_count(args);
+    const int heads = args->batch * args->heads, n = args->seqlen, d = args->head_dim;
+    if (args->causal || args->kv_heads != args->heads)
+        return cudaErrorInvalidValue;
+
+    const dim3 threads(TILE, TILE);
+    const unsigned tiles_n = ceil_div(n, TILE), tiles_d = ceil_div(d, TILE);
+    if (args->variant == PRE_TRANSPOSED) {
+        transpose<<<dim3(tiles_d, tiles_n, heads), threads, 0, stream>>>(K, K_transposed, n, d);
+        scores<true><<<dim3(tiles_n, tiles_n, heads), threads, 0, stream>>>(Q, K_transposed, S, n, d);
+    } else {
+        scores<false><<<dim3(tiles_n, tiles_n, heads), threads, 0, stream>>>(Q, K, S, n, d);
+    }
+    softmax<<<dim3(n, heads), THREADS, 0, stream>>>(S, n, 1 / sqrtf(d));
+    output<<<dim3(tiles_d, tiles_n, heads), threads, 0, stream>>>(S, V, O, n, d);
+    return cudaGetLastError();
+}
+
+// [main]
+int main(int argc, char **argv)
+{
+    const struct attention_step step = {
+        .name = "06_attention_naive",
+        .dtype = FP32,
+        .arch = "75",
+        .head_dims = {32, 64, 96, 128},
+        .variants = {
+            {"transposed_read", "a warp reads a column of K, 32 rows of memory, as 32 elements along a row of Kᵀ"},
+            {"pre_transposed", "a kernel transposes K first: then the warp reads along a row"},
+        },
+        .workspace = workspace,
+        .launch = launch,
+    };
+    return attention_main(argc, argv, &step);
+}
