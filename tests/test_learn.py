@@ -134,7 +134,7 @@ def ended(done, status, *words):
 
 def test_help(learn):
     ended(learn("--help"), 0, "tour", "emulate", "doctor")
-    for command in ("tour", "test", "list", "run", "profile", "diff", "bench", "plot", "docs", "doctor", "emulate"):
+    for command in ("tour", "test", "list", "run", "profile", "diff", "bench", "plot", "roofline", "notebook", "docs", "doctor", "emulate"):
         ended(learn(command, "--help"), 0, f"./learn {command}")
 
 
@@ -283,7 +283,7 @@ def test_a_python_without_the_packages():
 
 
 def test_requirements_are_pinned():
-    for name in ("requirements.txt", "requirements-build.txt"):
+    for name in ("requirements.txt", "requirements-build.txt", "requirements-notebook.txt"):
         lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
         assert lines and all("==" in line for line in lines)
 
@@ -326,6 +326,57 @@ def test_docs(learn, clone):
     assert "int col = 3;" in text and "16.50" in text and "0.20 × cuBLAS" in text
     (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
     ended(learn("docs", "--check"), 1, "diff is stale")
+
+
+def test_floors_of_a_step(learn, clone):
+    page = clone / "steps/04_matmul_tiled/README.md"
+    page.write_text(block("floors"))
+    ended(learn("docs"), 0)
+    # 16,500 sectors at four a clock on 132 SMs of 1.98 GHz are 15.8 ns; 2 · 128³ operations need more.
+    assert "| padded | 62.7 ns | 0.00 ns | 15.8 ns | 3.83 ns | 41.0 ns | fp32, 1.00 × fp32 |" in page.read_text()
+
+
+def roofs(clone):
+    """Step 00 as it was measured, added to the clone's steps: DRAM copies 4,000 GB/s, fp32 does 60 TFLOPS."""
+    step = {"name": "00_device", "number": "00", "dir": "steps/00_device", "idea": "roofs", "from": [], "arch": "75",
+            "chapter": "A. Memory", "operation": "device", "variants": ["copy", "fma"]}
+    (clone / "build/steps.json").write_text(json.dumps({"steps": [step, *STEPS]}))
+    (clone / "steps/00_device").mkdir()
+    for preset in ("cpu", "cuda"):
+        shutil.copy(clone / "build" / preset / "01_matmul_naive", clone / "build" / preset / "00_device")
+    common = {"step": "00_device", "operation": "device", "device": "NVIDIA H200", "dtype": "fp32", "tflops": 0, "gbps": 4000,
+              "time": {"median_ms": 1, "p10_ms": 1, "p90_ms": 1}, "flops": 0, "bytes": 1,
+              "env": {"gpu_driver": "580.1", "cuda": "13.0", "temperature_c": 41, "date": "2026-11-21"}}
+    lines = [{"variant": "copy", "shape": {"bytes": 1 << 30}, "figure": {"unit": "GB/s", "value": 4000, "published": 4800}},
+             {"variant": "copy", "shape": {"bytes": 1 << 30}, "peer": "cudaMemcpyAsync",
+              "figure": {"unit": "GB/s", "value": 4100, "published": 4800}},
+             {"variant": "fma", "shape": {"rounds": 9}, "figure": {"unit": "TFLOPS", "value": 60, "published": 66.9}}]
+    (clone / "steps/00_device/results.jsonl").write_text("".join(json.dumps(common | line) + "\n" for line in lines))
+
+
+def test_roofline(learn, clone):
+    ended(learn("roofline"), 0, "No step was measured")
+    assert not (clone / "plots/roofline.svg").exists()
+    roofs(clone)
+    line = json.loads(measured("04_matmul_tiled", "padded", 12.5)) | {"flops": 2 * 4096**3, "bytes": 12 * 4096**2}
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n")
+    ended(learn("roofline"), 0, "DRAM 4000 GB/s", "fp32 60.0 TFLOPS", "04 padded 682.7 11.0 18.3 % fp32")
+    drawn = [(clone / f"plots/roofline.{kind}").read_bytes() for kind in ("svg", "png")]
+    ended(learn("docs"), 0)
+    ended(learn("plot"), 0, "plots/roofline.svg")
+    assert drawn == [(clone / f"plots/roofline.{kind}").read_bytes() for kind in ("svg", "png")]
+    ended(learn("docs", "--check"), 0, "fresh")
+    slower = line | {"tflops": 1.5}
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(slower) + "\n")
+    ended(learn("docs", "--check"), 1, "plots/roofline.svg: picture is stale")
+
+
+def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
+    roofs(clone)
+    ended(learn("run", "0"), 0, "Recorded on an NVIDIA H200 (2026-11-21", "nothing was timed here", "1 GiB by cudaMemcpyAsync",
+          "4,100 GB/s", "15.0 operations a byte")
+    (clone / "steps/00_device/results.jsonl").unlink()
+    ended(learn("run", "0"), 0, "Nothing is recorded")
 
 
 @pytest.mark.parametrize("text, words", [

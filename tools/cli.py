@@ -155,6 +155,14 @@ def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is 
 
 
 @app.command()
+def notebook(name: Annotated[Optional[str], typer.Argument(metavar="[NAME]", help="Which one to open: 01. All without any.")] = None,
+             install: Annotated[bool, typer.Option("--install", help="Only install what notebooks need.")] = False):
+    """Open the lessons as notebooks, in JupyterLab; installs it into .venv the first time."""
+    from tools import notebook as room
+    raise typer.Exit(room.notebook(name, install))
+
+
+@app.command()
 def doctor():
     """Say what this machine has, and what each missing piece costs."""
     from tools import doctor as room

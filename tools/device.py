@@ -9,7 +9,7 @@ SHOWN = {"latency": [8 << 10, 4 << 20, 1 << 30]}  # bytes of the rings in the sh
 
 def lines_of(variant):
     """All that was recorded of a measurement on an H200, whichever step holds it."""
-    return [line for step in steps.load() if step["operation"] == "device" for line in recorded(step)[variant]]
+    return [line for step in steps.load() if step["operation"] == "device" for line in recorded(step).get(variant, [])]
 
 
 def recorded(step):

@@ -137,8 +137,32 @@ def shapes(step):
         share = f" ({found[first, size]['time']['median_ms'] / line['time']['median_ms']:.2f})" if line and first else ""
         return f"{results.rate(line)}{share}" if line else "–"
 
-    head = ("", *(" × ".join(f"{part:,}" for part in size) for size in sizes))
+    words = lambda size: run.shape_words(dict(zip(plain, size))) if "seqlen" in plain else " × ".join(f"{part:,}" for part in size)
+    head = ("", *map(words, sizes))
     return table(head, [(name.split(" (")[0], *(cell(name, size) for size in sizes)) for name in names])
+
+
+def growth(step):
+    """Time and peak device memory at the ladder's shape for each sequence length that was timed, and how both grew."""
+    ladder = results.LADDER_SHAPE["attention"]
+    lines = [line for line in steps.recorded(step)
+             if line.get("time") and "device_bytes" in line and line["shape"] | {"seqlen": 0} == ladder | {"seqlen": 0}]
+    if not lines:
+        return "Not measured on an H200 yet."
+    found = {(line.get("peer") or line["variant"], line["shape"]["seqlen"]): line for line in lines}
+    names, lengths = list(dict.fromkeys(name for name, _ in found)), sorted({length for _, length in found})
+    cell = lambda line: f"{results.milliseconds(line)}, {1e-6 * line['device_bytes']:,.0f} MB" if line else "–"
+
+    def ratio(value, name, before, after):
+        pair = found.get((name, before)), found.get((name, after))
+        return floors.three_digits(value(pair[1]) / value(pair[0])) if all(pair) else "–"
+
+    rows = [(name, *(cell(found.get((name, length))) for length in lengths)) for name in names]
+    last = step["variants"][-1]
+    for what, value in (("time", lambda line: line["time"]["median_ms"]), ("memory", lambda line: line["device_bytes"])):
+        rows.append((f"{last}: {what}, × the N before", "",
+                     *(ratio(value, last, *pair) for pair in zip(lengths, lengths[1:]))))
+    return table(("N", *(f"{length:,}" for length in lengths)), rows)
 
 
 def counter_row(name, counts):
@@ -180,7 +204,8 @@ def generate(name, base):
     """The text of one block; base is the directory of the README that holds it."""
     kind, *words = name.split()
     whole = {"ladder": ladder, "steps": steps_table}
-    each = {"diff": diff, "results": results_of, "shapes": shapes, "counters": counters, "floors": floors_of}
+    each = {"diff": diff, "results": results_of, "shapes": shapes, "counters": counters, "floors": floors_of,
+            "growth": growth}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -188,7 +213,7 @@ def generate(name, base):
     if kind in each and not words or kind == "walk" and len(words) == 1:
         step = steps.find(base.name)
         return walk(step, *words) if kind == "walk" else each[kind](step)
-    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, shapes, counters, floors, "
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, shapes, growth, counters, floors, "
          "walk ANCHOR, report FILE.cu.")
 
 

@@ -21,11 +21,11 @@ __global__ void scores(const float *Q,  // [heads, n, d]
     K += (size_t)blockIdx.z * n * d;
 
     float sum = 0;
+    // exercise: begin read
     if (row < n && col < n)
         for (int i = 0; i < d; i++)
-            // exercise: begin read
             sum += q[i] * (pre_transposed ? K[(size_t)i * n + col] : K[(size_t)col * d + i]);
-            // exercise: end read
+    // exercise: end read
 
     if (row < n && col < n)
         S[((size_t)blockIdx.z * n + row) * n + col] = sum;

@@ -1,0 +1,201 @@
+"""The attention steps on the emulator: every variant at every sequence length up to 300, at every head dimension and with
+every kind of input; memory figures, options and JSON lines; what common/ offers and no step uses yet; and the example
+that step 07's README traces by hand."""
+
+import concurrent.futures
+import json
+import re
+import subprocess
+from fractions import Fraction
+
+import pytest
+
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run
+
+ensure_build()
+STEPS = [step for step in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
+         if step["operation"] == "attention"]
+NAMES = [step["name"] for step in STEPS]
+NAIVE, FLASH = "06_attention_naive", "07_flash_scalar"
+INPUTS = ["normal", "scaled", "huge", "equal"]
+HEAD_DIMS = [32, 64, 96, 128]
+EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 257, 300]
+
+
+def attention(program, seqlen, head_dim, *arguments):
+    return run(program, "--seqlen", seqlen, "--head-dim", head_dim, *arguments)
+
+
+def expect_right(done, count):
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("\nright: error ") == count, done.stdout
+    assert done.stderr == ""
+
+
+def expect_all_right(program, step, cases):
+    """Every variant at each (seqlen, head_dim, input, heads), a few cases at a time."""
+    def failure(case):
+        seqlen, head_dim, kind, heads = case
+        done = attention(program, seqlen, head_dim, "--input", kind, "--heads", heads, "--all-variants")
+        good = done.returncode == 0 and done.stdout.count("\nright: error ") == len(step["variants"])
+        return None if good else f"{case}:\n{done.stdout}{done.stderr}"
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        failures = [words for words in pool.map(failure, cases) if words]
+    assert not failures, f"{len(failures)} of {len(cases)} cases failed, the first {failures[0]}"
+
+
+@pytest.mark.parametrize("step", STEPS, ids=NAMES)
+def test_right_for_1_to_300_keys(step):
+    expect_all_right(BUILD / "plain" / step["name"], step,
+                     [(n, HEAD_DIMS[n % 4], INPUTS[n // 4 % 4], 1 + n % 3) for n in range(1, 301)])
+
+
+@pytest.mark.parametrize("head_dim", HEAD_DIMS)
+@pytest.mark.parametrize("step", STEPS, ids=NAMES)
+def test_right_at_the_edges_of_tiles(step, head_dim):
+    expect_all_right(BUILD / step["name"], step, [(n, head_dim, INPUTS[n % 4], 1) for n in EDGES])
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("step", STEPS, ids=NAMES)
+def test_right_for_every_input(step, kind):
+    expect_all_right(BUILD / "plain" / step["name"], step, [(n, d, kind, 2) for n in (1, 100, 300) for d in HEAD_DIMS])
+
+
+@pytest.mark.parametrize("arguments", [("--batch", 3, "--heads", 2), ("--seed", 0), ("--seed", 7)], ids=str)
+@pytest.mark.parametrize("step", STEPS, ids=NAMES)
+def test_right_for_other_batches_and_seeds(step, arguments):
+    expect_right(attention(BUILD / step["name"], 50, 32, *arguments, "--all-variants"), len(step["variants"]))
+
+
+# ---- memory ----
+
+def lines_of(path, *command):
+    assert run(*command, "--json", path).returncode == 0
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("seqlen", [40, 80])
+def test_workspace_is_all_scores_or_nothing(tmp_path, seqlen):
+    arguments = "--heads", 3, "--seqlen", seqlen, "--head-dim", 32, "--all-variants"
+    tensors, scores = 4 * 3 * seqlen * 32 * 4, 3 * seqlen**2 * 4
+    read, transposed = lines_of(tmp_path / "naive", BUILD / NAIVE, *arguments)
+    assert (read["workspace_bytes"], read["device_bytes"]) == (scores, tensors + scores)
+    assert transposed["workspace_bytes"] == scores + tensors // 4
+    for line in lines_of(tmp_path / "flash", BUILD / FLASH, *arguments):
+        assert (line["workspace_bytes"], line["device_bytes"]) == (0, tensors)
+
+
+# ---- the command line, and JSON lines ----
+
+@pytest.mark.parametrize("arguments, names", [
+    *((("--head-dim", size), "32 64 96 128") for size in ("1", "31", "63", "80", "256")),
+    (("--head-dim", "0"), "from 1 to"), (("--seqlen", "0"), "from 1 to"), (("--heads", "x"), "whole number"),
+    (("--causal",), "no mask"), (("--heads", "4", "--kv-heads", "3"), "divides"),
+    (("--heads", "4", "--kv-heads", "2"), "its own K and V"), (("--input", "zeros"), "one of normal"),
+    (("--seqlen", "1000000000"), "memory"), (("--batch", "1000000000", "--heads", "1000000000"), "memory"),
+    (("--batch", "300", "--heads", "300", "--seqlen", "1", "--head-dim", "32"), "65535"), (("-m", "4"), "--help"),
+], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+@pytest.mark.parametrize("name", NAMES)
+def test_mistakes_on_the_command_line(name, arguments, names):
+    done = run(BUILD / name, *arguments)
+    assert done.returncode == 2 and names in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("step", STEPS, ids=NAMES)
+def test_json_lines(step, tmp_path):
+    lines = lines_of(tmp_path / "lines", BUILD / step["name"], "--batch", 2, "--heads", 3, "--seqlen", 17, "--head-dim", 96,
+                     "--all-variants")
+    assert [line["variant"] for line in lines] == step["variants"]
+    for line in lines:
+        assert (line["step"], line["operation"], line["dtype"]) == (step["name"], "attention", "fp32")
+        assert line["shape"] == {"batch": 2, "heads": 3, "kv_heads": 3, "seqlen": 17, "head_dim": 96, "causal": False}
+        assert line["flops"] == 4 * 2 * 3 * 17 * 17 * 96 and line["bytes"] == 4 * 4 * 2 * 3 * 17 * 96
+        assert line["check"]["right"] and line["check"]["rows"] == 2 * 3 * 17 and line["time"] is None
+
+
+# ---- what common/ offers before a step uses it ----
+
+PLAIN = Program(TESTS / "attention" / "plain.cu", "g++", ("-I", str(ROOT / "common")),
+                (str(BUILD / "common" / "libcommon.a"),))
+# The same, with a mask that begins one key too late, and with a head that takes its neighbours' K: both have to be seen.
+LATE = Program(PLAIN.source, PLAIN.compiler, PLAIN.options, PLAIN.libraries, ("causal ? row + 1 : n", "causal && row + 1 < n ? row + 2 : n"))
+MIXED = Program(PLAIN.source, PLAIN.compiler, PLAIN.options, PLAIN.libraries,
+                ("K += (size_t)(blockIdx.y / group)", "K += (size_t)(blockIdx.y / group / 2)"))
+
+
+@pytest.mark.parametrize("arguments", [(), ("--causal",), ("--heads", 6, "--kv-heads", 2), ("--heads", 4, "--kv-heads", 1),
+                                       ("--batch", 2, "--heads", 6, "--kv-heads", 3, "--causal")], ids=str)
+@pytest.mark.parametrize("program", [PLAIN])
+def test_masks_and_shared_heads_of_the_reference(compile_cu, program, arguments):
+    for kind in INPUTS:
+        expect_right(attention(compile_cu(program), 37, 8, "--input", kind, *arguments), 1)
+
+
+@pytest.mark.parametrize("program, arguments", [(LATE, ("--causal", "--batch", 1, "--heads", 1)),
+                                                (MIXED, ("--heads", 6, "--kv-heads", 3))])
+def test_wrong_masks_and_heads_are_seen(compile_cu, program, arguments):
+    done = attention(compile_cu(program), 37, 8, *arguments)
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", [PLAIN])
+def test_causal_counts_half_the_operations(compile_cu, program, tmp_path):
+    half, = lines_of(tmp_path / "causal", compile_cu(program), "--seqlen", 9, "--head-dim", 8, "--causal")
+    whole, = lines_of(tmp_path / "all", compile_cu(program), "--seqlen", 9, "--head-dim", 8)
+    assert half["shape"]["causal"] and half["flops"] * 2 == whole["flops"]
+
+
+# ---- the example in step 07's README ----
+
+EXAMPLE = Program(TESTS / "attention" / "example.cu", "g++", ("-I", str(ROOT / "common")),
+                  (str(BUILD / "common" / "libcommon.a"),))
+README = ROOT / "steps" / FLASH / "README.md"
+
+
+def numbers_of(row):
+    return [Fraction(cell.strip().replace("−", "-")) for cell in row.strip().strip("|").split("|")[1:]]
+
+
+def example():
+    """The README's scores [4][8], values [8] and trace {query: the numbers of its row}."""
+    text = README.read_text().split("<!-- example -->")[1].split("<!-- /example -->")[0]
+    rows = {row.split("|")[1].strip(): numbers_of(row) for row in re.findall(r"^\| (?:query|V|trace) ?\d? .*\|$", text, re.M)}
+    return [rows[f"query {q}"] for q in range(4)], rows["V"], {q: rows[f"trace {q}"] for q in range(4)}
+
+
+def trace(scores, values):
+    """m, l, o after the first four keys, the factor, and m, l, o, o / l after all eight: by the recurrence, exactly."""
+    m, l, o, found = None, Fraction(0), Fraction(0), []
+    for first in (0, 4):
+        s, v = scores[first:first + 4], values[first:first + 4]
+        larger = max(s) if m is None else max(m, *s)
+        factor = Fraction(0) if m is None else Fraction(2) ** int(m - larger)
+        m, p = larger, [Fraction(2) ** int(score - larger) for score in s]
+        l, o = l * factor + sum(p), o * factor + sum(a * b for a, b in zip(p, v))
+        found += [factor, m, l, o] if first else [m, l, o]
+    return [*found, o / l]
+
+
+def test_the_readmes_trace_is_the_recurrence():
+    scores, values, said = example()
+    for query in range(4):
+        assert len(said[query]) == 8
+        for number, exact in zip(said[query], trace(scores[query], values), strict=True):
+            assert abs(number - exact) <= Fraction(5, 10**5), (query, float(number), float(exact))
+
+
+@pytest.mark.parametrize("program", [EXAMPLE])
+@pytest.mark.parametrize("keys", [4, 8])
+def test_the_kernel_on_the_readmes_example(compile_cu, program, keys):
+    scores, values, said = example()
+    scores = [[*row[:keys]] for row in scores] + [[0] * keys] * (keys - 4)
+    numbers = [keys, *(score for row in scores for score in row), *values[:keys]]
+    done = subprocess.run([compile_cu(program)], input=" ".join(map(str, numbers)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        for query, got in enumerate(line.split()[:4]):
+            m, l, o, *_, whole = said[query]
+            assert abs(float(got) - float(whole if keys == 8 else o / l)) <= 6e-5, (query, line)
+    assert len(done.stdout.splitlines()) == 2
