@@ -20,20 +20,22 @@ from plots import style  # noqa: E402
 from tools import build, emulate, floors, machine, results, steps  # noqa: E402
 from tools import run as programs  # noqa: E402
 
-WIDE = dict(os.environ, COLUMNS="118")
+# As for a pipe, though the kernel asks for colours and progress bars.
+COLOURS = "FORCE_COLOR", "CLICOLOR_FORCE"
+PLAIN = {name: value for name, value in os.environ.items() if name not in COLOURS} | {"COLUMNS": "110"}
 
 
-def say(command, **options):
+def say(command, folder=ROOT):
     """Run a command and show what it says, errors too. Returns whether it went well."""
-    done = subprocess.run([str(word) for word in command], cwd=ROOT, env=WIDE, text=True, errors="replace",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    done = subprocess.run([str(word) for word in command], cwd=folder, env=PLAIN, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print(done.stdout, end="")
     return done.returncode == 0
 
 
-def learn(*words):
+def learn(*words, folder=ROOT):
     """./learn in a cell: learn("run", "04", "-m", 100)."""
-    return say([sys.executable, ROOT / "tools/__main__.py", *words])
+    say([sys.executable, ROOT / "tools/__main__.py", *words], folder)
 
 
 def where():
@@ -46,11 +48,10 @@ def where():
 # ---- a program of the reader's ----
 
 def compile_and_run(text, *flags):
-    """Compile a CUDA program given as text for the emulator, all checks on, and run it. Returns whether it went well."""
+    """Compile a CUDA program given as text for the emulator, all checks on, and run it."""
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
-        file = Path(place, "yours.cu")
-        file.write_text(text)
-        return learn("emulate", file, *flags)
+        Path(place, "yours.cu").write_text(text)
+        learn("emulate", "yours.cu", *flags, folder=place)
 
 
 def edited(step, before, after, *arguments):
@@ -61,17 +62,17 @@ def edited(step, before, after, *arguments):
         return print(f"{steps.source(step).name} has {source.count(before)} places that read: {before}")
     build.build("cpu", step["name"])
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
-        file, program, counts = Path(place, steps.source(step).name), Path(place, "program"), Path(place, "counts.json")
-        file.write_text(source.replace(before, after))
-        library = programs.BUILD / "cpu/common/libcommon.a"
-        compiled = subprocess.run([emulate.SIMTCC, "--simt-build", programs.BUILD / "cpu", "-I", ROOT / "common", "-o", program,
-                                   file, library], env=build.environment(), capture_output=True, text=True)
-        if compiled.returncode:
-            return print(compiled.stderr)
-        done = subprocess.run([program, "--profile", *map(str, arguments)], capture_output=True, text=True, errors="replace",
-                              env=dict(os.environ, SIMT_PROFILE_JSON=str(counts)))
+        name, program, counts = steps.source(step).name, Path(place, "program"), Path(place, "counts.json")
+        Path(place, name).write_text(source.replace(before, after))
+        options = {"cwd": place, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+        built = programs.BUILD / "cpu"
+        done = subprocess.run([emulate.SIMTCC, "--simt-build", built, "-I", ROOT / "common", "-o", program, name,
+                               built / "common/libcommon.a"], env=build.environment(), **options)
+        if done.returncode == 0:
+            done = subprocess.run([program, "--profile", *map(str, arguments)], env=PLAIN | {"SIMT_PROFILE_JSON": str(counts)},
+                                  **options)
         if done.returncode:
-            return print(done.stdout + done.stderr)
+            return print(done.stdout)
         return programs.total(json.loads(counts.read_text()))
 
 
@@ -152,15 +153,17 @@ def picture(name):
         return display(SVG(Path(place, f"{name}.svg").read_text())) if paths else print(f"{name}: nothing is recorded yet")
 
 
-def bars(title, values, unit):
-    """{name: number} as bars."""
+def bars(title, values, unit, marked=()):
+    """{name: number} as bars; those marked, or all if none is, are dark."""
     if not values:
         return print(f"{title}: nothing is recorded yet")
     figure, axes = style.pyplot().subplots(figsize=(8, 0.6 + 0.34 * len(values)))
     most = max(values.values()) or 1
     for place, (name, value) in enumerate(values.items()):
-        axes.barh(place, value, color=style.PEER if name.startswith("peer") else style.BLUES[2], height=0.7)
-        axes.text(value + most / 100, place, f"{value:,.4g}", va="center", fontsize=9, color=style.INK)
+        shade = style.PEER if name.startswith("peer ") else style.BLUES[2 if name in marked or not marked else 0]
+        axes.barh(place, value, color=shade, height=0.7)
+        axes.text(value + most / 100, place, f"{value:,.0f}" if value >= 100 else floors.three_digits(value), va="center",
+                  fontsize=9, color=style.INK)
     axes.set_yticks(range(len(values)), [name.removeprefix("peer ") for name in values])
     axes.invert_yaxis()
     axes.set(xlim=(0, most * 1.12), xlabel=unit)
@@ -175,8 +178,9 @@ def speeds(lines):
         return print("Nothing is recorded yet.")
     gigabytes = results.rate(lines[0]).endswith("GB/s")
     name = lambda line: f"peer {line['peer'].split(' (')[0]}" if line.get("peer") else f"{line['step'][:2]} {line['variant']}"
+    ours_first = sorted(lines, key=lambda line: bool(line.get("peer")))
     bars(f"{lines[0]['operation']} {programs.shape_words(lines[0]['shape'])}, {source_of(lines)}",
-         {name(line): line["gbps" if gigabytes else "tflops"] for line in lines}, "GB/s" if gigabytes else "TFLOPS")
+         {name(line): line["gbps" if gigabytes else "tflops"] for line in ours_first}, "GB/s" if gigabytes else "TFLOPS")
 
 
 def counters(step):
@@ -187,16 +191,18 @@ def counters(step):
 
 
 def unit_floors(step, gpu="h200"):
-    """The time each unit of a GPU needs for what the emulator counts: the longest one binds."""
+    """The time each unit of a GPU needs for what the emulator counted: the longest one, dark, binds."""
     step = steps.find(step)
     build.build("cpu", step["name"])
-    done = {variant: programs.case(step, variant, "cpu", gpu) for variant in steps.variants(step)}
-    case = next(iter(done.values()))["case"]
-    found = {f"{variant}: {unit}": 1e6 * seconds for variant, each in done.items()
-             for unit, seconds in floors.units(programs.total(each["profile"]), each["case"]["flops"], each["case"]["bytes"],
-                                               each["profile"]["gpu"]).items()}
-    title = next(iter(done.values()))["profile"]["gpu"]["title"]
-    bars(f"{step['name']}, {programs.shape_words(case['shape'])}: floors on an {title}, by arithmetic", found, "µs, at least")
+    found, binding = {}, set()
+    for variant in steps.variants(step):
+        done = programs.case(step, variant, "cpu", gpu)
+        case, model = done["case"], done["profile"]["gpu"]
+        counted = programs.total(done["profile"]), case["flops"], case["bytes"], model
+        found |= {f"{variant}: {unit}": 1e6 * seconds for unit, seconds in floors.units(*counted).items()}
+        binding.add(f"{variant}: {floors.binding(*counted)[0]}")
+    bars(f"{step['name']}, {programs.shape_words(case['shape'])}: floors on an {model['title']}, by arithmetic", found,
+         "µs, at least", binding)
 
 
 def against(step, key, value, title, unit):

@@ -52,23 +52,28 @@ def places(bars):
     return found
 
 
+def figure_of(value):
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 def draw_panel(axes, content):
     bars, at = content["bars"], places(content["bars"])
     names = list(dict.fromkeys(bar["step"] for bar in bars))
     top = max(mark["value"] for mark in bars + content["peers"])
+    lines = max((bar["variant"] or "").count("_") + 1 for bar in bars)  # of the variants' names
     for x, bar in zip(at, bars):
         axes.bar(x, bar["value"], width=0.94, color=BLUES[min(names.index(bar["step"]), len(BLUES) - 1)], zorder=2)
-        label(axes, f"{bar['value']:.3g}", x, bar["value"], (0, 4), ha="center", fontsize=12, fontweight="bold", color=INK,
+        label(axes, figure_of(bar["value"]), x, bar["value"], (0, 4), ha="center", fontsize=12, fontweight="bold", color=INK,
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, zorder=3)
-        label(axes, bar["variant"] or "", x, 0, (0, -6), ha="center", va="top", fontsize=10, color=INK)
+        label(axes, (bar["variant"] or "").replace("_", "\n"), x, 0, (0, -6), ha="center", va="top", fontsize=10, color=INK)
     for name in names:
         own = [x for x, bar in zip(at, bars) if bar["step"] == name]
         number, _, *words = name.split("_")
-        label(axes, f"{number} {' '.join(words)}", sum(own) / len(own), 0, (0, -24), ha="center", va="top", fontsize=11,
+        label(axes, f"{number} {' '.join(words)}", sum(own) / len(own), 0, (0, -lines * 13 - 12), ha="center", va="top", fontsize=11,
               fontweight="bold", color=INK)
     for peer in content["peers"]:
         axes.axhline(peer["value"], color=PEER, linewidth=1.2, linestyle=(0, (5, 3)), zorder=1)
-        label(axes, f"{peer['name']}: {peer['value']:.3g}", at[0] - 0.47, peer["value"], (0, 4), fontsize=10, color=PEER)
+        label(axes, f"{peer['name']}: {figure_of(peer['value'])}", at[0] - 0.47, peer["value"], (0, 4), fontsize=10, color=PEER)
     axes.set(xlim=(at[0] - 0.6, at[-1] + 0.6), ylim=(0, top * 1.12), xticks=[])
     axes.set_title(content["title"], loc="left", fontsize=12.5, fontweight="bold", color=INK, pad=22)
     label(axes, content["unit"], at[0] - 0.6, top * 1.12, (0, 6), fontsize=10, color=FAINT)
@@ -78,11 +83,11 @@ def draw_panel(axes, content):
 def write(folder=PLOTS):
     """Draw ladder.svg and ladder.png; the same figures give the same bytes. Returns their paths."""
     content = data()
-    figure, rows = style.pyplot().subplots(len(content), 1, figsize=(8, 4.2 * len(content)), squeeze=False)
+    figure, rows = style.pyplot().subplots(len(content), 1, figsize=(8, 4.5 * len(content)), squeeze=False)
     for axes, part in zip(rows[:, 0], content):
         draw_panel(axes, part)
     height = figure.get_figheight()
-    figure.subplots_adjust(left=0.06, right=0.98, top=1 - 0.65 / height, bottom=0.65 / height, hspace=0.45)
+    figure.subplots_adjust(left=0.06, right=0.98, top=1 - 0.65 / height, bottom=0.95 / height, hspace=0.62)
     return style.save(figure, "ladder", content, folder)
 
 

@@ -65,7 +65,7 @@ def draw_column(axes, marks, on_left, height, roof):
 def draw(axes, content):
     marks, roofs = content["points"], content["roofs"]
     columns = sorted({mark["intensity"] for mark in marks})
-    limits = min([0.1, *(x / 3 for x in columns)]), max([1000, *(x * 12 for x in columns)])
+    limits = min([0.1, *(x / 3 for x in columns)]), max([1000, *(x * 40 for x in columns)])  # room for the names
     rates = [mark["tflops"] for mark in marks] + [roof["rate"] for name, roof in roofs.items() if name == "fp32"]
     axes.set(xscale="log", yscale="log", xlim=limits, ylim=(min([0.1, *(rate / 2 for rate in rates)]), max([100, *rates]) * 1.5))
     bottom, top = axes.get_ylim()

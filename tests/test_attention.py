@@ -130,20 +130,20 @@ MIXED = Program(PLAIN.source, PLAIN.compiler, PLAIN.options, PLAIN.libraries,
 @pytest.mark.parametrize("program", [PLAIN])
 def test_masks_and_shared_heads_of_the_reference(compile_cu, program, arguments):
     for kind in INPUTS:
-        expect_right(attention(compile_cu(program), 37, 8, "--input", kind, *arguments), 1)
+        expect_right(attention(compile_cu(program), 37, 32, "--input", kind, *arguments), 1)
 
 
 @pytest.mark.parametrize("program, arguments", [(LATE, ("--causal", "--batch", 1, "--heads", 1)),
                                                 (MIXED, ("--heads", 6, "--kv-heads", 3))])
 def test_wrong_masks_and_heads_are_seen(compile_cu, program, arguments):
-    done = attention(compile_cu(program), 37, 8, *arguments)
+    done = attention(compile_cu(program), 37, 32, *arguments)
     assert done.returncode == 1, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("program", [PLAIN])
 def test_causal_counts_half_the_operations(compile_cu, program, tmp_path):
-    half, = lines_of(tmp_path / "causal", compile_cu(program), "--seqlen", 9, "--head-dim", 8, "--causal")
-    whole, = lines_of(tmp_path / "all", compile_cu(program), "--seqlen", 9, "--head-dim", 8)
+    half, = lines_of(tmp_path / "causal", compile_cu(program), "--seqlen", 9, "--head-dim", 32, "--causal")
+    whole, = lines_of(tmp_path / "all", compile_cu(program), "--seqlen", 9, "--head-dim", 32)
     assert half["shape"]["causal"] and half["flops"] * 2 == whole["flops"]
 
 

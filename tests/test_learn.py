@@ -88,8 +88,10 @@ def clone(tmp_path):
     root = tmp_path / "flash steps"
     for name in ("tools", "plots"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.svg", "*.png"))
-    for name in ("learn", "requirements.txt", "requirements-build.txt"):
+    for name in ("learn", "requirements.txt", "requirements-build.txt", "requirements-notebook.txt"):
         shutil.copy(ROOT / name, root / name)
+    (root / "notebooks").mkdir()
+    (root / "notebooks/01_memory_system.ipynb").touch()
     tools = "sh env dirname cat cksum sed id grep tail mkdir rm uname".split()
     for name in tools:
         (root.parent / "bin").mkdir(exist_ok=True)
@@ -148,6 +150,7 @@ def test_help(learn):
     (["tour", "--backend", "metal"], ["cpu", "cuda"]),
     (["profile", "1", "--variant", "paded"], ["no variant 'paded'", "strided, coalesced"]),
     (["emulate", "none.cu"], ["no file 'none.cu'"]),
+    (["notebook", "99"], ["no notebook '99'", "There are: 01_memory_system"]),
 ])
 def test_asked_wrongly(learn, arguments, words):
     ended(learn(*arguments), 2, *words)
@@ -280,6 +283,11 @@ def test_no_network(learn, clone):
 def test_a_python_without_the_packages():
     bare = subprocess.run([sys.executable, "-S", ROOT / "tools/__main__.py", "list"], capture_output=True, text=True)
     ended(bare, 2, "has no module", "requirements.txt")
+
+
+def test_no_notebooks_for_a_python_without_jupyter(learn, clone):
+    (clone / "requirements-notebook.txt").write_text("# Made up.\nno-such-package==1.0\n")
+    ended(learn("notebook", "01"), 2, "has no no-such-package", "pip install -r requirements-notebook.txt")
 
 
 def test_requirements_are_pinned():

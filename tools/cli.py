@@ -72,7 +72,7 @@ def run(context: typer.Context, step: STEP, backend: BACKEND = None):
     status = subprocess.run([steps.program(chosen, where), *context.args]).returncode
     if chosen["operation"] == "device" and where == "cpu" and status == 0:
         from tools import device
-        device.show_recorded(chosen)
+        device.show_recorded(chosen, context.args)
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 
@@ -155,7 +155,7 @@ def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is 
 
 
 @app.command()
-def notebook(name: Annotated[Optional[str], typer.Argument(metavar="[NAME]", help="Which one to open: 01. All without any.")] = None,
+def notebook(name: Annotated[Optional[str], typer.Argument(metavar="[NAME]", help="Which to open, such as 01; else the folder.")] = None,
              install: Annotated[bool, typer.Option("--install", help="Only install what notebooks need.")] = False):
     """Open the lessons as notebooks, in JupyterLab; installs it into .venv the first time."""
     from tools import notebook as room

@@ -40,16 +40,18 @@ def what(line):
     return plural(shape["rounds"], "round")
 
 
+def in_digits(figure):
+    return f"{figure:,.0f}" if figure >= 999.5 else three_digits(figure)
+
+
 def value(line):
-    figure = line["figure"]
-    return f"{figure['value']:,.0f} {figure['unit']}" if figure["value"] >= 999.5 else \
-        f"{three_digits(figure['value'])} {figure['unit']}"
+    return f"{in_digits(line['figure']['value'])} {line['figure']['unit']}"
 
 
 def published(line):
     figure = line["figure"]
     most = figure["published"]
-    return f"{100 * figure['value'] / most:.0f} % of {f'{most:,.0f}' if most >= 999.5 else three_digits(most)}" if most else "–"
+    return f"{100 * figure['value'] / most:.0f} % of {in_digits(most)}" if most else "–"
 
 
 def chosen(variant, lines):
@@ -71,13 +73,15 @@ def short_table(step):
             for variant, lines in recorded(step).items() for line in chosen(variant, lines)]
 
 
-def show_recorded(step):
-    """All recorded lines as bars, for whoever has no GPU."""
-    found = {variant: lines for variant, lines in recorded(step).items() if lines}
+def show_recorded(step, words):
+    """The recorded lines as bars, for whoever has no GPU; of all variants, or of the one that the command's words name."""
+    named = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--variant"]
+    found = {variant: lines for variant, lines in recorded(step).items() if lines and (not named or variant in named)}
     if not found:
         return out.print("\nNothing is recorded from an H200 yet.")
     env = next(iter(found.values()))[0]["env"]
-    out.print(f"\n[bold]Recorded on an NVIDIA H200[/] ({env['date']}, driver {env['gpu_driver']}); nothing was timed here. Per cent: of what is published.")
+    out.print(f"\n[bold]Recorded on an NVIDIA H200[/] ({env['date']}, driver {env['gpu_driver']}); nothing was timed here. "
+              "Per cent: of what is published.")
     for variant, lines in found.items():
         most = max(line["figure"]["value"] for line in lines)
         out.print(f"[bold cyan]{variant}[/]")

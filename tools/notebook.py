@@ -1,5 +1,6 @@
 """Open the notebooks in JupyterLab. Into .venv it is installed the first time that somebody asks; anybody else's Python
 is used as it is."""
+import os
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -60,6 +61,7 @@ def notebook(name, install):
     if install:
         return 0
     try:
-        return subprocess.run([sys.executable, "-m", "jupyterlab", place], cwd=ROOT).returncode
+        root = ["--allow-root"] if os.geteuid() == 0 else []  # as in a container
+        return subprocess.run([sys.executable, "-m", "jupyterlab", *root, place], cwd=ROOT).returncode
     except KeyboardInterrupt:
         return 0

@@ -9,7 +9,7 @@
 
 static const struct gpu gpus[] = {
     {"h200", "NVIDIA H200", "NVIDIA H200 datasheet; CUDA C++ Programming Guide, compute capability 9.0", 9, 0, 132, 128, 1.98, 4800,
-     3201000, 6144, 141 * GB, 50 << 20, 228 * KB, 227 * KB, 2048, 32},
+     3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32},
     {"a100", "NVIDIA A100", "NVIDIA A100 40GB datasheet; compute capability 8.0", 8, 0, 108, 64, 1.41, 1555, 1215000, 5120, 40 * GB,
      40 << 20, 164 * KB, 163 * KB, 2048, 32},
     {"rtx4090", "NVIDIA GeForce RTX 4090", "NVIDIA Ada architecture whitepaper; compute capability 8.9", 8, 9, 128, 128, 2.52, 1008,

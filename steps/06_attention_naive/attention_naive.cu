@@ -146,6 +146,8 @@ int main(int argc, char **argv)
         .dtype = FP32,
         .arch = "75",
         .head_dims = {32, 64, 96, 128},
+        .causal = false,
+        .grouped = false,
         .variants = {
             {"transposed_read", "a warp reads a column of K, 32 rows of memory, as 32 elements along a row of Kᵀ"},
             {"pre_transposed", "a kernel transposes K first: then the warp reads along a row"},

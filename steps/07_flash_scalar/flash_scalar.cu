@@ -180,10 +180,13 @@ int main(int argc, char **argv)
         .dtype = FP32,
         .arch = "75",
         .head_dims = {32, 64, 96, 128},
+        .causal = false,
+        .grouped = false,
         .variants = {
             {"one_row", "a thread has one row of Q and O: what it reads of K and V serves one row"},
             {"two_rows", "a thread has two rows: half as many reads, and twice the registers"},
         },
+        .workspace = NULL,
         .launch = launch,
     };
     return attention_main(argc, argv, &step);

@@ -5,6 +5,7 @@
 
 constexpr int THREADS = 64;
 
+// Not yet over √d: that is left to the difference of two scores, which a large score would round away.
 __device__ float score(const float *q,  // [d]
                        const float *k,  // [d]
                        int d)
@@ -12,7 +13,7 @@ __device__ float score(const float *q,  // [d]
     float sum = 0;
     for (int i = 0; i < d; i++)
         sum += q[i] * k[i];
-    return sum / sqrtf(d);
+    return sum;
 }
 
 __global__ void plain(const float *Q,  // [batch * heads, n, d]
@@ -36,7 +37,7 @@ __global__ void plain(const float *Q,  // [batch * heads, n, d]
     for (int col = 0; col < d; col++)
         o[col] = 0;
     for (int key = 0; key < keys; key++) {
-        const float p = expf(score(q, K + (size_t)key * d, d) - m);
+        const float p = expf((score(q, K + (size_t)key * d, d) - m) / sqrtf(d));
         l += p;
         for (int col = 0; col < d; col++)
             o[col] += p * V[(size_t)key * d + col];
@@ -60,7 +61,7 @@ int main(int argc, char **argv)
         .name = "plain",
         .dtype = FP32,
         .arch = "75",
-        .head_dims = {8, 64},
+        .head_dims = {32, 64},
         .causal = true,
         .grouped = true,
         .variants = {{"plain", "one thread for each row"}},
