@@ -330,7 +330,7 @@ def test_docs(learn, clone):
     ended(learn("docs", "--check"), 0, "fresh")
     front, text = (clone / "README.md").read_text(), page.read_text()
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
-    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | padded | 16,500 | 12.5 ms, 11.0 TFLOPS |" in front
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | padded | 16,500 at 128³ | 12.5 ms, 11.0 TFLOPS at 4096³ |" in front
     assert "int col = 3;" in text and "16.50" in text and "0.20 × cuBLAS" in text
     (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
     ended(learn("docs", "--check"), 1, "diff is stale")

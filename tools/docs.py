@@ -38,11 +38,10 @@ def ladder(base):
         variant = line["variant"] if line else steps.variants(step)[-1]
         done = run.counted(step, variant)
         counts = run.total(done["profile"])
-        rows.append((link(step, base), variant or "", f"{counts['global_ld_sectors'] + counts['global_st_sectors']:,}",
-                     f"{results.milliseconds(line)}, {results.rate(line)}" if line else "–"))
-    sizes = ", ".join(f"{name} {run.shape_words(size)}" for name, size in results.LADDER_SHAPE.items())
-    return table(("step", "variant", f"global sectors, counted at {run.shape_words(done['case']['shape'])}",
-                  f"NVIDIA H200, recorded, {sizes}"), rows)
+        sectors = counts["global_ld_sectors"] + counts["global_st_sectors"]
+        rows.append((link(step, base), variant or "", f"{sectors:,} at {run.shape_words(done['case']['shape'])}",
+                     f"{results.milliseconds(line)}, {results.rate(line)} at {run.shape_words(line['shape'])}" if line else "–"))
+    return table(("step", "variant", "counted: global sectors", "recorded on an NVIDIA H200"), rows)
 
 
 def steps_table(base):
