@@ -19,8 +19,8 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
         return;
     }
     race_moves_on(w);
-    check_access(w, pc, address, bytes, kind);
     if (kind == ACCESS_STORE) __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
+    check_access(w, pc, address, bytes, kind);
     if (w->counting) {
         bool store = kind == ACCESS_STORE || kind == ACCESS_VOLATILE_STORE;
         if ((size_t)((const unsigned char *)address - w->arena) < SHARED_BYTES)

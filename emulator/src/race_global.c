@@ -74,11 +74,13 @@ static void report_store(struct worker *w, const struct suspicion *s)
 }
 
 /* The other block may be about to do its store, on another core: what it stores must be there to be compared with. */
-static void let_others_store(const struct worker *w, const void *address)
+static void let_other_store(const void *address, unsigned other_block)
 {
-    for (unsigned i = 0; i < simt_n_workers; i++)
-        for (unsigned spin = 0; &simt_workers[i] != w && spin < 1u << 20; spin++)
-            if (__atomic_load_n(&simt_workers[i].storing, __ATOMIC_ACQUIRE) != address) break;
+    for (unsigned i = 0; i < simt_n_workers; i++) {
+        const struct worker *w = &simt_workers[i];
+        for (unsigned spin = 0; w->block_number == other_block && spin < 1u << 20; spin++)
+            if (__atomic_load_n(&w->storing, __ATOMIC_ACQUIRE) != address) break;
+    }
 }
 
 /* As in race.c: a plain store is judged once it is done. */
@@ -86,7 +88,7 @@ static void tell(struct worker *w, const void *pc, const void *address, unsigned
                  const char *verb, uint32_t other_pc)
 {
     if (kind == ACCESS_STORE) {
-        let_others_store(w, address);
+        let_other_store(address, BLOCK(other));
         race_suspect(w, (struct suspicion){.address = address, .bytes = bytes, .report = report_store, .pc = pc,
                                            .other_pc = full_pc(other_pc), .verb = verb, .other = BLOCK(other)});
     } else {
