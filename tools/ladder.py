@@ -21,12 +21,16 @@ def error_cell(done):
     return f"[green]{check['error']:.1e}[/]", f"≤ {check['bound']:.1e}"
 
 
+def says_a_rate(line):
+    """A latency, say, is neither operations nor bytes a second."""
+    return (line["tflops"] or 0) >= 0.01 or (line["gbps"] or 0) >= 1
+
+
 def recorded_cell(step, variant):
     line = results.ours(step, variant)
     if not line:
         return "–", ""
-    says_a_rate = (line["tflops"] or 0) >= 0.01 or (line["gbps"] or 0) >= 1  # a latency is neither
-    return results.milliseconds(line), results.rate(line) if says_a_rate else ""
+    return results.milliseconds(line), results.rate(line) if says_a_rate(line) else ""
 
 
 def emulator_cells(step, done):
@@ -57,7 +61,8 @@ def gpu_cells(step, done, fastest):
         return cells + [("–", "")] * 4
     case = done["case"]
     return cells + [(floors.duration(time / 1e3), f"{case['time']['p10_ms']:.3g}–{case['time']['p90_ms']:.3g}"),
-                    tuple(results.rate(case).split()), (f"{100 * case['of_floor']:.0f} %", ""),
+                    *((tuple(results.rate(case).split()), (f"{100 * case['of_floor']:.0f} %", "")) if says_a_rate(case)
+                      else [("–", "")] * 2),
                     (f"{before / time:.2f} × step {origin['number']}", "") if before else ("–", "")]
 
 
