@@ -1,9 +1,9 @@
 /* Races in global memory between blocks of one launch.
  *
- * Blocks run in any order, so two of them that touch one word, at least one of them writing other than atomically, race unless the
- * first has published what it did and the second has taken notice: a __threadfence() and then an atomic operation in
- * the first, an atomic operation after it in the second (the pattern of the "last block" reduction). A volatile access
- * counts as atomic here. Which word the two atomics meet on is not asked, so this errs on the side of silence.
+ * Blocks run in any order, so two of them that touch one word, at least one of them writing other than atomically, race
+ * unless the first has published what it did and the second has taken notice: a __threadfence() and then an atomic
+ * operation in the first, an atomic operation after it in the second (the pattern of the "last block" reduction). A
+ * volatile access counts as atomic here. Which word the two atomics meet on is not asked, so this errs on the side of silence.
  *
  * Each word of device memory has a cell: its last writer and two readers of different blocks, since a write that
  * conflicts with one of any number of readers conflicts with one of these two, or their order is told by another. Cells
@@ -11,7 +11,6 @@
 #include "simt.h"
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 /* An access in 64 bits: launch 16 | block 31 | releases of that block before it 12 | bytes of the word 4 | atomic 1 */
 #define LAUNCH(id) ((unsigned)((id) >> 48))
