@@ -2,6 +2,7 @@
 #
 # An emulated program from one .cu file: simtcc makes the object (checked, or PLAIN without checks), CMake links it.
 set(SIMTCC ${CMAKE_CURRENT_LIST_DIR}/simtcc CACHE INTERNAL "")
+set(SIMT_HOOKS ${CMAKE_CURRENT_LIST_DIR}/hooks.syms CACHE INTERNAL "")
 
 function(simt_add_executable target source)
   cmake_parse_arguments(arg "PLAIN" "OUTPUT_NAME;OUTPUT_DIRECTORY" "LIBRARIES;INCLUDES" ${ARGN})
@@ -18,7 +19,7 @@ function(simt_add_executable target source)
     OUTPUT ${object}
     COMMAND ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} ${SIMTCC} --simt-build ${CMAKE_BINARY_DIR} ${flags} -c
             -MF ${object}.d -MT ${object} -o ${object} ${source}
-    DEPENDS ${source} simt-translate ${SIMTCC}
+    DEPENDS ${source} simt-translate ${SIMTCC} ${SIMT_HOOKS}
     DEPFILE ${object}.d
     COMMENT "simtcc ${target}"
     VERBATIM)

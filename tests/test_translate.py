@@ -6,16 +6,21 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, run
+from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, read_report, run
 
 SIMTCC = ROOT / "emulator" / "simtcc"
-SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("launches", "shared", "variables", "text")]
+SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("assembly", "kernels", "launches", "shared", "symbols", "variables", "text")]
 PROGRAMS = [
     Program(source, compiler, options) for source in SOURCES for compiler in COMPILERS for options in ((), ("--plain",))
 ]
+ARCH = [
+    Program(TESTS / "translate" / "arch.cu", compiler, (f"-DGPU={gpu}", *options))
+    for compiler in COMPILERS
+    for gpu, options in ((900, ()), (750, ("-arch=sm_75",)), (800, ("-gencode", "arch=compute_80,code=sm_80")))
+]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+@pytest.mark.parametrize("program", PROGRAMS + ARCH, ids=str)
 def test_translated_program(compile_cu, program):
     done = run(compile_cu(program))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -27,38 +32,57 @@ def simtcc(*arguments, **options):
 
 # ---- what becomes of the words ----
 
-CALL = "::simt::kernel_call"
-UNCHECKED = '__attribute__((no_sanitize("thread")))'
-SECTION = '__attribute__((section("simt_%s")))'
+CONFIGURE = "::simt::configure"
+RECORD = (
+    ' static ::simt_symbol simt_symbol_%d = {(void *)__builtin_addressof(x), sizeof(x), "x", "a.cu", 1, ::%s, nullptr};'
+)
+IN_FUNCTION = " ::simt_symbol_here(&simt_symbol_%d);"
+IN_SECTION = (
+    ' static ::simt_symbol *simt_symbol_at_%d __attribute__((section("simt_symbols"), used)) = &simt_symbol_%d;'
+)
+PLACED = '__attribute__((section("simt_%s"), no_reorder, used))'
+GAP = ' static char simt_gap_%d[256] __attribute__((section("simt_%s"), no_reorder, used));'
 REWRITES = [
-    (
-        "k<<<1, 2>>>(x);",
-        f'{CALL}("k", "a.cu", 1, [=](auto... simt_a) {UNCHECKED} {{ k(simt_a...); }})(1, 2)(x);',
-    ),
+    ("k<<<1, 2>>>(x);", f'({CONFIGURE}("k", "a.cu", 1, 1, 2), k(x));'),
     (
         "a::k < 'x',   (n>>2) > <<<g, b>>>(__null);",
-        f"""{CALL}("a::k < 'x', (n>>2) >", "a.cu", 1, [=](auto... simt_a) {UNCHECKED} """
-        "{ a::k < 'x',   (n>>2) > (simt_a...); })(g, b)(nullptr);",
+        f"""(       {CONFIGURE}("a::k < 'x', (n>>2) >", "a.cu", 1, g, b), a::k < 'x', (n>>2) >(__null));""",
     ),
-    (
-        "p->f[1]<<<g, b>>>();",
-        f'{CALL}("p->f[1]", "a.cu", 1, [simt_kernel = p->f[1]](auto... simt_a) {UNCHECKED} '
-        "{ simt_kernel(simt_a...); })(g, b)();",
-    ),
+    ("p->f[1]<<<g, b>>>();", f'({CONFIGURE}("p->f[1]", "a.cu", 1, g, b), p->f[1]());'),
     (
         "__shared__ alignas(16) float A[4][5];",
         "typedef   float simt_T_A[4][5]; "
-        'static ::simt_shared_site simt_site_A = ::simt::site<simt_T_A>("A", "a.cu", 1); '
-        "simt_T_A &A = *(simt_T_A *)::simt_shared(&simt_site_A);",
+        'static ::simt_shared_site simt_site_A = ::simt::site<simt_T_A>("A", "a.cu", 1);',
     ),
     (
         "extern __shared__ float A[];",
-        "typedef   float simt_T_A[]; simt_T_A &A = *(simt_T_A *)::simt_shared_dynamic();",
+        "typedef   float simt_T_A[];",
     ),
-    ("static __device__ int x;", f"static {SECTION % 'device'} int x;"),
-    ("static __device__ __managed__ int x;", f"static {SECTION % 'managed'}  int x;"),
-    ("static __constant__ const int x = 1;", "static  const int x = 1;"),
+    (
+        "__shared__ int a; decltype(a) b = a;",
+        "typedef  int simt_T_a; "
+        'static ::simt_shared_site simt_site_a = ::simt::site<simt_T_a>("a", "a.cu", 1); '
+        "simt_T_a b = (*(simt_T_a *)::simt_shared(&simt_site_a));",
+    ),
+    ("static __device__ int x;", "static  int x;" + RECORD % (9, "SIMT_DEVICE") + IN_FUNCTION % 9),
+    ("static __device__ __managed__ int x;", "static   int x;" + RECORD % (10, "SIMT_MANAGED") + IN_FUNCTION % 10),
+    ("static __constant__ const int x = 1;", "static  const int x = 1;" + RECORD % (10, "SIMT_CONSTANT") + IN_FUNCTION % 10),
+    (
+        "} static __constant__ int x[2]; void g() {",
+        f"}} static {PLACED % 'constant'} int x[2];" + RECORD % (10, "SIMT_CONSTANT") + IN_SECTION % (10, 10)
+        + GAP % (10, "constant") + " void g() {",
+    ),
     ("__device__ int f(int);", " int f(int);"),
+    ("p[0] = f(1);", "p[0] = f(1);"),
+    ("[=] __device__ () { *p = f(1), x = 2; };", "[=]  () { *p = (::simt::returned, f(1)), x = 2; };"),
+    (
+        "[=] __device__ (T x) { T y; const T &z = f(1); p[0] = x = y = f<1, 2>(3); };",
+        "[=]  (T x) { T y; const T &z = f(1); p[0] = (::simt::returned, x = y = f<1, 2>(3)); };",
+    ),
+    (
+        "[=] __device__ () { q[0] = c ? p[0] = {f(1)} : 3; };",
+        "[=]  () { q[0] = (::simt::returned, c ? p[0] = { (::simt::returned,f(1))} : 3); };",
+    ),
 ]
 
 
@@ -83,8 +107,12 @@ def test_no_line_moves(tmp_path, source, compiler):
     after = (tmp_path / f"{source.stem}.simt.ii").read_text().splitlines()
     assert len(before) == len(after)
     dropped = set("__shared__ __device__ __constant__ __managed__ alignas __attribute__ aligned float4 static extern "
-                  "inline pragma unroll nounroll __null __noinline__".split())
-    for old, new in zip(before, after):
+                  "inline pragma unroll nounroll __noinline__ __host__ __global__ __grid_constant__ "
+                  "__launch_bounds__ decltype __typeof__ asm __asm__ volatile __volatile__ memory".split())
+    for number, (old, new) in enumerate(zip(before, after)):
+        # A kernel's name moves to the end of its launch's configuration, a constraint to the end of its statement.
+        if old != new and (new.strip() in ("", "(") or "simt_output" in new):
+            new += " ".join(after[number : number + 10])
         missing = words_of(old) - words_of(new.replace("simt_T_", "simt_T_ ")) - dropped
         assert not missing, f"{old}\n{new}"
         assert not old.startswith("# ") or old == new
@@ -103,13 +131,61 @@ def test_refused_with_line_and_name():
     assert len(found) == len(done.stderr.splitlines())
 
 
+# ---- __CUDA_ARCH__ ----
+
+LINES_OF_BOTH = """\
+__host__ __device__ int index(int i)
+{
+#ifdef __CUDA_ARCH__
+    return 2 * i;
+#else
+    return i;
+#endif
+}
+__global__ void k(int *out)
+{
+#if __CUDA_ARCH__ >= 700
+    out[0] = 1;
+#endif
+    out[index(100)] = 1;
+}
+int main()
+{
+    int *out;
+    cudaMalloc(&out, 4 * 150);
+    k<<<1, 1>>>(out);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_lines_of_two_texts(tmp_path, compiler):
+    (tmp_path / "both.cu").write_text(LINES_OF_BOTH)
+    done = simtcc("both.cu", cwd=tmp_path, env={**os.environ, "CXX": compiler})
+    assert (done.returncode, done.stderr) == (0, "")
+    report = read_report(run(tmp_path / "a.out").stderr)
+    assert (report.kind, report.line) == ("out of bounds", 14), report.text
+    assert report.lines_named("both.cu") == {14, 19}
+
+
+def test_initialisers_of_two_texts_are_refused(tmp_path):
+    (tmp_path / "both.cu").write_text(
+        "struct s {\n    int n;\n    __host__ __device__ s(int i)\n#ifdef __CUDA_ARCH__\n        : n(i) {}\n"
+        "#else\n        : n(i + 1) {}\n#endif\n};\n"
+    )
+    done = simtcc("-c", "both.cu", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "both.cu:3: error: a constructor whose initialisers depend on __CUDA_ARCH__" in done.stderr
+
+
 # ---- what a learner reads who makes a mistake ----
 
 MISTAKES = {
     "a name": ("__global__ void k()\n{\n    __shared__ float a[2];\n    a[0] = nothing;\n}\n", 4, "nothing"),
     "a size": ("__global__ void k()\n{\n    __shared__ float a[n];\n}\n", 3, "n"),
     "an argument": ("__global__ void k(int *p, int n) {}\nint main()\n{\n    k<<<1, 1>>>(nullptr);\n}\n", 4, "k"),
-    "a type": ("__global__ void k(int *p) {}\nint main()\n{\n    k<<<\n        1, 1>>>(3.0);\n}\n", 4, "int *"),
+    "a type": ("__global__ void k(int *p) {}\nint main()\n{\n    k<<<\n        1, 1>>>(3.0);\n}\n", 5, "int *"),
     "a kernel": ("int main()\n{\n    k<<<1, 1>>>(3);\n}\n", 3, "k"),
     "a block": ("__global__ void k() {}\nint main()\n{\n    k<<<1>>>();\n}\n", 4, "<<<grid, block"),
     "a semicolon": ("__device__ int x\n;\nint main()\n{\n    x\n}\n", 5, ";"),
@@ -174,6 +250,12 @@ def test_project(project, compiler):
     assert list((project / "tmp").iterdir()) == []
 
 
+@pytest.mark.parametrize("options, status", [([], 2), (["-std=c++14"], 2), (["-std=c++20"], 0), (["--std", "c++20"], 0)])
+def test_standard(tmp_path, options, status):
+    (tmp_path / "a.cu").write_text("auto f = []<typename T>(T i) requires(sizeof(T) > 2) { return i; };\nint main() { f(1); }\n")
+    assert simtcc(*options, "a.cu", cwd=tmp_path).returncode == status
+
+
 def test_objects_link(project):
     for source in ("main.cu", "other file.cu", "plain.c"):
         done = simtcc("-c", "-I", "in clude", '-DNAME="a b"', source, cwd=project)
@@ -198,6 +280,7 @@ def test_nothing_is_left_behind_by_a_failure(project):
         (["nowhere.cu"], {}, "nowhere.cu: no such file"),
         (["-c", "main.cu", "other file.cu"], {}, "-c takes one source file, not 2"),
         (["main.py"], {}, "main.py: not a .cu"),
+        (["-std=c++71", "main.cu"], {}, "-std=c++71 is not a C++ standard"),
         ([], {}, "no input files"),
     ],
 )

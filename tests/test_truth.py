@@ -4,6 +4,7 @@ tests/truth/collect.py recorded h200.jsonl on the GPU; here the same program run
 line to SIMT_PROFILE_JSON for each launch between cudaProfilerStart and cudaProfilerStop."""
 
 import json
+import re
 import sys
 
 import pytest
@@ -72,3 +73,17 @@ def test_each_access_is_counted_on_its_line(emulated, program):
         counter = f"{launch['kernel']}_requests"
         places = [entry["line"] for entry in profile["lines"] if entry[counter]]
         assert [source[line - 1].count("element(p, lane)") for line in places] == [1], (launch, places)
+
+
+@pytest.mark.parametrize("program", [Program(TRUTH / "divergence.cu", compiler) for compiler in COMPILERS], ids=str)
+def test_requests_of_lanes_that_part(compile_cu, tmp_path, program):
+    out = tmp_path / "profile.jsonl"
+    done = run(compile_cu(program), SIMT_PROFILE_JSON=str(out))
+    assert done.returncode == 0, done.stderr
+    profiles = {kernel["kernel"]: kernel["total"] for line in out.read_text().splitlines()
+                for kernel in json.loads(line)["kernels"]}
+    said = re.findall(r"void (\w+)\(.*// shared_ld_requests (\d+), global_ld_requests (\d+)", program.source.read_text())
+    assert len(said) == 2
+    for name, shared, wide in said:
+        counted = profiles[name]
+        assert (counted["shared_ld_requests"], counted["global_ld_requests"]) == (int(shared), int(wide)), name

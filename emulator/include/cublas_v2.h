@@ -1,2 +1,3 @@
-/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. */
-#error "<cublas_v2.h>: the emulator does not offer cuBLAS"
+/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. What it
+ * would declare is refused where it is used. */
+#pragma simt_refuse <cublas_v2.h> cuBLAS: cublas* CUBLAS_*

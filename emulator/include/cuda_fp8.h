@@ -1,2 +1,3 @@
-/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. */
-#error "<cuda_fp8.h>: the emulator does not offer fp8 types"
+/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. What it
+ * would declare is refused where it is used. */
+#pragma simt_refuse <cuda_fp8.h> fp8 types: __nv_fp8* __nv_cvt_*

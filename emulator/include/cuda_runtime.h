@@ -1,6 +1,6 @@
 /* What nvcc puts in front of every .cu file, as the emulator offers it: CUDA's words for functions, the built-in
  * variables, barriers, warp collectives, atomics and device mathematics (CUDA C++ Programming Guide, chapter
- * "C++ Language Extensions"). `__shared__`, `__device__`, `__constant__`, `__managed__` and `<<<…>>>` are not
+ * "C++ Language Extensions"). `__global__`, `__device__` and its like, `__shared__` and `<<<…>>>` are not
  * here: simt-translate turns them into C++ after the preprocessor has run. */
 #ifndef SIMT_CUDA_RUNTIME_H
 #define SIMT_CUDA_RUNTIME_H
@@ -19,14 +19,10 @@
 #include <time.h>
 #include <initializer_list>
 #include <type_traits>
+#include <utility>
 
-/* noipa: g++ must not reason from a kernel to its launch, and drop a store through a null argument. */
-#define __global__ __attribute__((noinline, noipa))
-#define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
-#define __grid_constant__
 #define __inline_hint__
 #define __CUDACC__ 1
 #define SIMT_INLINE static inline __attribute__((always_inline))
@@ -53,16 +49,23 @@ static const int warpSize = 32;
 /* ---- barriers and fences --------------------------------------------------------------------------------- */
 
 #define __syncthreads() simt_syncthreads()
+#define __barrier_sync(id) simt_barrier((id), 0)
+#define __barrier_sync_count(id, threads) simt_barrier((id), (threads))
 #define __syncthreads_count(p) simt_syncthreads_count(!!(p))
 #define __syncthreads_and(p) simt_syncthreads_and(!!(p))
 #define __syncthreads_or(p) simt_syncthreads_or(!!(p))
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt_warp_sync(mask); }
-SIMT_INLINE void __threadfence() { simt_fence(); }
-SIMT_INLINE void __threadfence_block() { simt_fence(); }
-SIMT_INLINE void __threadfence_system() { simt_fence(); }
+SIMT_INLINE void __threadfence() { simt_fence(SIMT_SCOPE_DEVICE); }
+SIMT_INLINE void __threadfence_block() { simt_fence(SIMT_SCOPE_BLOCK); }
+SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __trap() simt_trap()
 #define __brkpt() simt_trap()
 SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
+
+/* ---- shared addresses (CUDA C++ Programming Guide, "Address Space Conversion Functions") ------------------- */
+
+SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
+SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
 
 /* ---- warp collectives ------------------------------------------------------------------------------------ */
 

@@ -213,7 +213,14 @@ enum cudaFuncAttribute {
 
 /* Blocks of `threads` threads that one SM can hold by threads, blocks and dynamic shared memory; registers, which the
  * emulator does not know, are left out. */
-cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared);
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function);/* What the templates of simt/api.h call. A launch of that kernel may then have so much dynamic shared memory. */
+cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attribute, int value);
+cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const void *function);
+/* Of the variable that begins at `symbol`: cudaErrorInvalidSymbol: none does; cudaErrorInvalidValue: over its end. */
+cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
+cudaError_t simt_copy_waits(cudaError_t error, enum cudaMemcpyKind kind); /* after such a copy that is not asynchronous */
+cudaError_t simt_symbol_address(void **address, const void *symbol);
 
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);

@@ -1,20 +1,32 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
-#include "simt.h"
+#include "access.h"
+#include "collective.h"
+#include "counters.h"
+#include "launch.h"
+#include "messages.h"
 #include <string.h>
+
+#define QUIET_LIMIT (1u << 20)
+#define QUIET_ATOMIC (1u << 14) /* 64 of them, and others run */
 
 static u64 load(const void *p, unsigned bytes)
 {
     if (bytes == 2) return __atomic_load_n((const uint16_t *)p, __ATOMIC_SEQ_CST);
-    return bytes == 4 ? __atomic_load_n((const uint32_t *)p, __ATOMIC_SEQ_CST) : __atomic_load_n((const u64 *)p, __ATOMIC_SEQ_CST);
+    return bytes == 4 ? __atomic_load_n((const uint32_t *)p, __ATOMIC_SEQ_CST)
+                      : __atomic_load_n((const u64 *)p, __ATOMIC_SEQ_CST);
 }
 
 static bool swap(void *p, unsigned bytes, u64 from, u64 to)
 {
     uint16_t f16 = (uint16_t)from;
     uint32_t f32 = (uint32_t)from;
-    if (bytes == 2) return __atomic_compare_exchange_n((uint16_t *)p, &f16, (uint16_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    if (bytes == 4) return __atomic_compare_exchange_n((uint32_t *)p, &f32, (uint32_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (bytes == 2)
+        return __atomic_compare_exchange_n((uint16_t *)p, &f16, (uint16_t)to, false, __ATOMIC_SEQ_CST,
+                                           __ATOMIC_SEQ_CST);
+    if (bytes == 4)
+        return __atomic_compare_exchange_n((uint32_t *)p, &f32, (uint32_t)to, false, __ATOMIC_SEQ_CST,
+                                           __ATOMIC_SEQ_CST);
     return __atomic_compare_exchange_n((u64 *)p, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
@@ -58,26 +70,37 @@ static u64 combine(enum simt_atomic_op op, enum simt_type type, u64 old, u64 val
     return old;
 }
 
-unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, void *address, unsigned long long value,
-                               unsigned long long compare)
+unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
+                               unsigned long long value, unsigned long long compare)
 {
     struct worker *w = simt_worker;
+    struct block *b = w->block;
     unsigned bytes = type == SIMT_U16 ? 2 : type == SIMT_I32 || type == SIMT_U32 || type == SIMT_F32 ? 4 : 8;
-    race_moves_on(w);
-    if (simt_checked && (size_t)((unsigned char *)address - w->arena) >= SHARED_BYTES) race_global_atomic(w);
-    if (simt_checked) check_access(w, CALLER(), address, bytes, ACCESS_ATOMIC);
-    counters_event(w, CALLER(), EVENT_ATOMIC);
-    if ((w->quiet += 1u << 14) >= 1u << 20) simt_yield();
+    bool is_float = type == SIMT_F32 || type == SIMT_F64;
+    moves_on(w);
+    b->compares = op == SIMT_ATOMIC_CAS;
+    if (simt_checked) access_check(b, CALLER(), address, bytes, ACCESS_ATOMIC, scope);
+    if (simt_checked && op == SIMT_ATOMIC_CAS) race_compare_and_swap(b, address, bytes);
+    if (b->n_undefined) collective_check_value(b, value, bytes, CALLER());
+    counters_event(b, CALLER(), EVENT_ATOMIC);
+    b->quiet += QUIET_ATOMIC;
+    if (b->quiet >= QUIET_LIMIT) give_way(b, CALLER());
+    bool held = simt_checked && message_atomic_begin(b, address);
     u64 old, new;
     do {
         old = load(address, bytes);
-        new = type == SIMT_F32 || type == SIMT_F64 ? combine_float(op, type, old, value) : combine(op, type, old, value, compare);
+        new = is_float ? combine_float(op, type, old, value) : combine(op, type, old, value, compare);
     } while (!swap(address, bytes, old, new));
+    if (!simt_checked) return old;
+    struct strong_access a = {.address = address, .scope = scope, .writes = op != SIMT_ATOMIC_CAS || old == compare,
+                              .compares = op == SIMT_ATOMIC_CAS, .compare = compare};
+    message_atomic_end(b, &a, held);
     return old;
 }
 
-void simt_fence(void)
+void simt_fence(enum simt_scope scope)
 {
-    simt_worker->fenced = true;
+    moves_on(simt_worker);
+    if (simt_checked) order_fence(running(), scope);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

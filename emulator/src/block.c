@@ -1,135 +1,190 @@
-/* The threads of one block: who runs next, who waits for whom.
- *
- * Threads run in order of their number until they must wait; a switch goes straight from one thread to the next that
- * is ready. When none is ready and some have not left, they wait for each other: that is reported, with the lines. */
-#include "simt.h"
+/* The threads of one block, and the barriers that all of them meet in. */
+#include "block.h"
+#include "access.h"
+#include "collective.h"
+#include "counters.h"
+#include "launch.h"
+#include "lines.h"
+#include "race.h"
+#include "report.h"
+#include "shared.h"
+#include "watchdog.h"
+#include "worker.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* The first ready thread after `after`, round and round; NO_THREAD when none is. */
-static unsigned next_ready(struct worker *w, unsigned after)
+static const struct waiting_kind block_barrier = {
+    .call = "__syncthreads()",
+    .deadlock = "barrier deadlock",
+    .rule = "Each waits for threads that wait elsewhere: no thread of the block can go on.",
+};
+
+static const struct waiting_kind named_barrier = {
+    .call = "a named barrier",
+    .deadlock = "barrier deadlock",
+    .rule = "A barrier that was given a number of threads waits for so many, whoever has left.",
+};
+
+struct block *block_new(struct worker *w)
 {
-    unsigned n_warps = (w->launch->threads + WARP - 1) / WARP, warp = after / WARP, lane = after % WARP;
-    uint32_t ready = lane == WARP - 1 ? 0 : w->warps[warp].ready & ~0u << (lane + 1);
-    for (unsigned i = 0; i <= n_warps; i++) {
-        if (ready) return warp * WARP + (unsigned)__builtin_ctz(ready);
-        warp = warp + 1 == n_warps ? 0 : warp + 1;
-        ready = w->warps[warp].ready;
+    struct block *b = base_reserve(sizeof *b);
+    b->worker = w;
+    b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
+    b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
+    b->suspicion = base_reserve(sizeof *b->suspicion);
+    for (unsigned i = 0; i < BARRIERS; i++) b->barriers[i].waiting.kind = i ? &named_barrier : &block_barrier;
+    shared_new(b);
+    return b;
+}
+
+void block_begin(struct block *b, struct launch *l, u64 number)
+{
+    const struct simt_configuration *asked = l->asked;
+    b->launch = l;
+    b->started = false;
+    b->cur = 0;
+    b->n_live = l->threads;
+    b->index[0] = (unsigned)(number % asked->grid[0]);
+    b->index[1] = (unsigned)(number / asked->grid[0] % asked->grid[1]);
+    b->index[2] = (unsigned)(number / asked->grid[0] / asked->grid[1]);
+    b->number = number;
+    b->serial = l->first_serial + (uint32_t)number;
+    b->barriers_in_use = 0;
+    b->yields = 0;
+    b->quiet = 0;
+    b->suspicion->pending = false;
+    b->n_undefined = 0;
+    b->copies = false;
+    memset(b->undefined, 0, sizeof b->undefined);
+    for (unsigned i = 0; i < BARRIERS; i++) {
+        b->barriers[i].arrived = 0;
+        b->barriers[i].expected = 0;
+        b->barriers[i].count = 0;
     }
-    return NO_THREAD;
+    for (unsigned t = 0; t < l->threads; t++) {
+        struct thread *thread = &b->threads[t];
+        thread->idx[0] = t % asked->block[0];
+        thread->idx[1] = t / asked->block[0] % asked->block[1];
+        thread->idx[2] = t / asked->block[0] / asked->block[1];
+        thread->waits_for = NULL;
+        thread->pc = NULL;
+        thread->stack = NULL;
+        if (simt_checked) memset(thread->turns, 0, sizeof thread->turns);
+    }
+    order_begin_block(b);
+    for (unsigned i = 0; i * WARP < l->threads; i++) {
+        unsigned lanes = l->threads - i * WARP < WARP ? l->threads - i * WARP : WARP;
+        b->warps[i].live = lanes == WARP ? ~0u : (1u << lanes) - 1;
+        b->warps[i].ready = b->warps[i].live;
+    }
+    shared_begin_block(b);
+    counters_begin(b);
 }
 
-void block_wake(struct worker *w, unsigned thread)
+/* ---- barriers ---- */
+
+static bool waits_in(const struct block *b, unsigned thread, const struct barrier *barrier)
 {
-    w->threads[thread].wait = WAIT_NONE;
-    warp_of(w, thread)->ready |= 1u << thread % WARP;
+    return b->threads[thread].waits_for == &barrier->waiting;
 }
 
-void block_wait(struct worker *w)
-{
-    unsigned self = w->cur;
-    race_moves_on(w);
-    warp_of(w, self)->ready &= ~(1u << self % WARP);
-    w->quiet = 0;
-    unsigned next = next_ready(w, self);
-    if (next == NO_THREAD && collective_resolve_active(w)) next = next_ready(w, self);
-    if (next == NO_THREAD) report_waiting(w);
-    if (next != self) fiber_switch(w, self, next);
-}
-
-void simt_yield(void)
-{
-    struct worker *w = simt_worker;
-    unsigned self = w->cur, next = next_ready(w, self);
-    race_moves_on(w);
-    w->quiet = 0;
-    if (next != self && next != NO_THREAD) fiber_switch(w, self, next);
-}
-
-/* Everybody who has not left has arrived. */
-static void release(struct worker *w)
+static void check_lines(struct block *b, const struct barrier *barrier)
 {
     unsigned first = NO_THREAD;
-    for (unsigned t = 0; t < w->launch->threads && simt_checked; t++) {
-        if (w->threads[t].wait != WAIT_BLOCK) continue;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        if (!waits_in(b, t, barrier)) continue;
         if (first == NO_THREAD) first = t;
-        if (!lines_same(w->threads[first].pc, w->threads[t].pc)) report_divergence(w, first, t);
+        if (!lines_same(b->threads[first].pc, b->threads[t].pc)) report_divergence(b, first, t);
     }
-    counters_block_joined(w);
-    race_block_barrier(w);
-    w->count_result = w->count;
-    w->arrived = w->count = 0;
-    for (unsigned t = 0; t < w->launch->threads; t++)
-        if (w->threads[t].wait == WAIT_BLOCK) block_wake(w, t);
 }
 
-static unsigned barrier(unsigned predicate, const void *pc)
+/* All of the block that is left has met: the usual case; else those that wait here. */
+static void order_and_count(struct block *b, const struct barrier *barrier)
 {
-    struct worker *w = simt_worker;
-    struct thread *t = current(w);
-    race_moves_on(w);
-    counters_event(w, pc, EVENT_BARRIER);
-    t->wait = WAIT_BLOCK;
-    t->pc = pc;
-    w->count += predicate;
-    if (++w->arrived == w->n_live) release(w);
-    else block_wait(w);
-    return w->count_result;
+    uint32_t met[MAX_WARPS] = {0};
+    if (barrier->arrived >= b->n_live) {
+        counters_block_joined(b);
+        order_block_barrier(b);
+        return;
+    }
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (waits_in(b, t, barrier)) met[t / WARP] |= 1u << t % WARP;
+    for (unsigned w = 0; w * WARP < b->launch->threads; w++)
+        if (met[w] && met[w] == b->warps[w].live) counters_warp_joined(b, w);
+    order_some(b, met);
 }
 
-void simt_syncthreads(void) { barrier(0, CALLER()); }
-int simt_syncthreads_count(int predicate) { return (int)barrier((unsigned)predicate, CALLER()); }
-int simt_syncthreads_and(int predicate) { return barrier((unsigned)!predicate, CALLER()) == 0; }
-int simt_syncthreads_or(int predicate) { return barrier((unsigned)predicate, CALLER()) != 0; }
-
-void block_thread_done(struct worker *w)
+static void release(struct block *b, struct barrier *barrier)
 {
-    unsigned self = w->cur;
-    struct warp *warp = warp_of(w, self);
-    race_moves_on(w);
+    bool whole = barrier == &b->barriers[0];
+    if (simt_checked && whole) check_lines(b, barrier); /* a named barrier may be met at several places */
+    order_and_count(b, barrier);
+    barrier->result = barrier->count;
+    barrier->arrived = 0;
+    barrier->count = 0;
+    b->barriers_in_use &= ~(1u << (barrier - b->barriers));
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        if (!waits_in(b, t, barrier)) continue;
+        if (simt_checked) memset(b->threads[t].turns, 0, sizeof b->threads[t].turns);
+        wake(b, t);
+    }
+}
+
+/* `expected` threads are waited for, 0: all that have not left. */
+static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predicate, const void *pc)
+{
+    struct block *b = running();
+    struct barrier *barrier = &b->barriers[id];
+    moves_on(b->worker);
+    counters_event(b, pc, EVENT_BARRIER);
+    barrier->expected = expected;
+    barrier->count += predicate;
+    barrier->arrived++;
+    b->barriers_in_use |= 1u << id;
+    if (barrier->arrived < (expected ? expected : b->n_live)) {
+        wait_for(b, &barrier->waiting, pc);
+        return barrier->result;
+    }
+    current(b)->waits_for = &barrier->waiting;
+    current(b)->pc = pc;
+    release(b, barrier);
+    return barrier->result;
+}
+
+void simt_syncthreads(void) { arrive_and_wait(0, 0, 0, CALLER()); }
+int simt_syncthreads_count(int predicate) { return (int)arrive_and_wait(0, 0, (unsigned)predicate, CALLER()); }
+int simt_syncthreads_and(int predicate) { return arrive_and_wait(0, 0, (unsigned)!predicate, CALLER()) == 0; }
+int simt_syncthreads_or(int predicate) { return arrive_and_wait(0, 0, (unsigned)predicate, CALLER()) != 0; }
+
+void simt_barrier(unsigned id, unsigned threads)
+{
+    if (id >= BARRIERS || threads % WARP)
+        report_host("invalid barrier", CALLER(),
+                    "A barrier has a number from 0 to 15, and waits for a multiple of 32 threads.");
+    arrive_and_wait(id, threads, 0, CALLER());
+}
+
+void block_thread_done(struct block *b)
+{
+    unsigned self = b->cur;
+    struct warp *warp = warp_of(b, self);
+    moves_on(b->worker);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
-    w->n_live--;
-    collective_lane_left(w, self / WARP);
-    if (w->n_live && w->arrived == w->n_live) release(w);
-    unsigned next = next_ready(w, self);
-    if (next == NO_THREAD && w->n_live && collective_resolve_active(w)) next = next_ready(w, self);
-    if (next == NO_THREAD && w->n_live) report_waiting(w);
-    if (next == NO_THREAD || w->threads[next].stack) fiber_exit(w, next);
-    /* The next one has not begun: it begins here, on this stack. */
-    w->threads[next].stack = w->threads[self].stack;
-    w->threads[self].stack = NULL;
-    w->cur = next;
-    w->quiet = 0;
+    b->n_live--;
+    b->yields = 0;
+    watchdog_progress();
+    collective_lane_left(b, self / WARP);
+    for (unsigned rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
+        struct barrier *barrier = &b->barriers[__builtin_ctz(rest)];
+        if (!barrier->expected && barrier->arrived == b->n_live)
+            release(b, barrier); /* who has left is not waited for */
+    }
+    unsigned next = next_or_deadlock(b);
+    if (next == NO_THREAD) counters_block_joined(b);
+    if (next == NO_THREAD || b->threads[next].stack) fiber_exit(b, next);
+    fiber_hand_over(b, self, next);
 }
 
-void block_run(struct worker *w, u64 index)
-{
-    const struct simt_kernel_launch *call = w->launch->call;
-    unsigned n = w->launch->threads;
-    w->block[0] = (unsigned)(index % call->grid[0]);
-    w->block[1] = (unsigned)(index / call->grid[0] % call->grid[1]);
-    w->block[2] = (unsigned)(index / call->grid[0] / call->grid[1]);
-    w->block_number = index;
-    w->n_live = n;
-    w->arrived = w->count = 0;
-    w->fenced = w->acquires = false;
-    w->n_releases = 0;
-    w->acquired = 0;
-    for (unsigned t = 0; t < n; t++) {
-        struct thread *thread = &w->threads[t];
-        thread->idx[0] = t % call->block[0];
-        thread->idx[1] = t / call->block[0] % call->block[1];
-        thread->idx[2] = t / call->block[0] / call->block[1];
-        thread->wait = WAIT_NONE;
-    }
-    for (unsigned i = 0; i * WARP < n; i++) {
-        unsigned lanes = n - i * WARP < WARP ? n - i * WARP : WARP;
-        w->warps[i].live = w->warps[i].ready = lanes == WARP ? ~0u : (1u << lanes) - 1;
-    }
-    shared_begin_block(w);
-    race_block_barrier(w);
-    fiber_start(w, 0);
-    counters_block_joined(w);
-}
-
-unsigned simt_thread_idx(int dim) { return current(simt_worker)->idx[dim]; }
-unsigned simt_block_idx(int dim) { return simt_worker->block[dim]; }
+unsigned simt_thread_idx(int dim) { return current(running())->idx[dim]; }
+unsigned simt_block_idx(int dim) { return running()->index[dim]; }

@@ -1,42 +1,132 @@
 /* Warp collectives: __syncwarp, shuffles, votes, matches, reductions.
  *
- * A lane leaves what it brings and waits. As the PTX ISA says of the .sync forms, the exchange takes place when all
+ * A lane comes with its payload and waits. As the PTX ISA says of the .sync forms, the exchange takes place when all
  * lanes named in the mask that have not left have come with the same operation and the same mask; the last to arrive
- * computes for all. */
-#include "simt.h"
+ * computes for all. What a shuffle reads from a lane that the mask does not name, or that has left, is undefined. */
+#include "collective.h"
+#include "access.h"
+#include "launch.h"
+#include "lines.h"
+#include "report.h"
+#include "worker.h"
 
-static bool complete(struct worker *w, unsigned warp, const struct collective *c)
+static struct collective *call_of(const struct block *b, unsigned warp, unsigned lane)
 {
-    uint32_t wanted = c->mask & w->warps[warp].live;
-    for (uint32_t rest = wanted; rest; rest &= rest - 1) {
-        const struct thread *t = &w->threads[warp * WARP + (unsigned)__builtin_ctz(rest)];
-        if (t->wait != WAIT_WARP || t->call->kind != c->kind || t->call->mask != c->mask) return false;
-    }
-    return wanted != 0;
+    return b->threads[warp * WARP + lane].call;
 }
+static void *payload_of(const struct exchange *x, unsigned lane) { return call_of(x->b, x->warp, lane)->payload; }
 
-/* The same shuffle or vote, but written at two places: lanes that hardware may run apart, and then they do not meet. */
-static void check_lines(struct worker *w, unsigned warp, uint32_t lanes)
-{
-    unsigned first = warp * WARP + (unsigned)__builtin_ctz(lanes);
-    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
-        unsigned lane = warp * WARP + (unsigned)__builtin_ctz(rest);
-        if (!lines_same(w->threads[first].pc, w->threads[lane].pc)) report_divergence(w, first, lane);
-    }
-}
+#define EACH_LANE(lane, lanes)                                                                                     \
+    for (uint32_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint32_t)__builtin_ctz(rest_), true); rest_ &= rest_ - 1)
+
+/* ---- the operations ---- */
+
+struct shuffle {
+    enum simt_shuffle how;
+    u64 bits, result;
+    int by, width;
+};
 
 /* Which lane does this one read? Out of its segment: its own (PTX ISA, shfl.sync). */
-static unsigned source_lane(const struct collective *c, unsigned lane)
+static unsigned source_lane(const struct shuffle *s, unsigned lane)
 {
-    int width = c->width, segment = (int)lane & ~(width - 1), at = (int)lane - segment, from = at;
-    switch (c->how) {
-    case SIMT_SHUFFLE_INDEX: from = c->by & (width - 1); break;
-    case SIMT_SHUFFLE_UP: from = at - c->by; break;
-    case SIMT_SHUFFLE_DOWN: from = at + c->by; break;
-    case SIMT_SHUFFLE_XOR: from = at ^ c->by; break;
+    int width = s->width;
+    int segment = (int)lane & ~(width - 1);
+    int at = (int)lane - segment;
+    int from = at;
+    switch (s->how) {
+    case SIMT_SHUFFLE_INDEX: from = s->by & (width - 1); break;
+    case SIMT_SHUFFLE_UP: from = at - s->by; break;
+    case SIMT_SHUFFLE_DOWN: from = at + s->by; break;
+    case SIMT_SHUFFLE_XOR: from = at ^ s->by; break;
     }
     return from < 0 || from >= width ? lane : (unsigned)(segment + from);
 }
+
+/* What a shuffle takes from a lane that does not take part is undefined, and harms only who uses it. It is a number
+ * that can be recognised in what the warp stores afterwards: a NaN, whose bits arithmetic hands on, as a float, a half
+ * or a double; and far from other integers, also when a few of them have been added. */
+#define UNDEFINED32 0x7ffb7eadu
+#define UNDEFINED64 ((u64)UNDEFINED32 << 32 | UNDEFINED32)
+#define NEAR 65536
+
+static u64 read_undefined(const struct exchange *x, unsigned lane, unsigned from)
+{
+    struct undefined_read *u = &x->b->undefined[x->warp];
+    if (!u->pc) {
+        *u = (struct undefined_read){.pc = x->b->threads[x->warp * WARP + lane].pc,
+                                     .thread = x->warp * WARP + lane,
+                                     .from = from,
+                                     .mask = x->mask};
+        x->b->n_undefined++;
+    }
+    return UNDEFINED64;
+}
+
+static bool is_undefined(u64 value, unsigned bytes)
+{
+    if (bytes == 2) return (value & 0x7fff) == (UNDEFINED32 & 0x7fff);
+    if (bytes == 8 && (value & ~0ull >> 1) == UNDEFINED64) return true;
+    if ((value & 0x7fffffff) == UNDEFINED32) return true;
+    for (uint32_t times = 1; times < 32; times += 2) {
+        uint32_t beyond = (uint32_t)value - times * UNDEFINED32 + NEAR;
+        if (beyond < 2 * NEAR) return true;
+    }
+    return false;
+}
+
+void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc)
+{
+    const struct undefined_read *u = &b->undefined[b->cur / WARP];
+    if (u->pc && is_undefined(value, bytes)) report_undefined(b, u, pc);
+}
+
+static void shuffle(const struct exchange *x)
+{
+    EACH_LANE(lane, x->lanes) {
+        struct shuffle *s = payload_of(x, lane);
+        unsigned from = source_lane(s, lane);
+        if (x->lanes >> from & 1) s->result = ((const struct shuffle *)payload_of(x, from))->bits;
+        else s->result = read_undefined(x, lane, from);
+    }
+}
+
+struct vote {
+    int predicate;
+    unsigned result;
+};
+
+static void ballot(const struct exchange *x)
+{
+    unsigned yes = 0;
+    EACH_LANE(lane, x->lanes) {
+        const struct vote *v = payload_of(x, lane);
+        if (v->predicate) yes |= 1u << lane;
+    }
+    EACH_LANE(lane, x->lanes) { ((struct vote *)payload_of(x, lane))->result = yes; }
+}
+
+struct match {
+    u64 bits;
+    unsigned result;
+};
+
+static void match(const struct exchange *x)
+{
+    EACH_LANE(lane, x->lanes) {
+        struct match *m = payload_of(x, lane);
+        m->result = 0;
+        EACH_LANE(other, x->lanes)
+        {
+            m->result |= (unsigned)(((const struct match *)payload_of(x, other))->bits == m->bits) << other;
+        }
+    }
+}
+
+struct reduction {
+    enum simt_reduce how;
+    unsigned value, result;
+};
 
 static unsigned reduced(enum simt_reduce how, unsigned a, unsigned b)
 {
@@ -53,126 +143,158 @@ static unsigned reduced(enum simt_reduce how, unsigned a, unsigned b)
     return 0;
 }
 
-/* Over the lanes of `mask`: those that brought what this lane brought; or all of it combined. */
-static u64 match_or_reduce(const struct thread *lanes, unsigned mask, const struct collective *c)
+static void reduce(const struct exchange *x)
 {
-    unsigned result = 0, n = 0;
-    for (unsigned rest = mask; rest; rest &= rest - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(rest), value = (unsigned)lanes[lane].call->bits;
-        if (c->kind == COLLECTIVE_MATCH) result |= (unsigned)(lanes[lane].call->bits == c->bits) << lane;
-        else result = n++ ? reduced(c->reduce, result, value) : value;
+    unsigned result = 0;
+    bool first = true;
+    EACH_LANE(lane, x->lanes) {
+        const struct reduction *r = payload_of(x, lane);
+        result = first ? r->value : reduced(r->how, result, r->value);
+        first = false;
     }
-    return result;
+    EACH_LANE(lane, x->lanes) { ((struct reduction *)payload_of(x, lane))->result = result; }
 }
 
-static void finish(struct worker *w, unsigned warp, const struct collective *any)
+#define RULE "All lanes that a mask names must make the same call with the same mask."
+
+static void describe(FILE *f, const struct thread *t) { fprintf(f, ", mask 0x%08x,", t->call->mask); }
+
+#define ROW(NAME) .waiting = {.call = NAME, .deadlock = "divergent collective", .rule = RULE, .describe = describe}
+
+static const struct collective_op sync_op = {ROW("__syncwarp()"), .event = EVENT_WARP_BARRIER, .orders = true};
+static const struct collective_op shuffle_op = {ROW("a shuffle"), .event = EVENT_SHUFFLE, .exchange = shuffle};
+static const struct collective_op ballot_op = {ROW("a vote"), .event = EVENT_VOTE, .exchange = ballot};
+static const struct collective_op match_op = {ROW("a match"), .event = EVENT_VOTE, .exchange = match};
+static const struct collective_op reduce_op = {ROW("a warp reduction"), .event = EVENT_VOTE, .exchange = reduce};
+static const struct collective_op active_op = {ROW("__activemask()")};
+
+/* ---- meeting ---- */
+
+static bool waits_in_collective(const struct thread *t)
 {
-    unsigned mask = any->mask & w->warps[warp].live;
-    enum collective_kind kind = any->kind;
-    struct thread *lanes = &w->threads[warp * WARP];
-    unsigned ballot = 0;
-    if (simt_checked && kind != COLLECTIVE_SYNC) check_lines(w, warp, mask);
-    if (mask == w->warps[warp].live) counters_warp_joined(w, warp);
-    for (unsigned rest = mask; rest; rest &= rest - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(rest);
-        if (lanes[lane].call->predicate) ballot |= 1u << lane;
-    }
-    for (unsigned rest = mask; rest; rest &= rest - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(rest);
-        struct collective *c = lanes[lane].call;
-        if (kind == COLLECTIVE_BALLOT) c->result = ballot;
-        if (kind == COLLECTIVE_SHUFFLE) {
-            unsigned from = source_lane(c, lane);
-            c->result = mask >> from & 1 ? lanes[from].call->bits : c->bits;
-        }
-        if (kind == COLLECTIVE_MATCH || kind == COLLECTIVE_REDUCE) c->result = match_or_reduce(lanes, mask, c);
-    }
-    for (unsigned rest = mask; rest; rest &= rest - 1) block_wake(w, warp * WARP + (unsigned)__builtin_ctz(rest));
-    if (kind == COLLECTIVE_SYNC) race_warp_sync(w, warp, mask);
+    return t->waits_for && t->call && t->waits_for == &t->call->waiting;
 }
 
-void collective_lane_left(struct worker *w, unsigned warp)
+static bool complete(const struct block *b, unsigned warp, const struct collective *c)
 {
-    for (unsigned lane = 0; lane < WARP && warp * WARP + lane < w->launch->threads; lane++) {
-        struct thread *t = &w->threads[warp * WARP + lane];
-        if ((w->warps[warp].live >> lane & 1) && t->wait == WAIT_WARP && complete(w, warp, t->call)) /* an ACTIVE one has no mask */
-            finish(w, warp, t->call);
+    uint32_t wanted = c->mask & b->warps[warp].live;
+    EACH_LANE(lane, wanted) {
+        const struct thread *t = &b->threads[warp * WARP + lane];
+        if (!waits_in_collective(t) || t->call->op != c->op || t->call->mask != c->mask) return false;
     }
+    return wanted != 0;
+}
+
+/* The same shuffle or vote, but written at two places: lanes that hardware may run apart, and then they do not meet. */
+static void check_lines(struct block *b, unsigned warp, uint32_t lanes)
+{
+    unsigned first = warp * WARP + (unsigned)__builtin_ctz(lanes);
+    EACH_LANE(lane, lanes & (lanes - 1)) {
+        if (!lines_same(b->threads[first].pc, b->threads[warp * WARP + lane].pc))
+            report_divergence(b, first, warp * WARP + lane);
+    }
+}
+
+static void finish(struct block *b, unsigned warp, const struct collective *any)
+{
+    struct exchange x = {.b = b, .warp = warp, .lanes = any->mask & b->warps[warp].live, .mask = any->mask};
+    const struct collective_op *op = any->op;
+    if (simt_checked && !op->orders) check_lines(b, warp, x.lanes);
+    if (x.lanes == b->warps[warp].live) counters_warp_joined(b, warp);
+    if (op->exchange) op->exchange(&x);
+    EACH_LANE(lane, x.lanes) { wake(b, warp * WARP + lane); }
+    if (!op->orders) return;
+    order_warp_sync(b, warp, x.lanes);
+    EACH_LANE(lane, x.lanes) { __builtin_memset(b->threads[warp * WARP + lane].turns, 0, sizeof b->threads->turns); }
+}
+
+void collective_lane_left(struct block *b, unsigned warp)
+{
+    EACH_LANE(lane, b->warps[warp].live) {
+        struct thread *t = &b->threads[warp * WARP + lane];
+        if (waits_in_collective(t) && t->call->op != &active_op && complete(b, warp, t->call)) finish(b, warp, t->call);
+    }
+}
+
+void collective_join(const struct collective_op *op, unsigned mask, void *payload, const void *pc)
+{
+    struct block *b = running();
+    struct thread *t = current(b);
+    struct collective c = {.waiting.kind = &op->waiting, .op = op, .mask = mask, .payload = payload};
+    moves_on(b->worker);
+    t->pc = pc;
+    t->call = &c;
+    t->waits_for = &c.waiting;
+    counters_event(b, pc, op->event);
+    if (!(mask >> b->cur % WARP & 1)) report_outside_mask(b, b->cur);
+    if (complete(b, b->cur / WARP, &c)) finish(b, b->cur / WARP, &c);
+    else wait_for(b, &c.waiting, pc);
+    t->call = NULL;
 }
 
 /* __activemask(): lanes wait here until nobody in the block can run; those at one place then form the mask. */
-bool collective_resolve_active(struct worker *w)
+bool collective_resolve_active(struct block *b)
 {
     bool any = false;
-    for (unsigned t = 0; t < w->launch->threads; t++) {
-        struct thread *first = &w->threads[t];
-        if (first->wait != WAIT_WARP || first->call->kind != COLLECTIVE_ACTIVE) continue;
-        unsigned mask = 0, warp = t / WARP;
-        const void *pc = first->pc;
-        for (int pass = 0; pass < 2; pass++)
-            for (unsigned lane = t % WARP; lane < WARP && warp * WARP + lane < w->launch->threads; lane++) {
-                struct thread *other = &w->threads[warp * WARP + lane];
-                if (other->wait != WAIT_WARP || other->call->kind != COLLECTIVE_ACTIVE || other->pc != pc) continue;
-                if (pass == 0) mask |= 1u << lane;
-                else other->call->result = mask, block_wake(w, warp * WARP + lane);
-            }
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        const struct thread *first = &b->threads[t];
+        if (has_left(b, t) || !waits_in_collective(first) || first->call->op != &active_op) continue;
+        uint32_t mask = 0;
+        unsigned warp = t / WARP;
+        EACH_LANE(lane, b->warps[warp].live) {
+            const struct thread *other = &b->threads[warp * WARP + lane];
+            if (waits_in_collective(other) && other->call->op == &active_op && other->pc == first->pc)
+                mask |= 1u << lane;
+        }
+        EACH_LANE(lane, mask) {
+            ((struct vote *)call_of(b, warp, lane)->payload)->result = mask;
+            wake(b, warp * WARP + lane);
+        }
         any = true;
     }
     return any;
 }
 
-static u64 meet(struct collective *c, const void *pc, enum event event)
-{
-    struct worker *w = simt_worker;
-    struct thread *t = current(w);
-    race_moves_on(w);
-    t->pc = pc;
-    t->call = c;
-    t->wait = WAIT_WARP;
-    counters_event(w, pc, event);
-    if (!(c->mask >> w->cur % WARP & 1)) report_waiting(w);
-    if (complete(w, w->cur / WARP, c)) finish(w, w->cur / WARP, c);
-    else block_wait(w);
-    return c->result;
-}
+/* ---- as kernels call them ---- */
 
-void simt_warp_sync(unsigned mask)
-{
-    struct collective c = {.kind = COLLECTIVE_SYNC, .mask = mask};
-    meet(&c, CALLER(), EVENT_WARP_BARRIER);
-}
+void simt_warp_sync(unsigned mask) { collective_join(&sync_op, mask, NULL, CALLER()); }
 
 unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
 {
-    struct collective c = {.kind = COLLECTIVE_SHUFFLE, .mask = mask, .bits = bits, .how = how, .by = by, .width = width};
-    return meet(&c, CALLER(), EVENT_SHUFFLE);
+    struct shuffle s = {.how = how, .bits = bits, .by = by, .width = width};
+    collective_join(&shuffle_op, mask, &s, CALLER());
+    return s.result;
 }
 
 unsigned simt_warp_ballot(unsigned mask, int predicate)
 {
-    struct collective c = {.kind = COLLECTIVE_BALLOT, .mask = mask, .predicate = predicate};
-    return (unsigned)meet(&c, CALLER(), EVENT_VOTE);
-}
-
-unsigned simt_warp_active(void)
-{
-    struct worker *w = simt_worker;
-    struct collective c = {.kind = COLLECTIVE_ACTIVE};
-    current(w)->pc = CALLER();
-    current(w)->call = &c;
-    current(w)->wait = WAIT_WARP;
-    block_wait(w);
-    return (unsigned)c.result;
+    struct vote v = {.predicate = predicate};
+    collective_join(&ballot_op, mask, &v, CALLER());
+    return v.result;
 }
 
 unsigned simt_warp_match(unsigned mask, unsigned long long bits)
 {
-    struct collective c = {.kind = COLLECTIVE_MATCH, .mask = mask, .bits = bits};
-    return (unsigned)meet(&c, CALLER(), EVENT_VOTE);
+    struct match m = {.bits = bits};
+    collective_join(&match_op, mask, &m, CALLER());
+    return m.result;
 }
 
 unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value)
 {
-    struct collective c = {.kind = COLLECTIVE_REDUCE, .mask = mask, .bits = value, .reduce = how};
-    return (unsigned)meet(&c, CALLER(), EVENT_VOTE);
+    struct reduction r = {.how = how, .value = value};
+    collective_join(&reduce_op, mask, &r, CALLER());
+    return r.result;
+}
+
+unsigned simt_warp_active(void)
+{
+    struct block *b = running();
+    struct vote v = {.predicate = 0};
+    struct collective c = {.waiting.kind = &active_op.waiting, .op = &active_op, .payload = &v};
+    current(b)->call = &c;
+    moves_on(b->worker);
+    wait_for(b, &c.waiting, CALLER());
+    current(b)->call = NULL;
+    return v.result;
 }

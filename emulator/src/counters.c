@@ -1,22 +1,32 @@
 /* Counting as Nsight Compute does, for the accesses as written.
  *
  * The lanes of a warp run one after another here, so their accesses are put together again: the n-th access of each
- * lane at one place of the program, since the lanes last met, is one warp request. Requests are complete when all
- * lanes meet (a barrier, a full-warp collective) or the block ends; then banks and sectors are counted. */
-#include "simt.h"
+ * lane at one place of the program, in one turn of the loops around it (path.c), since the lanes last met, is one warp
+ * request. Requests are complete when all lanes meet (a barrier, a full-warp collective) or the block ends; then banks
+ * and sectors are counted. */
+#include "counters.h"
+#include "block.h"
+#include "launch.h"
+#include "path.h"
+#include "profile.h"
 #include <stdlib.h>
 #include <string.h>
 
-struct request {
+#define NONE (~0u)
+
+struct request { /* or an event of a warp: no bytes, no addresses */
     uint32_t lanes;
-    unsigned bytes; /* per lane */
+    unsigned bytes;          /* per lane */
+    u64 key;                 /* which turn: path.c */
+    unsigned previous, next; /* requests with the same key, in order; NONE at the ends */
     u64 address[WARP];
 };
 
 struct pending { /* one place in the program, one warp */
     unsigned n, room;
     struct request *requests;
-    unsigned lane_n[WARP]; /* accesses of each lane so far */
+    unsigned *table; /* key → index + 1 of its first request, open addressing, 2 * room entries */
+    unsigned at[WARP]; /* each lane's last request, + 1 */
 };
 
 struct site {
@@ -84,37 +94,87 @@ static unsigned site_index(struct counting *c, const void *pc, enum counted what
     return c->n_sites - 1;
 }
 
-void counters_access(struct worker *w, const void *pc, enum counted what, const void *address, unsigned bytes)
+static unsigned *slot_of_key(const struct pending *p, u64 key)
 {
-    struct counting *c = w->counting;
-    unsigned warp = w->cur / WARP, lane = w->cur % WARP, site = site_index(c, pc, what);
-    struct pending *p = &c->pending[(size_t)warp * c->room + site];
-    unsigned nth = p->lane_n[lane]++;
-    if (p->n == 0) c->touched[warp][c->n_touched[warp]++] = site;
-    if (nth == p->n) {
-        if (p->n == p->room) {
-            p->room = p->room ? 2 * p->room : 8;
-            p->requests = grow(p->requests, p->room * sizeof *p->requests);
-        }
-        p->requests[p->n].lanes = 0;
-        p->requests[p->n++].bytes = bytes;
-    }
-    p->requests[nth].lanes |= 1u << lane;
-    p->requests[nth].address[lane] = (u64)(uintptr_t)address;
+    unsigned size = 2 * p->room;
+    unsigned at = (unsigned)((key ^ key >> 32) * 0x9e3779b9u) % size;
+    while (p->table[at] && p->requests[p->table[at] - 1].key != key) at = at + 1 == size ? 0 : at + 1;
+    return &p->table[at];
 }
 
-void counters_event(struct worker *w, const void *pc, enum event what)
+static void make_room_for_requests(struct pending *p)
 {
-    if (!w->counting) return;
-    /* An instruction is a warp's: its first lane in the block's order stands for all that execute it together. */
-    struct counting *c = w->counting;
-    unsigned site = site_index(c, pc, COUNTED_ACCESSES + (enum counted)what);
-    struct pending *p = &c->pending[(size_t)(w->cur / WARP) * c->room + site];
-    unsigned nth = p->lane_n[w->cur % WARP]++;
-    if (nth == p->n) {
-        if (p->n++ == 0) c->touched[w->cur / WARP][c->n_touched[w->cur / WARP]++] = site;
-        c->sites[site].counts.event[what]++;
+    p->room = p->room ? 2 * p->room : 8;
+    p->requests = grow(p->requests, p->room * sizeof *p->requests);
+    p->table = grow(p->table, 2 * p->room * sizeof *p->table);
+    memset(p->table, 0, 2 * p->room * sizeof *p->table);
+    for (unsigned i = 0; i < p->n; i++)
+        if (p->requests[i].previous == NONE) *slot_of_key(p, p->requests[i].key) = i + 1;
+}
+
+static struct request *new_request(struct pending *p, u64 key, unsigned previous)
+{
+    if (p->n == p->room) make_room_for_requests(p);
+    struct request *r = &p->requests[p->n];
+    r->lanes = r->bytes = 0;
+    r->key = key;
+    r->previous = previous;
+    r->next = NONE;
+    if (previous == NONE) *slot_of_key(p, key) = p->n + 1;
+    else p->requests[previous].next = p->n;
+    p->n++;
+    return r;
+}
+
+/* Is this the first request with that key that the lane has no part in? */
+static bool is_next(const struct pending *p, const struct request *r, u64 key, unsigned lane)
+{
+    if (r->key != key || r->lanes >> lane & 1) return false;
+    return r->previous == NONE || p->requests[r->previous].lanes >> lane & 1;
+}
+
+/* The request that the lane's access, reached with that key, is part of: mostly the one after its last. */
+static struct request *find_request(struct pending *p, u64 key, unsigned lane)
+{
+    unsigned after = p->at[lane], previous = NONE;
+    if (after < p->n && is_next(p, &p->requests[after], key, lane)) return &p->requests[after];
+    if (!p->room) return new_request(p, key, NONE);
+    if (after && p->requests[after - 1].key == key) previous = after - 1;
+    unsigned i = previous == NONE ? *slot_of_key(p, key) - 1 : p->requests[previous].next;
+    while (i != NONE && p->requests[i].lanes >> lane & 1) {
+        previous = i;
+        i = p->requests[i].next;
     }
+    return i == NONE ? new_request(p, key, previous) : &p->requests[i];
+}
+
+/* Adds the running thread to a request. */
+static struct request *join_request(struct block *b, unsigned site)
+{
+    struct counting *c = b->counting;
+    unsigned warp = b->cur / WARP, lane = b->cur % WARP;
+    struct pending *p = &c->pending[(size_t)warp * c->room + site];
+    if (p->n == 0) {
+        c->touched[warp][c->n_touched[warp]] = site;
+        c->n_touched[warp]++;
+    }
+    struct request *r = find_request(p, path_key(b), lane);
+    r->lanes |= 1u << lane;
+    p->at[lane] = (unsigned)(r - p->requests) + 1;
+    return r;
+}
+
+void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes)
+{
+    struct request *r = join_request(b, site_index(b->counting, pc, what));
+    if (!r->bytes) r->bytes = bytes;
+    r->address[b->cur % WARP] = (u64)(uintptr_t)address;
+}
+
+void counters_event(struct block *b, const void *pc, enum event what)
+{
+    if (!b->counting) return;
+    join_request(b, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what));
 }
 
 /* Are all active lanes that differ in this bit of their number at one address, or alone? */
@@ -163,41 +223,61 @@ static u64 count_distinct(const struct request *r, unsigned bytes)
     return n;
 }
 
-void counters_warp_joined(struct worker *w, unsigned warp)
+static void count_request(struct site *site, const struct request *r)
 {
-    struct counting *c = w->counting;
+    if (site->what >= COUNTED_ACCESSES) {
+        site->counts.event[site->what - COUNTED_ACCESSES]++;
+        return;
+    }
+    struct access_counts *a = &site->counts.access[site->what];
+    a->requests++;
+    if (site->what == SHARED_LD || site->what == SHARED_ST) {
+        count_banks(r, site->what == SHARED_LD, &a->wavefronts, &a->conflicts);
+    } else {
+        a->sectors += count_distinct(r, 32);
+        a->bytes += count_distinct(r, r->bytes) * r->bytes;
+    }
+}
+
+static void forget_requests(struct pending *p)
+{
+    if (p->n > p->room / 4) memset(p->table, 0, 2 * p->room * sizeof *p->table);
+    else /* from the last on: a key's slot is found only while those put in before it are there */
+        for (unsigned i = p->n; i-- > 0;)
+            if (p->requests[i].previous == NONE) *slot_of_key(p, p->requests[i].key) = 0;
+    p->n = 0;
+    memset(p->at, 0, sizeof p->at);
+}
+
+void counters_warp_joined(struct block *b, unsigned warp)
+{
+    struct counting *c = b->counting;
     if (!c) return;
     for (unsigned i = 0; i < c->n_touched[warp]; i++) {
-        struct site *site = &c->sites[c->touched[warp][i]];
         struct pending *p = &c->pending[(size_t)warp * c->room + c->touched[warp][i]];
-        for (unsigned n = 0; n < p->n && site->what < COUNTED_ACCESSES; n++) {
-            const struct request *r = &p->requests[n];
-            struct access_counts *a = &site->counts.access[site->what];
-            a->requests++;
-            if (site->what == SHARED_LD || site->what == SHARED_ST) {
-                count_banks(r, site->what == SHARED_LD, &a->wavefronts, &a->conflicts);
-            } else {
-                a->sectors += count_distinct(r, 32);
-                a->bytes += count_distinct(r, r->bytes) * r->bytes;
-            }
-        }
-        p->n = 0;
-        memset(p->lane_n, 0, sizeof p->lane_n);
+        for (unsigned n = 0; n < p->n; n++) count_request(&c->sites[c->touched[warp][i]], &p->requests[n]);
+        forget_requests(p);
     }
     c->n_touched[warp] = 0;
 }
 
-void counters_block_joined(struct worker *w)
+void counters_block_joined(struct block *b)
 {
-    for (unsigned warp = 0; w->counting && warp * WARP < w->launch->threads; warp++) counters_warp_joined(w, warp);
+    for (unsigned warp = 0; b->counting && warp * WARP < b->launch->threads; warp++) counters_warp_joined(b, warp);
 }
 
-void counters_begin(struct worker *w)
+void counters_begin(struct block *b)
 {
-    if (w->counting) return;
-    w->counting = calloc(1, sizeof *w->counting);
-    if (!w->counting) perror("simt: no memory to count in"), exit(2);
-    make_room(w->counting);
+    if (b->counting) {
+        path_begin_block(b);
+        return;
+    }
+    if (!counters_on) return;
+    b->counting = calloc(1, sizeof *b->counting);
+    if (!b->counting) perror("simt: no memory to count in"), exit(2);
+    make_room(b->counting);
+    path_begin(b);
+    path_begin_block(b);
 }
 
 void counters_merge(struct counts *into, const struct counts *from)
@@ -207,15 +287,19 @@ void counters_merge(struct counts *into, const struct counts *from)
     for (size_t i = 0; i < sizeof *into / sizeof *a; i++) a[i] += b[i];
 }
 
-void counters_end(struct worker *w)
+void counters_end(struct block *b)
 {
-    struct counting *c = w->counting;
+    struct counting *c = b->counting;
+    if (!c) return;
     struct line_counts *lines = grow(NULL, (c->n_sites + 1) * sizeof *lines);
     for (unsigned i = 0; i < c->n_sites; i++) lines[i] = (struct line_counts){c->sites[i].pc, c->sites[i].counts};
-    profile_add(w->launch, lines, c->n_sites);
+    profile_add(b->launch, lines, c->n_sites);
     free(lines);
-    for (size_t i = 0; i < (size_t)MAX_WARPS * c->room; i++) free(c->pending[i].requests);
+    for (size_t i = 0; i < (size_t)MAX_WARPS * c->room; i++) {
+        free(c->pending[i].requests);
+        free(c->pending[i].table);
+    }
     for (unsigned warp = 0; warp < MAX_WARPS; warp++) free(c->touched[warp]);
     free(c->pending), free(c->sites), free(c->table), free(c);
-    w->counting = NULL;
+    b->counting = NULL;
 }

@@ -1,6 +1,6 @@
 /* The GPU that the emulator describes: its properties, and the published rates from which floors are computed.
  * SIMT_GPU picks one of the table; the first is the default. */
-#include "simt.h"
+#include "device.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,9 +88,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     return cudaSuccess;
 }
 
-cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared)
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function)
 {
     const struct gpu *g = device_gpu();
+    (void)function; /* registers, which the emulator does not know, are left out */
     if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin) return simt_fail(cudaErrorInvalidValue);
     int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
     size_t each = dynamic_shared + (g->shared_per_sm - g->shared_optin);

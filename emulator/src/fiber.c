@@ -1,18 +1,20 @@
-/* Stacks, and the switch between them.
- *
- * A CUDA thread gets a 64 KiB slot: a guard page, then its stack. A switch saves the registers that the ABI asks a
+/* A CUDA thread gets an 80 KiB slot: a guard page, then its stack. A switch saves the registers that the ABI asks a
  * callee to keep, changes the stack pointer and restores: about ten nanoseconds on x86-64 and aarch64. Elsewhere, or
  * with SIMT_UCONTEXT defined, ucontext does the same at some twenty times the cost. A thread that ends hands its
  * stack to the next that starts, so a kernel without barriers runs on one warm stack. */
 #define _GNU_SOURCE
-#include "simt.h"
+#include "fiber.h"
+#include "launch.h"
+#include "worker.h"
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define GUARD 4096u
 
 static void fiber_main(void);
+static unsigned char *slot_of(unsigned char *address) __attribute__((unused)); /* the portable switch asks */
 
 #if !defined(SIMT_UCONTEXT) && defined(__x86_64__)
 #define SWITCH "x86-64 assembly"
@@ -67,7 +69,7 @@ static void *first_frame(unsigned char *top)
 {
     ucontext_t *context = (ucontext_t *)((uintptr_t)(top - sizeof *context) & ~(uintptr_t)63);
     getcontext(context);
-    context->uc_stack.ss_sp = (void *)(((uintptr_t)top & ~(uintptr_t)(STACK_SLOT - 1)) + GUARD);
+    context->uc_stack.ss_sp = slot_of(top) + GUARD;
     context->uc_stack.ss_size = (size_t)((unsigned char *)context - (unsigned char *)context->uc_stack.ss_sp);
     context->uc_link = NULL;
     makecontext(context, fiber_main, 0);
@@ -75,79 +77,163 @@ static void *first_frame(unsigned char *top)
 }
 #endif
 
-static unsigned char *all_stacks; /* every worker's slots, so that a faulting address can be recognised */
+/* ---- slots: all in one range, so that an address in it can be recognised ---- */
+
+#define MOST_SLOTS (1u << 19)
+#define MOST_GUARDS (1u << 14) /* Linux allows 65,530 mappings, and a guard page makes two: stacks beyond have none */
+#define STAGGER 192u /* tops differ in cache set and in page, or the hot ends of all stacks would evict each other */
+#define STAGGERS 47u
+#define POISONED 2048u /* bytes of a stack that a new thread finds overwritten: what others left is not for it */
+
+struct stacks {
+    unsigned char **unused;
+    unsigned n_unused, capacity;
+};
+
+static unsigned char *all_slots;
+static unsigned n_slots;
 
 const char *fiber_kind(void) { return SWITCH; }
 
+unsigned fiber_stack_bytes(void) { return STACK_SLOT - GUARD - STAGGERS * STAGGER; }
+
 void fiber_init(struct worker *w)
 {
-    static unsigned n_workers;
-    size_t span = (size_t)MAX_THREADS * STACK_SLOT;
-    if (!all_stacks) {
-        unsigned char *m = mmap(NULL, (MAX_WORKERS + 1) * span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!all_slots) {
+        size_t span = (size_t)MOST_SLOTS * STACK_SLOT;
+        unsigned char *m = mmap(NULL, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (m == MAP_FAILED) perror("simt: no address space for the threads' stacks"), exit(2);
-        all_stacks = (unsigned char *)(((uintptr_t)m + STACK_SLOT - 1) & ~(uintptr_t)(STACK_SLOT - 1));
+        all_slots = m;
     }
-    w->stacks = all_stacks + n_workers++ * span;
+    w->stacks = base_reserve(sizeof *w->stacks);
 }
 
-static unsigned char *take_stack(struct worker *w)
+static unsigned char *new_slot(void)
 {
-    if (w->n_free_stacks) return w->free_stacks[--w->n_free_stacks];
-    unsigned char *slot = w->stacks + (size_t)w->n_stacks++ * STACK_SLOT;
-    if (mprotect(slot + GUARD, STACK_SLOT - GUARD, PROT_READ | PROT_WRITE))
-        perror("simt: cannot make a thread's stack"), exit(2);
+    unsigned n = __atomic_fetch_add(&n_slots, 1, __ATOMIC_RELAXED);
+    unsigned guard = n < MOST_GUARDS ? GUARD : 0;
+    unsigned char *slot = all_slots + (size_t)n * STACK_SLOT;
+    if (n >= MOST_SLOTS || mprotect(slot + guard, STACK_SLOT - guard, PROT_READ | PROT_WRITE)) {
+        perror("simt: cannot make a thread's stack");
+        exit(2);
+    }
     return slot;
 }
 
-/* Tops differ in cache set and in page, or the hot ends of all the stacks would evict each other. It costs up to 15 KiB. */
-static void *start_frame(struct worker *w, unsigned thread)
+static unsigned char *take_slot(struct stacks *s)
 {
-    struct thread *t = &w->threads[thread];
-    t->stack = take_stack(w);
-    unsigned slot = (unsigned)((t->stack - w->stacks) / STACK_SLOT);
-    return first_frame(t->stack + STACK_SLOT - slot % 47 * 320);
+    if (!s->n_unused) return new_slot();
+    return s->unused[--s->n_unused];
 }
 
-static void run_kernel(struct worker *w)
+static void give_slot(struct stacks *s, unsigned char *slot)
 {
-    w->launch->call->thread(w->launch->call->params);
-    block_thread_done(w); /* returns when this fiber is to run another thread from its start */
+    if (s->n_unused == s->capacity) {
+        s->capacity = s->capacity ? 2 * s->capacity : MAX_THREADS;
+        s->unused = realloc(s->unused, s->capacity * sizeof *s->unused);
+        if (!s->unused) perror("simt"), exit(2);
+    }
+    s->unused[s->n_unused++] = slot;
+}
+
+static unsigned char *slot_of(unsigned char *address)
+{
+    return all_slots + (size_t)(address - 1 - all_slots) / STACK_SLOT * STACK_SLOT;
+}
+
+static unsigned char *top_of(unsigned char *slot)
+{
+    size_t number = (size_t)(slot - all_slots) / STACK_SLOT;
+    return slot + STACK_SLOT - number % STAGGERS * STAGGER;
+}
+
+static void *start_frame(struct block *b, unsigned thread)
+{
+    struct thread *t = &b->threads[thread];
+    t->stack = take_slot(b->worker->stacks);
+    return first_frame(top_of(t->stack));
+}
+
+/* ---- running ---- */
+
+/* On x86-64 and aarch64 the stack grows down, so all below this frame is free. */
+static __attribute__((noinline)) void poison_stack(void)
+{
+    unsigned char below[POISONED];
+    memset(below, 0xff, sizeof below);
+    __asm__ volatile("" : : "r"(below) : "memory");
+}
+
+static void run_kernel(struct block *b)
+{
+    if (simt_checked) poison_stack();
+    b->launch->thread(b->launch->params);
+    block_thread_done(b); /* returns when this fiber is to run another thread from its start */
 }
 
 static void fiber_main(void)
 {
-    for (;;) run_kernel(simt_worker);
+    for (;;) run_kernel(running());
 }
 
-void fiber_start(struct worker *w, unsigned thread)
+void fiber_run(struct worker *w, struct block *b)
 {
-    w->cur = thread;
-    simt_switch(&w->main_sp, start_frame(w, thread));
+    void *sp = b->started ? current(b)->sp : start_frame(b, b->cur);
+    b->started = true;
+    simt_switch(&w->main_sp, sp);
 }
 
-void fiber_switch(struct worker *w, unsigned from, unsigned to)
+void fiber_switch(struct block *b, unsigned from, unsigned to)
 {
-    struct thread *t = &w->threads[to];
-    void *sp = t->stack ? t->sp : start_frame(w, to);
-    w->cur = to;
-    simt_switch(&w->threads[from].sp, sp);
+    struct thread *t = &b->threads[to];
+    void *sp = t->stack ? t->sp : start_frame(b, to);
+    b->cur = to;
+    simt_switch(&b->threads[from].sp, sp);
 }
 
-void fiber_exit(struct worker *w, unsigned next)
+void fiber_suspend(struct block *b) { simt_switch(&current(b)->sp, b->worker->main_sp); }
+
+void fiber_exit(struct block *b, unsigned next)
 {
     void *unused;
-    struct thread *t = current(w);
-    w->free_stacks[w->n_free_stacks++] = t->stack;
+    struct thread *t = current(b);
+    give_slot(b->worker->stacks, t->stack);
     t->stack = NULL;
-    if (next == NO_THREAD) simt_switch(&unused, w->main_sp);
-    w->cur = next;
-    simt_switch(&unused, w->threads[next].sp);
+    if (next == NO_THREAD) simt_switch(&unused, b->worker->main_sp);
+    b->cur = next;
+    simt_switch(&unused, b->threads[next].sp);
     __builtin_unreachable();
 }
 
-bool fiber_guard_hit(const void *address)
+void fiber_hand_over(struct block *b, unsigned from, unsigned to)
 {
-    size_t offset = (size_t)((const unsigned char *)address - all_stacks);
-    return all_stacks && offset < (size_t)MAX_WORKERS * MAX_THREADS * STACK_SLOT && offset % STACK_SLOT < GUARD;
+    b->threads[to].stack = b->threads[from].stack;
+    b->threads[from].stack = NULL;
+    b->cur = to;
+    b->quiet = 0;
+}
+
+void fiber_abandon(struct block *b)
+{
+    void *unused;
+    simt_switch(&unused, b->worker->main_sp);
+    __builtin_unreachable();
+}
+
+void fiber_free_stacks(struct block *b)
+{
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        if (b->threads[t].stack) give_slot(b->worker->stacks, b->threads[t].stack);
+        b->threads[t].stack = NULL;
+    }
+}
+
+bool fiber_is_stack(const void *address)
+{
+    return all_slots && (size_t)((const unsigned char *)address - all_slots) < (size_t)MOST_SLOTS * STACK_SLOT;
+}
+
+bool fiber_is_own_stack(const struct block *b, const void *address)
+{
+    return (size_t)((const unsigned char *)address - b->threads[b->cur].stack) < STACK_SLOT;
 }

@@ -1,125 +1,128 @@
-/* A launch: its blocks are dealt to the workers, which are this thread and one OS thread per further core. */
-#define _GNU_SOURCE
-#include "simt.h"
-#include <pthread.h>
+/* A launch: configured, checked as CUDA checks it, run to its end before the call returns. */
+#include "launch.h"
+#include "messages.h"
+#include "counters.h"
+#include "functions.h"
+#include "device.h"
+#include "memory.h"
+#include "profile.h"
+#include "race.h"
+#include "report.h"
+#include "shared.h"
+#include "watchdog.h"
+#include "worker.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-__thread struct worker *simt_worker;
-unsigned simt_n_workers;
+#define MOST_PARAMETER_BYTES 32764
 
 /* blockDim and gridDim of the launch that runs: kernels read them by these names. */
 unsigned simt_block_dim[3], simt_grid_dim[3];
 
-struct worker simt_workers[MAX_WORKERS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t work_came = PTHREAD_COND_INITIALIZER, work_done = PTHREAD_COND_INITIALIZER;
-static struct launch *current_launch;
-static unsigned long generation;
-static unsigned n_busy;
+/* Of this host thread's next calls of kernels: an argument of one may hold another launch. */
+#define MOST_CONFIGURED 16
+static __thread struct simt_configuration configured[MOST_CONFIGURED];
+static __thread unsigned n_configured;
 
-static void *zeroed(size_t bytes)
+static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER; /* host threads take turns */
+static uint32_t next_serial = 1;
+
+bool simt_on_device(void) { return simt_worker != NULL; }
+
+void simt_configure(const struct simt_configuration *asked)
 {
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m == MAP_FAILED) perror("simt: no memory for a worker"), exit(2);
-    return m;
+    if (simt_worker)
+        report_unsupported("a launch from inside a kernel (dynamic parallelism)", asked->file, asked->line);
+    if (n_configured == MOST_CONFIGURED)
+        report_unsupported("launches nested so deeply in the arguments of others", asked->file, asked->line);
+    configured[n_configured] = *asked;
+    n_configured++;
 }
 
-static void run_blocks(struct worker *w, struct launch *l)
+/* One error for all, as CUDA 13 on an H200 answers. */
+static cudaError_t refuse(const struct simt_kernel *kernel, const struct simt_configuration *asked)
 {
-    u64 index;
-    w->launch = l;
-    w->last_region = 0;
-    if (counters_on) counters_begin(w);
-    simt_worker = w;
-    while ((index = __atomic_fetch_add(&l->next_block, 1, __ATOMIC_RELAXED)) < l->blocks) block_run(w, index);
-    simt_worker = NULL;
-    if (w->counting) counters_end(w);
-}
-
-static void *worker_main(void *arg)
-{
-    struct worker *w = arg;
-    unsigned long seen = 0;
-    report_thread_handlers();
-    pthread_mutex_lock(&lock);
-    for (;;) {
-        while (generation == seen) pthread_cond_wait(&work_came, &lock);
-        seen = generation;
-        struct launch *l = current_launch;
-        pthread_mutex_unlock(&lock);
-        run_blocks(w, l);
-        pthread_mutex_lock(&lock);
-        if (--n_busy == 0) pthread_cond_signal(&work_done);
-    }
-    return NULL;
-}
-
-static void start_workers(void)
-{
-    const char *wish = getenv("SIMT_WORKERS");
-    char *end = "";
-    long n = wish ? strtol(wish, &end, 10) : sysconf(_SC_NPROCESSORS_ONLN);
-    if (wish && (*end || n < 1)) {
-        fprintf(stderr, "simt: SIMT_WORKERS=%s is not a number of threads; accepted are 1 to %d\n", wish, MAX_WORKERS);
-        exit(2);
-    }
-    simt_n_workers = n > MAX_WORKERS ? MAX_WORKERS : (unsigned)n;
-    report_install_handlers();
-    for (unsigned i = 0; i < simt_n_workers; i++) {
-        struct worker *w = &simt_workers[i];
-        w->threads = zeroed(MAX_THREADS * sizeof *w->threads);
-        w->warps = zeroed(MAX_WARPS * sizeof *w->warps);
-        fiber_init(w);
-        shared_init(w);
-        race_init(w);
-        pthread_t id;
-        if (i && pthread_create(&id, NULL, worker_main, w)) simt_n_workers = i;
-    }
-}
-
-static cudaError_t refuse(const struct simt_kernel_launch *call)
-{
-    const struct gpu *gpu = device_gpu();
-    u64 threads = (u64)call->block[0] * call->block[1] * call->block[2];
-    if (threads == 0 || call->grid[0] == 0 || call->grid[1] == 0 || call->grid[2] == 0) return cudaErrorInvalidConfiguration;
-    if (threads > MAX_THREADS || call->block[2] > 64) return cudaErrorInvalidValue; /* as CUDA 13 on an H200 answers */
-    if (call->grid[0] > 2147483647u || call->grid[1] > 65535 || call->grid[2] > 65535) return cudaErrorInvalidValue;
-    if (call->dynamic_shared > gpu->shared_optin) return cudaErrorInvalidValue;
+    u64 threads = (u64)asked->block[0] * asked->block[1] * asked->block[2];
+    if (threads == 0 || asked->grid[0] == 0 || asked->grid[1] == 0 || asked->grid[2] == 0) return cudaErrorInvalidValue;
+    if (threads > MAX_THREADS || asked->block[2] > 64) return cudaErrorInvalidValue;
+    if (asked->grid[0] > 2147483647u || asked->grid[1] > 65535 || asked->grid[2] > 65535) return cudaErrorInvalidValue;
+    if (asked->dynamic_shared > function_dynamic_limit(kernel->function)) return cudaErrorInvalidValue;
+    if (kernel->max_threads && threads > kernel->max_threads) return cudaErrorInvalidValue;
     return cudaSuccess;
 }
 
-void simt_launch(const struct simt_kernel_launch *call)
+/* As many blocks as the GPU described holds at once, shared out among the workers. */
+static unsigned most_in_hand(const struct launch *l)
+{
+    int per_sm = 1;
+    const char *wish = getenv("SIMT_SMS");
+    int sms = wish && atoi(wish) > 0 ? atoi(wish) : device_gpu()->sms;
+    simt_occupancy(&per_sm, (int)l->threads, l->asked->dynamic_shared, NULL);
+    unsigned all = (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)sms;
+    return all / simt_n_workers > 1 ? all / simt_n_workers : 1;
+}
+
+/* Serials name blocks in every record of the past; when they run out, the past is forgotten. */
+static uint32_t take_serials(u64 blocks)
+{
+    if (blocks > UINT32_MAX - 1)
+        report_unsupported("a grid of more than four thousand million blocks", "the launch", 0);
+    if (next_serial + blocks > UINT32_MAX) {
+        memory_each(shared_forget_cells);
+        next_serial = 1;
+    }
+    uint32_t first = next_serial;
+    next_serial += (uint32_t)blocks;
+    return first;
+}
+
+static void run(struct launch *l)
 {
     static unsigned long number;
-    if (simt_worker) report_unsupported("a launch from inside a kernel (dynamic parallelism)", call->file, call->line);
-    if (simt_fail(refuse(call)) != cudaSuccess) return;
-    if (!simt_n_workers) start_workers();
-    struct launch l = {.call = call, .number = ++number};
-    l.threads = call->block[0] * call->block[1] * call->block[2];
-    l.blocks = (u64)call->grid[0] * call->grid[1] * call->grid[2];
-    memcpy(simt_block_dim, call->block, sizeof simt_block_dim);
-    memcpy(simt_grid_dim, call->grid, sizeof simt_grid_dim);
-    shared_begin_launch(&l);
-    memory_device_mode(true);
-    if (l.blocks > 1 && simt_n_workers > 1) {
-        pthread_mutex_lock(&lock);
-        current_launch = &l;
-        n_busy = simt_n_workers - 1;
-        generation++;
-        pthread_cond_broadcast(&work_came);
-        pthread_mutex_unlock(&lock);
-        run_blocks(&simt_workers[0], &l);
-        pthread_mutex_lock(&lock);
-        while (n_busy) pthread_cond_wait(&work_done, &lock);
-        pthread_mutex_unlock(&lock);
-    } else {
-        run_blocks(&simt_workers[0], &l);
-    }
-    memory_device_mode(false);
-    if (counters_on) profile_launch(&l);
-    race_global_end_launch(&l);
-    report_finish_launch();
+    l->number = ++number;
+    workers_start();
+    l->first_serial = take_serials(l->blocks);
+    l->most_in_hand = most_in_hand(l);
+    l->many_workers = l->blocks > 1 && simt_n_workers > 1;
+    memcpy(simt_block_dim, l->asked->block, sizeof simt_block_dim);
+    memcpy(simt_grid_dim, l->asked->grid, sizeof simt_grid_dim);
+    shared_begin_launch(l);
+    memory_open();
+    watchdog_begin();
+    workers_run(l);
+    watchdog_end();
+    memory_close();
+    memory_launched();
+    if (counters_on && l->cancelled == cudaSuccess) profile_launch(l);
+    if (l->synchronises) messages_end_launch();
+    race_end_launch();
+    if (l->cancelled == cudaSuccess) report_finish_launch();
+}
+
+void simt_launch(const struct simt_kernel *kernel, const void *caller, void (*thread)(const void *params),
+                 const void *params, size_t params_bytes)
+{
+    if (!n_configured)
+        report_host(
+            "kernel called without a launch", caller,
+            "A kernel is started by kernel<<<grid, block>>>(arguments); on a GPU this call would start nothing.");
+    n_configured--;
+    struct simt_configuration asked = configured[n_configured];
+    if (simt_fail(refuse(kernel, &asked)) != cudaSuccess) return;
+    if (params_bytes > MOST_PARAMETER_BYTES)
+        report_unsupported("kernel parameters of more than 32,764 bytes (nor does CUDA)", asked.file, asked.line);
+    struct launch l = {
+        .kernel = kernel, .asked = &asked, .thread = thread, .params = params, .params_bytes = params_bytes};
+    l.threads = asked.block[0] * asked.block[1] * asked.block[2];
+    l.blocks = (u64)asked.grid[0] * asked.grid[1] * asked.grid[2];
+    pthread_mutex_lock(&launching);
+    run(&l);
+    pthread_mutex_unlock(&launching);
+    simt_fail(l.cancelled);
+}
+
+void launch_cancel(struct launch *l, cudaError_t error)
+{
+    __atomic_store_n(&l->cancelled, error, __ATOMIC_RELAXED);
+    fiber_abandon(running());
 }

@@ -1,20 +1,112 @@
 /* Code address → file, line, function, by addr2line from binutils, which every compiler here brings along. It is asked
- * for all unknown addresses together, and its answers are kept. Frames inlined from the emulator's own headers are passed over: the
- * reader wants the line of the kernel. */
+ * for all unknown addresses of an object, the program or a shared one, together, and its answers are kept. Frames
+ * inlined from the emulator's own headers are passed over: the reader wants the line of the kernel. */
 #define _GNU_SOURCE
-#include "simt.h"
+#include "lines.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-static int first_base(struct dl_phdr_info *info, size_t size, void *base)
+extern char **environ;
+
+/* ---- objects ---- */
+
+struct search { uintptr_t pc; struct code_object *out; bool found; };
+
+static int holds(struct dl_phdr_info *info, size_t size, void *of)
 {
+    struct search *s = of;
     (void)size;
-    *(uintptr_t *)base = info->dlpi_addr;
-    return 1; /* the first object is the program */
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+        if (h->p_type != PT_LOAD || s->pc - info->dlpi_addr - h->p_vaddr >= h->p_memsz) continue;
+        s->found = true;
+        s->out->base = info->dlpi_addr;
+        snprintf(s->out->file, sizeof s->out->file, "%s", info->dlpi_name);
+    }
+    return s->found;
 }
+
+bool lines_object(const void *pc, struct code_object *out)
+{
+    struct search s = {.pc = (uintptr_t)pc, .out = out};
+    dl_iterate_phdr(holds, &s);
+    if (!s.found || out->file[0]) return s.found;
+    ssize_t length = readlink("/proc/self/exe", out->file, sizeof out->file - 1); /* the program has no name */
+    out->file[length < 0 ? 0 : length] = 0;
+    return length > 0;
+}
+
+/* ---- addr2line and objdump ---- */
+
+static pthread_mutex_t tool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t tool; /* runs now, or 0 */
+
+static bool start_tool(char *const *command, int output)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    pid_t id;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, output, 1);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int error = posix_spawnp(&id, command[0], &files, &attributes, command, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (!error) __atomic_store_n(&tool, id, __ATOMIC_SEQ_CST);
+    return !error;
+}
+
+FILE *lines_tool(char *const *command)
+{
+    int ends[2];
+    FILE *f = NULL;
+    pthread_mutex_lock(&tool_lock);
+    if (!pipe2(ends, O_CLOEXEC)) {
+        bool started = start_tool(command, ends[1]);
+        close(ends[1]);
+        if (started) f = fdopen(ends[0], "r");
+        else close(ends[0]);
+    }
+    if (!f) pthread_mutex_unlock(&tool_lock);
+    return f;
+}
+
+static void bury(pid_t id)
+{
+    while (id && waitpid(id, NULL, 0) < 0)
+        if (errno != EINTR) break;
+}
+
+void lines_tool_end(FILE *f)
+{
+    fclose(f);
+    bury(__atomic_exchange_n(&tool, 0, __ATOMIC_SEQ_CST));
+    pthread_mutex_unlock(&tool_lock);
+}
+
+void lines_tool_kill(void)
+{
+    pid_t id = __atomic_exchange_n(&tool, 0, __ATOMIC_SEQ_CST);
+    if (!id) return;
+    kill(id, SIGKILL);
+    bury(id);
+}
+
+/* ---- what addr2line says ---- */
 
 /* As the compiler was given it, or relative to here where it is below. */
 static void shorten(char *file)
@@ -36,41 +128,91 @@ static void read_frame(char *where, const char *function, struct source_line *ou
     snprintf(out->function, sizeof out->function, "%.*s", (int)sizeof out->function - 1, function);
 }
 
-static void resolve_some(const void *const *pcs, unsigned n, struct source_line *out)
+/* Reads its answers: for each address "0x…", then a function and a place for each frame that is inlined there. */
+static void read_answers(FILE *f, const unsigned *which, unsigned n, struct source_line *out)
 {
-    static char exe[4096];
-    uintptr_t base = 0;
-    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    dl_iterate_phdr(first_base, &base);
-    exe[length < 0 ? 0 : length] = 0;
-    size_t size = 2 * sizeof exe + 20u * n + 64;
-    char *command = malloc(size), *at = command;
-    if (!command) return;
-    at += sprintf(at, "addr2line -a -f -C -i -e '");
-    for (const char *c = exe; *c; c++) at += *c == '\'' ? sprintf(at, "'\\''") : sprintf(at, "%c", *c);
-    at += sprintf(at, "'");
-    /* A return address belongs to the line after the call: step back into it. */
-    for (unsigned i = 0; i < n; i++) at += sprintf(at, " 0x%lx", (unsigned long)((uintptr_t)pcs[i] - base - 1));
-    sprintf(at, " 2>/dev/null");
-    FILE *f = popen(command, "r");
-    char function[8192], where[8192];
+    char *function = NULL, *where = NULL;
+    size_t function_size = 0, where_size = 0;
     unsigned i = ~0u;
-    while (f && fgets(function, sizeof function, f)) {
+    while (getline(&function, &function_size, f) > 0) {
         function[strcspn(function, "\n")] = 0;
         if (!strncmp(function, "0x", 2)) {
             i++;
             continue;
         }
-        if (!fgets(where, sizeof where, f)) break;
+        if (getline(&where, &where_size, f) <= 0) break;
         where[strcspn(where, "\n")] = 0;
         char *note = strstr(where, " (discriminator");
         if (note) *note = 0;
-        bool ours = strstr(where, "/emulator/include/") != NULL;
-        if (i < n && !out[i].line && !ours) read_frame(where, function, &out[i]);
+        bool ours = strstr(where, "/emulator/include/") != NULL, innermost = i < n && !out[which[i]].line;
+        if (innermost && strstr(where, "/emulator/include/vector_types.h")) out[which[i]].of_vector = true;
+        if (innermost && !ours) read_frame(where, function, &out[which[i]]);
     }
-    if (f) pclose(f);
-    free(command);
+    free(function);
+    free(where);
 }
+
+/* Addresses pcs[which[0 … n - 1]] of one object. */
+static void resolve_some(const struct code_object *object, const void *const *pcs, const unsigned *which, unsigned n,
+                         struct source_line *out)
+{
+    enum { WORDS = 7, DIGITS = 20 };
+    char **command = calloc(WORDS + n + 1, sizeof *command), *text = malloc((size_t)n * DIGITS + 1);
+    char *const head[WORDS] = {"addr2line", "-a", "-f", "-C", "-i", "-e", (char *)object->file};
+    if (!command || !text) {
+        perror("simt");
+        exit(2);
+    }
+    memcpy(command, head, sizeof head);
+    /* A return address belongs to the line after the call: step back into it. */
+    for (unsigned i = 0; i < n; i++) {
+        command[WORDS + i] = text + (size_t)i * DIGITS;
+        snprintf(command[WORDS + i], DIGITS, "0x%lx", (unsigned long)((uintptr_t)pcs[which[i]] - object->base - 1));
+    }
+    FILE *f = lines_tool(command);
+    if (f) {
+        read_answers(f, which, n, out);
+        lines_tool_end(f);
+    }
+    free(command);
+    free(text);
+}
+
+/* The C library and its like, which may have lines too where debug symbols are installed: nobody wants to read them. */
+static bool is_of_system(const struct code_object *o)
+{
+    static const char *const places[] = {"/lib", "/usr/lib", "linux-vdso"};
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++)
+        if (!strncmp(o->file, places[i], strlen(places[i]))) return true;
+    return false;
+}
+
+/* Each object's addresses together, at most MOST at a time. */
+static void resolve_all(const void *const *pcs, unsigned n, struct source_line *out)
+{
+    enum { MOST = 1000 };
+    unsigned which[MOST];
+    bool *done = calloc(n, sizeof *done);
+    if (!done) {
+        perror("simt");
+        exit(2);
+    }
+    for (unsigned first = 0; first < n; first++) {
+        struct code_object object, other;
+        if (done[first] || !lines_object(pcs[first], &object)) continue;
+        unsigned n_which = 0;
+        for (unsigned i = first; i < n && n_which < MOST; i++) {
+            if (done[i] || !lines_object(pcs[i], &other) || other.base != object.base) continue;
+            done[i] = true;
+            which[n_which] = i;
+            n_which++;
+        }
+        if (!is_of_system(&object)) resolve_some(&object, pcs, which, n_which, out);
+    }
+    free(done);
+}
+
+/* ---- answers so far ---- */
 
 static struct known { const void *pc; struct source_line line; } *known; /* answers so far, by address */
 static unsigned n_known;
@@ -91,12 +233,15 @@ static void learn(const void *const *pcs, unsigned n)
 {
     struct source_line *lines = calloc(n, sizeof *lines);
     known = realloc(known, (n_known + n) * sizeof *known);
-    if (!known || !lines) perror("simt"), exit(2);
-    for (unsigned i = 0; i < n; i += 1000) resolve_some(pcs + i, n - i < 1000 ? n - i : 1000, lines + i);
+    if (!known || !lines) {
+        perror("simt");
+        exit(2);
+    }
+    resolve_all(pcs, n, lines);
     for (unsigned i = 0; i < n; i++) {
         if (!lines[i].line) snprintf(lines[i].file, sizeof lines[i].file, "%p", pcs[i]);
-        known[n_known].pc = pcs[i];
-        known[n_known++].line = lines[i];
+        known[n_known] = (struct known){pcs[i], lines[i]};
+        n_known++;
     }
     qsort(known, n_known, sizeof *known, by_pc);
     free(lines);
@@ -107,7 +252,10 @@ void lines_resolve(const void *const *pcs, unsigned n, struct source_line *out)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const void **new = malloc((n + 1) * sizeof *new);
     unsigned n_new = 0;
-    if (!new) perror("simt"), exit(2);
+    if (!new) {
+        perror("simt");
+        exit(2);
+    }
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < n; i++)
         if (!look_up(pcs[i])) new[n_new++] = pcs[i];
@@ -130,3 +278,5 @@ bool lines_same(const void *pc, const void *other)
     struct source_line a = lines_of(pc), b = lines_of(other);
     return a.line == b.line && !strcmp(a.file, b.file);
 }
+
+bool lines_of_vector(const void *pc) { return lines_of(pc).of_vector; }

@@ -1,308 +1,786 @@
-/* Device memory: one reserved range, from which allocations are cut and never given again, so that a stale pointer
- * stays recognisable. Between allocations lies at least a granule of nothing. While the host runs, the range is
- * inaccessible; a launch or a copy opens it. The upper half holds memory that both sides may touch (managed, pinned). */
+/* Device memory: one reserved span of addresses, from which allocations are cut. Between them lies a gap of nothing,
+ * and a freed range is used again only when no fresh one is left, so that a stale pointer stays recognisable. While the
+ * host runs, the lower half is inaccessible; a launch or a copy opens it.
+ *
+ * Three areas share the table of objects: device memory, what both sides may touch (managed, pinned), and the heap of
+ * the kernels, whose blocks are small and lie closer together. One lock guards the tables; kernels look addresses up
+ * without it. */
 #define _GNU_SOURCE
-#include "simt.h"
+#include "memory.h"
+#include "device.h"
+#include "race.h"
+#include "ranges.h"
+#include "report.h"
+#include "signals.h"
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HALF (MEMORY_SPAN / 2)
 #define GAP (64u << 10)
+#define SLAB ((size_t)16 << 20) /* device memory is opened by slabs: of those that hold nothing, the pages are gone */
+#define HEAP_GAP 64u
+#define HEAP_STEP ((size_t)1 << 20) /* the heap grows in slabs of this size */
+#define HEAP_LIMIT ((size_t)8 << 20)
+#define HEAP_ROOM 4                 /* addresses for so many times the heap's limit: freed blocks stay recognisable */
+#define MOST_OBJECTS ((uint32_t)4 << 20)
 
 unsigned char *memory_base;
-uint32_t *memory_map;
-struct allocation *memory_allocations;
-static unsigned n_allocations = 1, room; /* index 0 means none */
-static size_t used[2] = {GAP, GAP};      /* bytes cut from each half */
-static size_t live_bytes;
+uint32_t *memory_map, *memory_heap_map;
+struct object *memory_objects;
+
+enum area_kind { AREA_DEVICE, AREA_UNIFIED, AREA_HEAP, AREAS };
+
+struct area {
+    struct ranges ranges;
+    size_t granule, gap, step; /* step: by which `high` grows */
+    size_t start, high;        /* nothing at or behind `high` was ever handed out */
+    size_t live;               /* bytes */
+    uint32_t *map;
+    size_t map_start;
+};
+
+/* Objects are in lists, by their index. LIST_MANAGED: of what the host may not touch while kernels may use it. */
+enum list { LIST_LIVE, LIST_UNPOISONED, LIST_MANAGED, LISTS };
+
+struct detail {
+    enum area_kind area;
+    size_t granules; /* of the map that name it */
+    bool listed[LISTS];
+    uint32_t next[LISTS], before[LISTS];
+    uint32_t spare;  /* the next element that is not in use */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct area areas[AREAS];
+static struct detail *details;
+static uint32_t n_objects = 1, spare_objects; /* index 0 means none */
+static uint32_t lists[LISTS];
+static uint32_t slab_live[MEMORY_HEAP_START / SLAB]; /* how many live objects reach into each */
+static uint32_t heap_live[MEMORY_HEAP_SPAN / HEAP_STEP];
+static bool heap_touched[MEMORY_HEAP_SPAN / HEAP_STEP]; /* since it gave its pages back */
+static unsigned users;                        /* of memory_open */
+static bool launched;                         /* managed memory is the kernels' */
+static unsigned long launches;
+static size_t heap_limit = HEAP_LIMIT;
+
+/* ---- start ---- */
+
+static void start_areas(void)
+{
+    areas[AREA_DEVICE] = (struct area){.granule = MEMORY_GRANULE, .gap = GAP, .step = MEMORY_GRANULE,
+                                       .map = memory_map};
+    areas[AREA_UNIFIED] = areas[AREA_DEVICE];
+    areas[AREA_HEAP] = (struct area){.granule = MEMORY_HEAP_GRANULE, .gap = HEAP_GAP, .step = HEAP_STEP,
+                                     .start = MEMORY_HEAP_START, .map = memory_heap_map,
+                                     .map_start = MEMORY_HEAP_START};
+    areas[AREA_UNIFIED].start = MEMORY_HALF;
+    areas[AREA_DEVICE].ranges.limit = MEMORY_HEAP_START;
+    areas[AREA_UNIFIED].ranges.limit = MEMORY_SPAN;
+    for (int i = 0; i < AREAS; i++) {
+        areas[i].high = areas[i].start;
+        areas[i].ranges.next = areas[i].start + areas[i].gap;
+    }
+}
 
 static void reserve(void)
 {
-    memory_base = mmap(NULL, MEMORY_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    memory_map = mmap(NULL, MEMORY_SPAN / MEMORY_GRANULE * sizeof *memory_map, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory_base == MAP_FAILED || memory_map == MAP_FAILED) perror("simt: no address space for device memory"), exit(2);
-    report_install_handlers();
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *base = mmap(NULL, MEMORY_SPAN + SLAB, PROT_NONE, flags, -1, 0);
+    if (base == MAP_FAILED) {
+        perror("simt: no address space for device memory");
+        exit(2);
+    }
+    memory_map = base_reserve(MEMORY_SPAN / MEMORY_GRANULE * sizeof *memory_map);
+    memory_heap_map = base_reserve(MEMORY_HEAP_SPAN / MEMORY_HEAP_GRANULE * sizeof *memory_heap_map);
+    memory_objects = base_reserve(MOST_OBJECTS * sizeof *memory_objects);
+    details = base_reserve(MOST_OBJECTS * sizeof *details);
+    start_areas();
+    signals_install();
+    uintptr_t aligned = ((uintptr_t)base + SLAB - 1) / SLAB * SLAB;
+    __atomic_store_n(&memory_base, (unsigned char *)aligned, __ATOMIC_RELEASE);
 }
+
+/* ---- lists of objects ---- */
+
+static void list_add(enum list list, uint32_t index)
+{
+    struct detail *d = &details[index];
+    d->listed[list] = true;
+    d->before[list] = 0;
+    d->next[list] = lists[list];
+    if (lists[list]) details[lists[list]].before[list] = index;
+    lists[list] = index;
+}
+
+static void list_remove(enum list list, uint32_t index)
+{
+    struct detail *d = &details[index];
+    if (!d->listed[list]) return;
+    d->listed[list] = false;
+    if (d->before[list]) details[d->before[list]].next[list] = d->next[list];
+    else lists[list] = d->next[list];
+    if (d->next[list]) details[d->next[list]].before[list] = d->before[list];
+}
+
+static uint32_t take_entry(void)
+{
+    uint32_t index = spare_objects;
+    if (index) {
+        spare_objects = details[index].spare;
+        return index;
+    }
+    if (n_objects >= MOST_OBJECTS) return 0;
+    index = n_objects;
+    n_objects++;
+    return index;
+}
+
+static void give_entry(uint32_t index)
+{
+    details[index].spare = spare_objects;
+    spare_objects = index;
+}
+
+/* ---- maps ---- */
+
+static size_t rounded(const struct area *a, size_t bytes)
+{
+    return (bytes + a->granule - 1) / a->granule * a->granule;
+}
+
+static uint32_t *map_at(const struct area *a, size_t offset)
+{
+    return &a->map[(offset - a->map_start) / a->granule];
+}
+
+/* Objects that lay in that range before are forgotten there, and for good when no granule names them any more. */
+static void forget(struct area *a, size_t start, size_t bytes)
+{
+    size_t end = start + bytes < a->high ? start + bytes : a->high;
+    for (size_t at = start; at < end; at += a->granule) {
+        uint32_t *entry = map_at(a, at), index = *entry;
+        if (!index) continue;
+        __atomic_store_n(entry, 0, __ATOMIC_RELAXED);
+        details[index].granules--;
+        if (!details[index].granules) give_entry(index);
+    }
+}
+
+static void name(struct area *a, size_t start, uint32_t index)
+{
+    size_t granules = rounded(a, memory_objects[index].bytes) / a->granule;
+    uint32_t *entry = map_at(a, start);
+    for (size_t i = 0; i < granules; i++) __atomic_store_n(&entry[i], index, __ATOMIC_RELEASE);
+    details[index].granules = granules;
+}
+
+/* ---- protection ---- */
+
+static bool is_guarded(const struct object *o)
+{
+    return o->managed && !o->attached;
+}
+
+static bool try_protect(size_t start, size_t bytes, int protection)
+{
+    return !bytes || !mprotect(memory_base + start, bytes, protection);
+}
+
+static void protect(size_t start, size_t bytes, int protection)
+{
+    if (try_protect(start, bytes, protection)) return;
+    perror("simt: cannot change the protection of device memory");
+    exit(2);
+}
+
+/* The slabs with something in them, run by run. */
+static void protect_device(int protection)
+{
+    size_t slabs = (areas[AREA_DEVICE].high + SLAB - 1) / SLAB, first = 0;
+    while (first < slabs) {
+        size_t end = first;
+        while (end < slabs && slab_live[end]) end++;
+        protect(first * SLAB, (end - first) * SLAB, protection);
+        first = end + 1;
+    }
+}
+
+/* Of the heap, only slabs that have been touched are opened. */
+static void protect_heap(int protection)
+{
+    size_t slabs = (areas[AREA_HEAP].high - areas[AREA_HEAP].start) / HEAP_STEP, first = 0;
+    while (first < slabs) {
+        size_t end = first;
+        while (end < slabs && heap_touched[end]) end++;
+        protect(MEMORY_HEAP_START + first * HEAP_STEP, (end - first) * HEAP_STEP, protection);
+        first = end + 1;
+    }
+}
+
+static void touch_heap(size_t start, size_t bytes)
+{
+    size_t first = (start - MEMORY_HEAP_START) / HEAP_STEP, last = (start + bytes - 1 - MEMORY_HEAP_START) / HEAP_STEP;
+    for (size_t i = first; i <= last; i++) {
+        if (heap_touched[i]) continue;
+        heap_touched[i] = true;
+        if (users) protect(MEMORY_HEAP_START + i * HEAP_STEP, HEAP_STEP, PROT_READ | PROT_WRITE);
+    }
+}
+
+static void count_in_slabs(const struct object *o, uint32_t change)
+{
+    size_t start = (size_t)(o->base - memory_base);
+    if (o->unified) return;
+    if (!o->heap) {
+        for (size_t slab = start / SLAB; slab <= (start + o->bytes - 1) / SLAB; slab++) slab_live[slab] += change;
+        return;
+    }
+    start -= MEMORY_HEAP_START;
+    for (size_t slab = start / HEAP_STEP; slab <= (start + o->bytes - 1) / HEAP_STEP; slab++) heap_live[slab] += change;
+}
+
+/* Slabs of the heap in which no block lives. */
+static void give_heap_pages_back(void)
+{
+    size_t slabs = (areas[AREA_HEAP].high - MEMORY_HEAP_START) / HEAP_STEP;
+    for (size_t i = 0; i < slabs; i++) {
+        if (heap_live[i] || !heap_touched[i]) continue;
+        heap_touched[i] = false;
+        madvise(memory_base + MEMORY_HEAP_START + i * HEAP_STEP, HEAP_STEP, MADV_DONTNEED);
+    }
+}
+
+static void protect_managed(int protection)
+{
+    for (uint32_t i = lists[LIST_MANAGED]; i; i = details[i].next[LIST_MANAGED]) {
+        const struct object *o = &memory_objects[i];
+        protect((size_t)(o->base - memory_base), rounded(&areas[AREA_UNIFIED], o->bytes), protection);
+    }
+}
+
+static void poison_object(uint32_t index)
+{
+    const struct object *o = &memory_objects[index];
+    if (o->heap) memset(o->base, 0xff, o->bytes);
+    else poison(o->base, rounded(&areas[AREA_DEVICE], o->bytes));
+}
+
+static void poison_waiting(void)
+{
+    while (lists[LIST_UNPOISONED]) {
+        uint32_t index = lists[LIST_UNPOISONED];
+        poison_object(index);
+        list_remove(LIST_UNPOISONED, index);
+    }
+}
+
+static void open_memory(void)
+{
+    protect_device(PROT_READ | PROT_WRITE);
+    protect_heap(PROT_READ | PROT_WRITE);
+    if (launched) protect_managed(PROT_READ | PROT_WRITE);
+    poison_waiting();
+}
+
+static void close_memory(void)
+{
+    protect_device(PROT_NONE);
+    protect_heap(PROT_NONE);
+    give_heap_pages_back();
+    if (launched) protect_managed(PROT_NONE);
+}
+
+void memory_open(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!users && memory_base) open_memory();
+    users++;
+    pthread_mutex_unlock(&lock);
+}
+
+void memory_close(void)
+{
+    pthread_mutex_lock(&lock);
+    users--;
+    if (!users && memory_base) close_memory();
+    pthread_mutex_unlock(&lock);
+}
+
+void memory_launched(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!users && !launched) protect_managed(PROT_NONE);
+    __atomic_store_n(&launched, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&launches, launches + 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+void memory_synchronised(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!users && launched) protect_managed(PROT_READ | PROT_WRITE);
+    __atomic_store_n(&launched, false, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+unsigned long memory_launches(void)
+{
+    return __atomic_load_n(&launches, __ATOMIC_ACQUIRE);
+}
+
+/* ---- allocation, with the lock held ---- */
+
+static void raise_high(struct area *a, size_t end)
+{
+    size_t high = a->high;
+    if (end <= high) return;
+    high += (end - high + a->step - 1) / a->step * a->step;
+    __atomic_store_n(&a->high, high, __ATOMIC_RELEASE);
+}
+
+/* A new range becomes accessible if it is to be, and poisoned, or waits for that until memory is opened. */
+static bool prepare(uint32_t index, size_t start, size_t bytes)
+{
+    const struct object *o = &memory_objects[index];
+    if (o->heap) touch_heap(start, bytes);
+    if (!o->unified && !users) {
+        list_add(LIST_UNPOISONED, index);
+        return true;
+    }
+    if (!o->heap && !try_protect(start, bytes, PROT_READ | PROT_WRITE)) return false;
+    poison_object(index);
+    if (is_guarded(o) && launched && !users) protect(start, bytes, PROT_NONE);
+    return true;
+}
+
+/* Heap blocks are many and small: their bits are one bitmap for the whole heap. */
+static unsigned char *heap_bits(size_t start)
+{
+    static unsigned char *bits;
+    if (!bits) bits = written_reserve(MEMORY_HEAP_SPAN);
+    return bits + (start - MEMORY_HEAP_START) / 8;
+}
+
+/* The host may fill unified memory unseen, so of that nobody asks what has been written. */
+static void watch(struct object *o, size_t start)
+{
+    if (!simt_checked) return;
+    o->cells = race_cells(o->bytes, 2);
+    if (o->unified) return;
+    o->written = o->heap ? heap_bits(start) : written_reserve(o->bytes);
+    if (o->heap) written_clear(o, 0, o->bytes);
+}
+
+static void unwatch(struct object *o)
+{
+    if (o->cells) race_cells_free(o->cells);
+    if (o->written && !o->heap) written_release(o->written, o->bytes);
+    o->cells = NULL;
+    o->written = NULL;
+}
+
+static bool fill_entry(uint32_t index, size_t start, const struct object *like)
+{
+    struct area *a = &areas[like->heap ? AREA_HEAP : like->unified ? AREA_UNIFIED : AREA_DEVICE];
+    memory_objects[index] = *like;
+    memory_objects[index].base = memory_base + start;
+    details[index] = (struct detail){.area = (enum area_kind)(a - areas)};
+    raise_high(a, start + rounded(a, like->bytes) + a->gap);
+    if (!prepare(index, start, rounded(a, like->bytes))) return false;
+    watch(&memory_objects[index], start);
+    list_add(LIST_LIVE, index);
+    if (is_guarded(like)) list_add(LIST_MANAGED, index);
+    count_in_slabs(&memory_objects[index], 1);
+    name(a, start, index);
+    a->live += like->bytes;
+    return true;
+}
+
+/* An object like that one, which has no base yet. NULL: there is no room. */
+static void *cut(struct area *a, const struct object *like)
+{
+    size_t length = rounded(a, like->bytes) + a->gap;
+    size_t start = ranges_take(&a->ranges, length);
+    if (start == RANGES_NONE) return NULL;
+    forget(a, start, length);
+    uint32_t index = take_entry();
+    if (index && fill_entry(index, start, like)) return memory_base + start;
+    if (index) give_entry(index);
+    ranges_give(&a->ranges, start, length);
+    return NULL;
+}
+
+/* The system forgets those pages, and its tables of them where [start, end) is a slab. */
+static void drop_pages(uintptr_t start, uintptr_t end)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (mmap((void *)start, end - start, PROT_NONE, flags, -1, 0) == MAP_FAILED)
+        madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+/* And those of the first and the last slab that it lay in, where it was the only one. */
+static void give_device_pages_back(const struct object *o)
+{
+    size_t start = (size_t)(o->base - memory_base), end = start + rounded(&areas[AREA_DEVICE], o->bytes);
+    size_t last = (end - 1) / SLAB;
+    if (!slab_live[start / SLAB]) start = start / SLAB * SLAB;
+    if (!slab_live[last]) end = (last + 1) * SLAB;
+    drop_pages((uintptr_t)memory_base + start, (uintptr_t)memory_base + end);
+}
+
+static void give_pages_back(const struct object *o)
+{
+    if (o->heap) return; /* at the end of the launch, by slabs */
+    if (!o->unified) give_device_pages_back(o);
+    else drop_pages((uintptr_t)o->base, (uintptr_t)o->base + rounded(&areas[AREA_UNIFIED], o->bytes));
+}
+
+/* It stays in the map, as freed. */
+static void release(struct object *o, const void *pc)
+{
+    uint32_t index = (uint32_t)(o - memory_objects);
+    struct area *a = &areas[details[index].area];
+    bool touched = !details[index].listed[LIST_UNPOISONED];
+    for (int list = 0; list < LISTS; list++) list_remove((enum list)list, index);
+    o->freed_at = pc;
+    __atomic_store_n(&o->freed, true, __ATOMIC_RELEASE);
+    unwatch(o);
+    count_in_slabs(o, (uint32_t)-1);
+    if (touched) give_pages_back(o);
+    a->live -= o->bytes;
+    ranges_give(&a->ranges, (size_t)(o->base - memory_base), rounded(a, o->bytes) + a->gap);
+}
+
+/* ---- the API ---- */
 
 static size_t capacity(void)
 {
-    size_t host = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4 * 3, gpu = device_gpu()->memory;
+    size_t host = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4 * 3;
+    size_t gpu = device_gpu()->memory;
     return host < gpu ? host : gpu;
+}
+
+static size_t live_bytes(void)
+{
+    return areas[AREA_DEVICE].live + areas[AREA_UNIFIED].live;
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
+    if (!free_bytes || !total_bytes) return simt_fail(cudaErrorInvalidValue);
+    pthread_mutex_lock(&lock);
     *total_bytes = capacity();
-    *free_bytes = *total_bytes - live_bytes;
+    *free_bytes = *total_bytes - live_bytes();
+    pthread_mutex_unlock(&lock);
     return cudaSuccess;
 }
 
-static size_t rounded(size_t bytes) { return (bytes + MEMORY_GRANULE - 1) / MEMORY_GRANULE * MEMORY_GRANULE; }
-
-static cudaError_t allocate(void **pointer, size_t bytes, bool unified, const void *caller)
+static cudaError_t allocate(void **pointer, const struct object *like)
 {
     if (!pointer) return simt_fail(cudaErrorInvalidValue);
     *pointer = NULL;
-    if (bytes == 0) return cudaSuccess;
+    if (like->bytes == 0) return cudaSuccess;
+    pthread_mutex_lock(&lock);
     if (!memory_base) reserve();
-    if (bytes > capacity() - live_bytes || rounded(bytes) + GAP > HALF - used[unified]) return simt_fail(cudaErrorMemoryAllocation);
-    if (n_allocations >= room) {
-        room = room ? 2 * room : 256;
-        memory_allocations = realloc(memory_allocations, room * sizeof *memory_allocations);
-        if (!memory_allocations) perror("simt"), exit(2);
-    }
-    unsigned char *base = memory_base + unified * HALF + used[unified];
-    if (unified && mprotect(base, rounded(bytes), PROT_READ | PROT_WRITE)) return simt_fail(cudaErrorMemoryAllocation);
-    used[unified] += rounded(bytes) + GAP;
-    live_bytes += bytes;
-    void *shadow = simt_checked ? mmap(NULL, race_global_shadow_bytes(bytes), PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
-    memory_allocations[n_allocations] = (struct allocation){base, bytes, false, unified, caller, NULL, shadow == MAP_FAILED ? NULL : shadow};
-    size_t first = (size_t)(base - memory_base) / MEMORY_GRANULE;
-    for (size_t i = 0; i < rounded(bytes) / MEMORY_GRANULE; i++) memory_map[first + i] = n_allocations;
-    n_allocations++;
-    *pointer = base;
-    return cudaSuccess;
+    if (like->bytes <= capacity() - live_bytes())
+        *pointer = cut(&areas[like->unified ? AREA_UNIFIED : AREA_DEVICE], like);
+    pthread_mutex_unlock(&lock);
+    return *pointer ? cudaSuccess : simt_fail(cudaErrorMemoryAllocation);
 }
 
-static cudaError_t release(void *pointer, bool unified, const void *caller)
+static cudaError_t allocate_device(void **pointer, size_t bytes, const void *pc)
 {
+    return allocate(pointer, &(struct object){.bytes = bytes, .made_at = pc});
+}
+
+static cudaError_t allocate_pinned(void **pointer, size_t bytes, const void *pc)
+{
+    return allocate(pointer, &(struct object){.bytes = bytes, .unified = true, .made_at = pc});
+}
+
+/* The object that begins there, whose freeing is asked for. NULL, and *why: there is none, or it is freed already. */
+static struct object *to_free(const void *pointer, bool heap, const char **kind, const char **why)
+{
+    struct object *o = (struct object *)memory_find(pointer);
+    *kind = "bad free";
+    *why = heap ? "The pointer is not one that new or malloc in a kernel returned."
+                : "The pointer is not one that an allocation of the CUDA API returned.";
+    if (!o || o->base != pointer) return NULL;
+    if (o->heap && !heap) *why = "What new or malloc in a kernel returned is freed in a kernel, by delete or free.";
+    if (!o->heap && heap) *why = "What an allocation of the CUDA API returned is freed by cudaFree.";
+    if (o->heap != heap) return NULL;
+    *kind = "double free";
+    *why = "This allocation was freed before.";
+    return memory_freed(o) ? NULL : o;
+}
+
+static cudaError_t free_device(void *pointer, const void *pc)
+{
+    const char *kind, *why;
     if (!pointer) return cudaSuccess;
-    struct allocation *a = (struct allocation *)memory_find(pointer);
-    if (!a || a->base != pointer)
-        report_host("bad free", caller, "The pointer is not one that an allocation of the CUDA API returned.");
-    if (a->freed) report_host("double free", caller, "This allocation was freed before.");
-    if (a->unified != unified && unified)
-        report_host("bad free", caller, "Device memory is freed by cudaFree, not by cudaFreeHost.");
-    a->freed = true;
-    a->freed_at = caller;
-    live_bytes -= a->bytes;
-    madvise(a->base, rounded(a->bytes), MADV_DONTNEED);
-    if (a->shadow) munmap(a->shadow, race_global_shadow_bytes(a->bytes));
-    a->shadow = NULL;
+    pthread_mutex_lock(&lock);
+    struct object *o = to_free(pointer, false, &kind, &why);
+    if (o && o->unified && !o->managed) {
+        o = NULL;
+        kind = "bad free";
+        why = "Pinned memory is freed by cudaFreeHost, not by cudaFree.";
+    }
+    if (o) release(o, pc);
+    pthread_mutex_unlock(&lock);
+    if (!o) report_host(kind, pc, why);
     return cudaSuccess;
 }
 
-bool memory_is_device(const void *address)
+static cudaError_t free_pinned(void *pointer, const void *pc)
 {
-    return memory_base && (size_t)((const unsigned char *)address - memory_base) < HALF;
-}
-
-bool memory_is_unified(const void *address)
-{
-    return memory_base && (size_t)((const unsigned char *)address - memory_base) - HALF < HALF;
-}
-
-const struct allocation *memory_find(const void *address)
-{
-    size_t offset = (size_t)((const unsigned char *)address - memory_base);
-    if (!memory_base || offset >= MEMORY_SPAN || !memory_map[offset / MEMORY_GRANULE]) return NULL;
-    return &memory_allocations[memory_map[offset / MEMORY_GRANULE]];
-}
-
-const struct allocation *memory_nearest(const void *address)
-{
-    const unsigned char *p = address;
-    const struct allocation *best = NULL;
-    size_t distance = ~(size_t)0;
-    for (unsigned i = 1; i < n_allocations; i++) {
-        const struct allocation *a = &memory_allocations[i];
-        size_t d = p < a->base ? (size_t)(a->base - p) : (size_t)(p - (a->base + a->bytes));
-        if (p >= a->base && p < a->base + a->bytes) d = 0;
-        if (d < distance) distance = d, best = a;
+    const char *kind, *why;
+    if (!pointer) return cudaSuccess;
+    pthread_mutex_lock(&lock);
+    struct object *o = to_free(pointer, false, &kind, &why);
+    if (o && (!o->unified || o->managed)) {
+        kind = "bad free";
+        why = o->managed ? "Managed memory is freed by cudaFree, not by cudaFreeHost."
+                         : "Device memory is freed by cudaFree, not by cudaFreeHost.";
+        o = NULL;
     }
-    return best;
+    if (o) release(o, pc);
+    pthread_mutex_unlock(&lock);
+    if (!o) report_host(kind, pc, why);
+    return cudaSuccess;
 }
 
-void memory_device_mode(bool on)
+cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
-    if (memory_base && mprotect(memory_base, used[0], on ? PROT_READ | PROT_WRITE : PROT_NONE))
-        perror("simt: cannot change the protection of device memory"), exit(2);
+    return allocate_device(pointer, bytes, CALLER());
 }
 
-/* ---- the program's own variables ---- */
-
-/* The linker marks where the sections that simt-translate names begin and end. */
-extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
-extern char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
-
-static bool within(const void *address, const char *start, const char *stop)
+cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
-    return start && (const char *)address >= start && (const char *)address < stop;
+    (void)stream;
+    return allocate_device(pointer, bytes, CALLER());
 }
 
-bool memory_is_managed(const void *address) { return within(address, __start_simt_managed, __stop_simt_managed); }
-
-bool memory_is_symbol(const void *address)
+cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width_bytes, size_t height)
 {
-    return within(address, __start_simt_device, __stop_simt_device) || memory_is_managed(address);
+    size_t bytes;
+    if (!pitch || width_bytes > MEMORY_SPAN) return simt_fail(cudaErrorInvalidValue);
+    *pitch = (width_bytes + 511) / 512 * 512;
+    if (__builtin_mul_overflow(*pitch, height, &bytes)) return simt_fail(cudaErrorMemoryAllocation);
+    return allocate_device(pointer, bytes, CALLER());
 }
 
-size_t memory_symbols(const char **start)
+cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
 {
-    const char *first = __start_simt_device, *last = __stop_simt_device;
-    if (!first || (__start_simt_managed && __start_simt_managed < first)) first = __start_simt_managed;
-    if (!last || (__stop_simt_managed && __stop_simt_managed > last)) last = __stop_simt_managed;
-    *start = (const char *)((uintptr_t)first & ~(uintptr_t)3);
-    return (size_t)(last - *start);
+    struct object like = {.bytes = bytes, .unified = true, .managed = true, .attached = flags == cudaMemAttachHost,
+                          .made_at = CALLER()};
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return simt_fail(cudaErrorInvalidValue);
+    return allocate(pointer, &like);
 }
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes)
+{
+    return allocate_pinned(pointer, bytes, CALLER());
+}
+
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    return allocate_pinned(pointer, bytes, CALLER());
+}
+
+cudaError_t cudaFree(void *pointer)
+{
+    return free_device(pointer, CALLER());
+}
+
+cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
+{
+    (void)stream;
+    return free_device(pointer, CALLER());
+}
+
+cudaError_t cudaFreeHost(void *pointer)
+{
+    return free_pinned(pointer, CALLER());
+}
+
+/* ---- the kernels' heap ---- */
+
+static size_t heap_room(void)
+{
+    return heap_limit < MEMORY_HEAP_SPAN / HEAP_ROOM ? heap_limit * HEAP_ROOM : MEMORY_HEAP_SPAN;
+}
+
+void *memory_heap_allocate(size_t bytes, const void *pc)
+{
+    struct area *a = &areas[AREA_HEAP];
+    struct object like = {.bytes = bytes ? bytes : 1, .heap = true, .made_at = pc};
+    void *pointer = NULL;
+    pthread_mutex_lock(&lock);
+    if (!memory_base) reserve();
+    a->ranges.limit = MEMORY_HEAP_START + heap_room();
+    if (a->live <= heap_limit && like.bytes <= heap_limit - a->live) pointer = cut(a, &like);
+    pthread_mutex_unlock(&lock);
+    return pointer;
+}
+
+void memory_heap_free(void *pointer, const void *pc)
+{
+    const char *kind, *why;
+    if (!pointer) return;
+    pthread_mutex_lock(&lock);
+    struct object *o = to_free(pointer, true, &kind, &why);
+    if (o) release(o, pc);
+    pthread_mutex_unlock(&lock);
+    if (!o) report_host(kind, pc, why);
+}
+
+cudaError_t memory_heap_limit(size_t bytes)
+{
+    cudaError_t error = cudaSuccess;
+    pthread_mutex_lock(&lock);
+    if (areas[AREA_HEAP].high > areas[AREA_HEAP].start) error = cudaErrorInvalidValue;
+    else if (bytes > MEMORY_HEAP_SPAN) error = cudaErrorMemoryAllocation;
+    else heap_limit = bytes;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+size_t memory_heap_limit_now(void)
+{
+    pthread_mutex_lock(&lock);
+    size_t limit = heap_limit;
+    pthread_mutex_unlock(&lock);
+    return limit;
+}
+
+/* ---- looking up ---- */
+
+void memory_each(void (*visit)(const struct object *object))
+{
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = lists[LIST_LIVE]; i; i = details[i].next[LIST_LIVE])
+        if (memory_objects[i].cells) visit(&memory_objects[i]);
+    pthread_mutex_unlock(&lock);
+    symbol_each(visit);
+}
+
+/* The first object that the map names, from a granule on, upwards or downwards (step 1 or -1). */
+static const struct object *toward(const struct area *a, size_t granule, size_t granules, int step)
+{
+    for (; granule < granules; granule += (size_t)step) { /* below 0 it wraps round, and ends as well */
+        uint32_t index = __atomic_load_n(map_at(a, a->start + granule * a->granule), __ATOMIC_ACQUIRE);
+        if (index) return &memory_objects[index];
+    }
+    return NULL;
+}
+
+static size_t distance(const struct object *o, const unsigned char *p)
+{
+    if (!o) return ~(size_t)0;
+    if (p < o->base) return (size_t)(o->base - p);
+    if (p < o->base + o->bytes) return 0;
+    return (size_t)(p - (o->base + o->bytes));
+}
+
+const struct object *memory_nearest(const void *address)
+{
+    size_t offset = memory_offset(address);
+    if (offset >= MEMORY_SPAN) return NULL;
+    const struct area *a = &areas[AREA_DEVICE];
+    if (offset >= MEMORY_HALF) a = &areas[AREA_UNIFIED];
+    else if (offset >= MEMORY_HEAP_START) a = &areas[AREA_HEAP];
+    size_t granules = (__atomic_load_n(&a->high, __ATOMIC_ACQUIRE) - a->start) / a->granule;
+    size_t here = (offset - a->start) / a->granule;
+    if (!granules) return NULL;
+    const struct object *below = toward(a, here < granules ? here : granules - 1, granules, -1);
+    const struct object *above = toward(a, here, granules, 1);
+    return distance(below, address) <= distance(above, address) ? below : above;
+}
+
+enum memory_state memory_host_fault(const void *address, const struct object **object)
+{
+    const struct object *o = memory_find(address);
+    *object = o;
+    if (!memory_covers(address)) return MEMORY_FINE;
+    if (!o) *object = memory_nearest(address);
+    if (!o) return MEMORY_BEYOND;
+    if (memory_freed(o)) return MEMORY_FREED;
+    if (!o->unified) return MEMORY_OF_DEVICE;
+    if ((const unsigned char *)address >= o->base + o->bytes) return MEMORY_BEYOND;
+    return is_guarded(o) && __atomic_load_n(&launched, __ATOMIC_ACQUIRE) ? MEMORY_NOT_SYNCHRONISED : MEMORY_FINE;
+}
+
+/* ---- what the host does with it ---- */
+
+static const char device_pointer[] = "device pointer on the host";
+static const char not_synchronised[] = "managed memory before synchronising";
+static const char synchronise_first[] =
+    "A kernel may still be using that memory: call cudaDeviceSynchronize() before the host touches it.";
+
+static void host_variable_access(const struct object *o, const unsigned char *p, size_t bytes, const void *pc)
+{
+    if (!o->managed)
+        report_host(device_pointer, pc, "A __device__ or __constant__ variable is the kernels': use cudaMemcpyToSymbol "
+                                        "and cudaMemcpyFromSymbol.");
+    if (bytes > (size_t)(o->base + o->bytes - p))
+        report_host("out of bounds", pc, "The access goes over the end of a __managed__ variable.");
+    if (__atomic_load_n(&launched, __ATOMIC_ACQUIRE)) report_host(not_synchronised, pc, synchronise_first);
+}
+
+void memory_host_access(const void *address, size_t bytes, bool store, const void *pc)
+{
+    const struct object *o;
+    if (!memory_covers(address)) {
+        o = symbol_find(address);
+        if (o) host_variable_access(o, address, bytes, pc);
+        return;
+    }
+    enum memory_state state = memory_host_fault(address, &o);
+    bool over = state == MEMORY_FINE && bytes > (size_t)(o->base + o->bytes - (const unsigned char *)address);
+    if (state == MEMORY_FREED)
+        report_host("use after free", pc, store ? "The host writes memory that the program has freed."
+                                                : "The host reads memory that the program has freed.");
+    if (state == MEMORY_BEYOND || over)
+        report_host("out of bounds", pc, store ? "The host writes outside of any allocation."
+                                               : "The host reads outside of any allocation.");
+    if (state == MEMORY_OF_DEVICE)
+        report_host(device_pointer, pc, "Only kernels and the CUDA API may touch that memory: copy it with cudaMemcpy "
+                                        "first.");
+    if (state == MEMORY_NOT_SYNCHRONISED) report_host(not_synchronised, pc, synchronise_first);
+}
+
+/* ---- read-only parts of the program ---- */
+
+struct segment {
+    uintptr_t address, start, bytes; /* of which the address lies in */
+};
 
 static int find_read_only(struct dl_phdr_info *info, size_t size, void *arg)
 {
+    struct segment *s = arg;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         bool read_only = (ph->p_type == PT_LOAD && !(ph->p_flags & PF_W)) || ph->p_type == PT_GNU_RELRO;
-        if (read_only && *(uintptr_t *)arg - (info->dlpi_addr + ph->p_vaddr) < ph->p_memsz) return 1;
+        uintptr_t start = info->dlpi_addr + ph->p_vaddr;
+        if (!read_only || s->address - start >= ph->p_memsz) continue;
+        s->start = start;
+        s->bytes = ph->p_memsz;
+        return 1;
     }
     return 0;
 }
 
 bool memory_is_constant(const void *address)
 {
-    uintptr_t p = (uintptr_t)address;
-    return dl_iterate_phdr(find_read_only, &p) != 0;
-}
-
-/* ---- the API ---- */
-
-cudaError_t cudaMalloc(void **pointer, size_t bytes) { return allocate(pointer, bytes, false, CALLER()); }
-cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
-{
-    (void)stream;
-    return allocate(pointer, bytes, false, CALLER());
-}
-cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
-{
-    (void)flags;
-    return allocate(pointer, bytes, true, CALLER());
-}
-cudaError_t cudaMallocHost(void **pointer, size_t bytes) { return allocate(pointer, bytes, true, CALLER()); }
-cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
-{
-    (void)flags;
-    return allocate(pointer, bytes, true, CALLER());
-}
-cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
-{
-    (void)flags;
-    *device = host;
-    return memory_is_unified(host) ? cudaSuccess : simt_fail(cudaErrorInvalidValue);
-}
-cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width_bytes, size_t height)
-{
-    *pitch = (width_bytes + 511) / 512 * 512;
-    return allocate(pointer, *pitch * height, false, CALLER());
-}
-cudaError_t cudaFree(void *pointer) { return release(pointer, false, CALLER()); }
-cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
-{
-    (void)stream;
-    return release(pointer, false, CALLER());
-}
-cudaError_t cudaFreeHost(void *pointer) { return release(pointer, true, CALLER()); }
-
-/* Is [p, p + bytes) memory of the side asked for? Device: wholly inside one live allocation or a symbol. */
-static bool on_side(const void *p, size_t bytes, bool device)
-{
-    const struct allocation *a = memory_find(p);
-    if (memory_is_device(p) || memory_is_unified(p)) {
-        if (!a || a->freed || (size_t)((const unsigned char *)p - a->base) > a->bytes ||
-            bytes > a->bytes - (size_t)((const unsigned char *)p - a->base))
-            return false;
-        return device || a->unified;
-    }
-    return device ? memory_is_symbol(p) : true;
-}
-
-static cudaError_t check_copy(const void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
-    if (kind == cudaMemcpyDefault) {
-        to_device = memory_is_device(to);
-        from_device = memory_is_device(from);
-    }
-    return on_side(to, bytes, to_device) && on_side(from, bytes, from_device) ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
-                         size_t height, enum cudaMemcpyKind kind)
-{
-    if (width_bytes == 0 || height == 0) return cudaSuccess;
-    if (height > 1 && (width_bytes > to_pitch || width_bytes > from_pitch)) return simt_fail(cudaErrorInvalidPitchValue);
-    cudaError_t error = check_copy(to, from, width_bytes, kind);
-    if (error == cudaSuccess)
-        error = check_copy((char *)to + (height - 1) * to_pitch, (const char *)from + (height - 1) * from_pitch,
-                           width_bytes, kind);
-    if (simt_fail(error) != cudaSuccess) return error;
-    memory_device_mode(true);
-    for (size_t row = 0; row < height; row++)
-        memmove((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width_bytes);
-    memory_device_mode(false);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    return cudaMemcpy2D(to, bytes, from, bytes, bytes, 1, kind);
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    (void)stream;
-    return cudaMemcpy2D(to, bytes, from, bytes, bytes, 1, kind);
-}
-
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
-                              size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    (void)stream;
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width_bytes, height, kind);
-}
-
-cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width_bytes, size_t height)
-{
-    if (width_bytes == 0 || height == 0) return cudaSuccess;
-    if (height > 1 && width_bytes > pitch) return simt_fail(cudaErrorInvalidPitchValue);
-    if (!on_side(pointer, width_bytes, true) || !on_side((char *)pointer + (height - 1) * pitch, width_bytes, true))
-        return simt_fail(cudaErrorInvalidValue);
-    memory_device_mode(true);
-    for (size_t row = 0; row < height; row++) memset((char *)pointer + row * pitch, value, width_bytes);
-    memory_device_mode(false);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemset(void *pointer, int value, size_t bytes) { return cudaMemset2D(pointer, bytes, value, bytes, 1); }
-
-cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
-{
-    (void)stream;
-    return cudaMemset2D(pointer, bytes, value, bytes, 1);
-}
-
-cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, cudaStream_t stream)
-{
-    (void)device, (void)stream;
-    return on_side(pointer, bytes, true) ? cudaSuccess : simt_fail(cudaErrorInvalidValue);
-}
-
-cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, int advice, int device)
-{
-    return (void)advice, cudaMemPrefetchAsync(pointer, bytes, device, NULL);
-}
-
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
-{
-    bool device = memory_is_device(pointer), unified = memory_is_unified(pointer);
-    attributes->type = device ? cudaMemoryTypeDevice : unified ? cudaMemoryTypeManaged : cudaMemoryTypeUnregistered;
-    attributes->device = 0;
-    attributes->devicePointer = device || unified ? (void *)pointer : NULL;
-    attributes->hostPointer = device ? NULL : (void *)pointer;
-    return cudaSuccess;
+    static __thread struct segment last; /* found before */
+    if ((uintptr_t)address - last.start < last.bytes) return true;
+    struct segment s = {.address = (uintptr_t)address};
+    if (!dl_iterate_phdr(find_read_only, &s)) return false;
+    last = s;
+    return true;
 }

@@ -3,13 +3,16 @@
  * cudaProfilerStart and cudaProfilerStop switch counting on and off; Stop prints the table on stdout and, where
  * SIMT_PROFILE_JSON names a file, appends one line of JSON. SIMT_PROFILE=1 counts the whole program and prints the
  * table on stderr at its end. */
-#include "simt.h"
+#include "profile.h"
+#include "device.h"
+#include "launch.h"
+#include "lines.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct kernel {
-    void (*thread)(const void *); /* identifies the kernel, template instances apart */
+    const struct simt_kernel *made; /* identifies the kernel, template instances apart */
     char name[128], demangled[256];
     unsigned long launches;
     unsigned grid[3], block[3], shared_static;
@@ -27,11 +30,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kernel *kernel_of(const struct launch *l)
 {
     for (unsigned i = 0; i < n_kernels; i++)
-        if (kernels[i].thread == l->call->thread) return &kernels[i];
+        if (kernels[i].made == l->kernel) return &kernels[i];
     kernels = realloc(kernels, (n_kernels + 1) * sizeof *kernels);
     if (!kernels) perror("simt"), exit(2);
-    kernels[n_kernels] = (struct kernel){.thread = l->call->thread};
-    snprintf(kernels[n_kernels].name, sizeof kernels->name, "%s", l->call->kernel);
+    kernels[n_kernels] = (struct kernel){.made = l->kernel};
+    snprintf(kernels[n_kernels].name, sizeof kernels->name, "%s", l->kernel->name);
     return &kernels[n_kernels++];
 }
 
@@ -39,10 +42,10 @@ void profile_launch(const struct launch *l)
 {
     struct kernel *k = kernel_of(l);
     k->launches++;
-    memcpy(k->grid, l->call->grid, sizeof k->grid);
-    memcpy(k->block, l->call->block, sizeof k->block);
+    memcpy(k->grid, l->asked->grid, sizeof k->grid);
+    memcpy(k->block, l->asked->block, sizeof k->block);
     k->shared_static = l->static_bytes;
-    k->shared_dynamic = l->call->dynamic_shared;
+    k->shared_dynamic = l->asked->dynamic_shared;
 }
 
 void profile_add(const struct launch *l, const struct line_counts *lines, unsigned n)

@@ -1,28 +1,38 @@
 /* Faults in plain words. The first line can be read by a program, `simt: KIND: FILE:LINE`; those that follow say who,
  * what and why. A race lets the launch go on to its end, since others may follow; so does an uninitialised read, which
- * is told only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
+ * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
 #define _GNU_SOURCE
-#include "simt.h"
-#include <execinfo.h>
+#include "report.h"
+#include "collective.h"
+#include "fiber.h"
+#include "launch.h"
+#include "lines.h"
+#include "memory.h"
+#include "shared.h"
+#include "watchdog.h"
+#include "worker.h"
 #include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define MOST_RACES 8
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held for good by a report that ends the program */
 static unsigned n_races;
-static struct { const void *a, *b; } told[MOST_RACES];
+static struct { const void *a, *b; } reported[MOST_RACES];
+
+static void end_at_once(int status) __attribute__((noreturn));
+static void end_at_once(int status)
+{
+    lines_tool_kill();
+    _exit(status);
+}
 
 static void stop(void)
 {
     fflush(NULL);
-    _exit(1);
+    end_at_once(1);
 }
 
 static const char *where(const void *pc)
@@ -30,122 +40,206 @@ static const char *where(const void *pc)
     static char text[4][600];
     static unsigned next;
     struct source_line l = lines_of(pc);
-    char *out = text[next++ % 4];
+    char *out = text[next % 4];
+    next++;
     if (l.line) snprintf(out, sizeof text[0], "%s:%d", l.file, l.line);
     else snprintf(out, sizeof text[0], "%s", l.file);
     return out;
 }
 
-const char *report_thread_name(struct worker *w, unsigned thread, char *out, size_t size)
+static const char *plural(unsigned n) { return n == 1 ? "" : "s"; }
+
+/* ---- who ---- */
+
+struct index { unsigned x, y, z; };
+
+static struct index index_in(u64 number, const unsigned *extent)
 {
-    const unsigned *i = w->threads[thread].idx;
-    snprintf(out, size, "thread (%u,%u,%u)", i[0], i[1], i[2]);
-    return out;
+    return (struct index){(unsigned)(number % extent[0]), (unsigned)(number / extent[0] % extent[1]),
+                          (unsigned)(number / extent[0] / extent[1])};
 }
 
-static void say_kernel(FILE *f, struct worker *w)
+static void say_block(FILE *f, const struct launch *l, uint32_t serial)
 {
-    fprintf(f, "  kernel %s, block (%u,%u,%u)\n", w->launch->call->kernel, w->block[0], w->block[1], w->block[2]);
+    struct index i = index_in(serial - l->first_serial, l->asked->grid);
+    fprintf(f, "block (%u,%u,%u)", i.x, i.y, i.z);
 }
 
-/* Has this pair of places been told already? Called with the lock held; if not, it now has. */
-static bool told_before(const void *pc, const void *other_pc)
+static void say_thread(FILE *f, const struct launch *l, unsigned thread)
 {
-    if (n_races >= MOST_RACES) return true;
-    for (unsigned i = 0; i < n_races; i++)
-        if ((told[i].a == pc && told[i].b == other_pc) || (told[i].b == pc && told[i].a == other_pc)) return true;
-    told[n_races].a = pc, told[n_races++].b = other_pc;
-    return false;
+    struct index i = index_in(thread, l->asked->block);
+    fprintf(f, "thread (%u,%u,%u)", i.x, i.y, i.z);
 }
 
-void report_race(struct worker *w, const void *address, unsigned bytes, const char *now, const void *pc, unsigned other,
-                 const char *before, const void *other_pc)
+static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
 {
-    char name[256], here[64], there[64];
-    pthread_mutex_lock(&lock);
-    if (!told_before(pc, other_pc)) {
-        fflush(stdout);
-        shared_name(w->launch, (unsigned)((const unsigned char *)address - w->arena), name, sizeof name);
-        fprintf(stderr, "simt: race in shared memory: %s\n", where(pc));
-        say_kernel(stderr, w);
-        fprintf(stderr, "  %s %s %s (%u byte%s) at %s\n", report_thread_name(w, w->cur, here, sizeof here), now, name,
-                bytes, bytes == 1 ? "" : "s", where(pc));
-        fprintf(stderr, "  %s %s it at %s\n", report_thread_name(w, other, there, sizeof there), before, where(other_pc));
-        fprintf(stderr, other / WARP == w->cur / WARP
-                            ? "  Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.\n"
-                            : "  Nothing orders the two: a __syncthreads() is missing between them.\n");
-    }
-    pthread_mutex_unlock(&lock);
+    fprintf(f, "  kernel %s, ", l->kernel->name);
+    say_block(f, l, serial);
+    fprintf(f, "\n");
+}
+
+/* ---- what ---- */
+
+static bool is_load(enum access kind) { return kind == ACCESS_LOAD || kind == ACCESS_VOLATILE_LOAD; }
+static const char *present(enum access kind)
+{
+    return is_load(kind) ? "reads" : kind == ACCESS_ATOMIC ? "atomically changes" : "writes";
+}
+static const char *past(enum access kind)
+{
+    return is_load(kind) ? "read" : kind == ACCESS_ATOMIC ? "atomically changed" : "wrote";
+}
+
+static void say_distance(FILE *f, const struct object *o, const unsigned char *p, unsigned bytes)
+{
+    if (p < o->base) fprintf(f, "  %zu bytes before", (size_t)(o->base - p));
+    else if (p + bytes <= o->base + o->bytes) fprintf(f, "  at byte %zu of", (size_t)(p - o->base));
+    else if (p < o->base + o->bytes) fprintf(f, "  across the end of");
+    else if (p == o->base + o->bytes) fprintf(f, "  right behind the end of");
+    else fprintf(f, "  %zu bytes behind the end of", (size_t)(p - o->base - o->bytes));
 }
 
 static void say_allocation(FILE *f, const void *address, unsigned bytes)
 {
-    const struct allocation *a = memory_nearest(address);
-    const unsigned char *p = address;
-    if (!a) return;
-    if (p < a->base) fprintf(f, "  %zu bytes before", (size_t)(a->base - p));
-    else if (p + bytes <= a->base + a->bytes) fprintf(f, "  at byte %zu of", (size_t)(p - a->base));
-    else if (p < a->base + a->bytes) fprintf(f, "  across the end of");
-    else if (p == a->base + a->bytes) fprintf(f, "  right behind the end of");
-    else fprintf(f, "  %zu bytes behind the end of", (size_t)(p - a->base - a->bytes));
-    fprintf(f, " the %zu-byte allocation made at %s", a->bytes, where(a->made_at));
-    if (a->freed) fprintf(f, ", freed at %s", where(a->freed_at));
+    const struct object *o = memory_find(address);
+    if (!o) o = memory_nearest(address);
+    if (!o) return;
+    say_distance(f, o, address, bytes);
+    fprintf(f, " the %zu-byte allocation made at %s", o->bytes, where(o->made_at));
+    if (o->freed) fprintf(f, ", freed at %s", where(o->freed_at));
     fprintf(f, "\n");
 }
 
-static void say_access(FILE *f, struct worker *w, const char *kind, const void *pc, const void *address, unsigned bytes,
-                       enum access access)
+static void say_variable(FILE *f, const struct object *o, const void *address, unsigned bytes)
 {
-    char name[256], who[64];
-    const char *verb = access == ACCESS_LOAD || access == ACCESS_VOLATILE_LOAD ? "reads"
-                       : access == ACCESS_ATOMIC                                ? "atomically changes"
-                                                                                : "writes";
-    size_t offset = (size_t)((const unsigned char *)address - w->arena);
-    fprintf(f, "simt: %s: %s\n", kind, where(pc));
-    say_kernel(f, w);
-    report_thread_name(w, w->cur, who, sizeof who);
-    if (offset >= SHARED_BYTES) {
-        fprintf(f, "  %s %s %u byte%s at %p\n", who, verb, bytes, bytes == 1 ? "" : "s", address);
-        if (memory_is_device(address) || memory_is_unified(address)) say_allocation(f, address, bytes);
-        return;
-    }
-    shared_name(w->launch, (unsigned)offset, name, sizeof name);
-    fprintf(f, "  %s %s %u byte%s of %s\n", who, verb, bytes, bytes == 1 ? "" : "s", name);
-    for (unsigned i = 0; i < w->launch->n_regions; i++) {
-        const struct region *r = &w->launch->regions[i];
-        if (r->site) fprintf(f, "  %s holds %u bytes, declared at %s:%d\n", r->site->name, r->bytes, r->site->file, r->site->line);
-        else if (r->bytes || w->launch->n_regions == 1)
-            fprintf(f, "  the launch asked for %u bytes of dynamic shared memory\n", r->bytes);
+    say_distance(f, o, address, bytes);
+    fprintf(f, " %s, which holds %zu bytes, declared at %s:%d\n", o->symbol->name, o->bytes, o->symbol->file,
+            o->symbol->line);
+}
+
+static void say_arrays(FILE *f, const struct launch *l)
+{
+    for (unsigned i = 0; i < l->n_arrays; i++) {
+        const struct array_place *a = &l->arrays[i];
+        if (a->site)
+            fprintf(f, "  %s holds %u bytes, declared at %s:%d\n", a->site->name, a->bytes, a->site->file,
+                    a->site->line);
+        else if (a->bytes || l->n_arrays == 1)
+            fprintf(f, "  the launch asked for %u bytes of dynamic shared memory\n", a->bytes);
     }
 }
 
-void report_access(struct worker *w, const char *kind, const void *pc, const void *address, unsigned bytes,
+/* "A_smem[3]", "4 bytes of counter", "0x7f12…": what the access is to, in the middle of a sentence. */
+static void name_target(const struct block *b, const void *address, char *out, size_t size)
+{
+    size_t offset = (size_t)((const unsigned char *)address - b->arena);
+    const struct object *variable = symbol_find(address);
+    if (!variable) variable = symbol_nearest(address);
+    if (offset < SHARED_BYTES) shared_name(b->launch, (unsigned)offset, out, size);
+    else if (!memory_covers(address) && variable) snprintf(out, size, "%s", variable->symbol->name);
+    else snprintf(out, size, "%p", address);
+}
+
+static void say_target(FILE *f, const struct block *b, const void *address, unsigned bytes, bool in_words)
+{
+    const struct object *variable = symbol_find(address);
+    if (!variable) variable = symbol_nearest(address);
+    if ((size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES) {
+        if (in_words) say_arrays(f, b->launch);
+    } else if (memory_covers(address)) {
+        say_allocation(f, address, bytes);
+    } else if (variable) {
+        say_variable(f, variable, address, bytes);
+    }
+}
+
+static void say_access(FILE *f, struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                       enum access access)
+{
+    char name[256];
+    bool addressed = memory_covers(address) || !symbol_nearest(address);
+    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+    name_target(b, address, name, sizeof name);
+    fprintf(f, "simt: %s: %s\n", kind, where(pc));
+    say_kernel(f, b->launch, b->serial);
+    fprintf(f, "  ");
+    say_thread(f, b->launch, b->cur);
+    fprintf(f, " %s %u byte%s %s %s\n", present(access), bytes, plural(bytes), addressed && !shared ? "at" : "of",
+            name);
+    say_target(f, b, address, bytes, true);
+}
+
+void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                    enum access access, const char *why)
 {
     unsigned beyond = (unsigned)((uintptr_t)address & (bytes - 1));
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    say_access(stderr, w, kind, pc, address, bytes, access);
+    say_access(stderr, b, kind, pc, address, bytes, access);
     if (beyond)
-        fprintf(stderr, "  An access of %u bytes needs an address that is a multiple of %u; this one is %u beyond.\n", bytes,
-                bytes, beyond);
+        fprintf(stderr, "  An access of %u bytes needs an address that is a multiple of %u; this one is %u beyond.\n",
+                bytes, bytes, beyond);
     else if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
 }
 
-void report_global_race(struct worker *w, const void *pc, const void *address, unsigned bytes, bool store, unsigned other_block,
-                        const char *before, const void *other_pc)
+/* ---- races ---- */
+
+/* Has this pair of places been reported already? Called with the lock held; if not, it now has. */
+static bool reported_before(const void *pc, const void *other_pc)
 {
-    const unsigned *grid = w->launch->call->grid;
+    if (n_races >= MOST_RACES) return true;
+    for (unsigned i = 0; i < n_races; i++)
+        if ((reported[i].a == pc && reported[i].b == other_pc) || (reported[i].b == pc && reported[i].a == other_pc))
+            return true;
+    reported[n_races].a = pc;
+    reported[n_races].b = other_pc;
+    n_races++;
+    return false;
+}
+
+static const char *advice(const struct conflict *c)
+{
+    bool one_block = c->actor.serial == c->other.serial;
+    bool one_warp = one_block && c->actor.thread / WARP == c->other.thread / WARP;
+    if (c->why == SCOPE_TOO_SMALL)
+        return "The two are in different blocks, and the scope of a _block operation ends at its own.";
+    if (c->why == FENCE_MISSING)
+        return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
+               "small.";
+    if (one_warp)
+        return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
+    if (one_block) return "Nothing orders the two: a __syncthreads() is missing between them.";
+    return "Nothing orders two blocks of a launch: use an atomic operation, or a second launch.";
+}
+
+void report_race(const struct conflict *c)
+{
+    const struct block *b = c->block;
+    const struct launch *l = b->launch;
+    const unsigned char *address = c->place.object->base + c->place.offset;
+    char name[256];
     pthread_mutex_lock(&lock);
-    if (!told_before(pc, other_pc)) {
+    if (!reported_before(c->pc, c->other_pc)) {
         fflush(stdout);
-        say_access(stderr, w, "race in global memory", pc, address, bytes, store ? ACCESS_STORE : ACCESS_LOAD);
-        fprintf(stderr, "  block (%u,%u,%u) %s it at %s\n", other_block % grid[0], other_block / grid[0] % grid[1],
-                other_block / grid[0] / grid[1], before, where(other_pc));
-        fprintf(stderr, "  Nothing orders two blocks of a launch: use an atomic operation, or a second launch.\n");
+        name_target(b, address, name, sizeof name);
+        fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
+                where(c->pc));
+        say_kernel(stderr, l, c->actor.serial);
+        fprintf(stderr, "  ");
+        say_thread(stderr, l, c->actor.thread);
+        fprintf(stderr, " %s %s (%u byte%s) at %s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc));
+        fprintf(stderr, "  ");
+        if (c->other.serial != c->actor.serial) {
+            say_block(stderr, l, c->other.serial);
+            fprintf(stderr, ", ");
+        }
+        say_thread(stderr, l, c->other.thread);
+        fprintf(stderr, " %s it at %s\n", past(c->before), where(c->other_pc));
+        if (c->place.space != SPACE_SHARED) say_target(stderr, b, address, c->bytes, false);
+        fprintf(stderr, "  %s\n", advice(c));
     }
     pthread_mutex_unlock(&lock);
 }
@@ -153,16 +247,19 @@ void report_global_race(struct worker *w, const void *pc, const void *address, u
 /* The first uninitialised read of a launch, kept until its end. */
 static char *uninitialised;
 
-void report_uninitialised(struct worker *w, unsigned offset, unsigned bytes, const void *pc, enum access access)
+void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
+                          const void *pc, enum access kind)
 {
+    bool shared = place->space == SPACE_SHARED;
     if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE)) return;
     pthread_mutex_lock(&lock);
     size_t size;
     char *text = NULL;
     FILE *f = uninitialised ? NULL : open_memstream(&text, &size);
     if (f) {
-        say_access(f, w, "uninitialised shared memory", pc, w->arena + offset, bytes, access);
-        fprintf(f, "  No thread of this block has written it.\n");
+        say_access(f, b, shared ? "uninitialised shared memory" : "uninitialised global memory", pc, address, bytes,
+                   kind);
+        fprintf(f, "  %s has written it.\n", shared ? "No thread of this block" : "Neither a copy nor a kernel");
         fclose(f);
         __atomic_store_n(&uninitialised, text, __ATOMIC_RELEASE);
     }
@@ -178,111 +275,149 @@ void report_finish_launch(void)
     stop();
 }
 
+/* ---- what kernels say themselves ---- */
+
 /* assert in a kernel; simtcc leads __assert_fail here. On the host it is C's own. */
 void simt_assert_fail(const char *condition, const char *file, unsigned line, const char *function)
 {
-    struct worker *w = simt_worker;
-    char who[64];
     fflush(stdout);
-    if (!w) {
+    if (!simt_worker) {
         fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
         abort();
     }
+    const struct block *b = running();
     pthread_mutex_lock(&lock);
     fprintf(stderr, "simt: assertion failed: %s:%u\n", file, line);
-    say_kernel(stderr, w);
-    fprintf(stderr, "  %s found that this does not hold: %s\n", report_thread_name(w, w->cur, who, sizeof who), condition);
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, b->cur);
+    fprintf(stderr, " found that this does not hold: %s\n", condition);
     stop();
 }
 
 void simt_trap(void)
 {
-    struct worker *w = simt_worker;
-    char who[64];
+    const struct block *b = running();
     pthread_mutex_lock(&lock);
     fflush(stdout);
     fprintf(stderr, "simt: trap: %s\n", where(CALLER()));
-    say_kernel(stderr, w);
-    fprintf(stderr, "  %s called __trap()\n", report_thread_name(w, w->cur, who, sizeof who));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, b->cur);
+    fprintf(stderr, " called __trap()\n");
     stop();
 }
 
-static const char *call_name(const struct thread *t)
+/* ---- waiting ---- */
+
+static bool waits_alike(const struct block *b, unsigned t, unsigned other)
 {
-    if (t->wait == WAIT_BLOCK) return "__syncthreads()";
-    switch (t->call->kind) {
-    case COLLECTIVE_SYNC: return "__syncwarp()";
-    case COLLECTIVE_SHUFFLE: return "a shuffle";
-    case COLLECTIVE_BALLOT: return "a vote";
-    case COLLECTIVE_MATCH: return "a match";
-    case COLLECTIVE_REDUCE: return "a warp reduction";
-    case COLLECTIVE_ACTIVE: return "__activemask()";
-    }
-    return "";
+    const struct thread *x = &b->threads[t], *y = &b->threads[other];
+    if (has_left(b, t) || has_left(b, other)) return has_left(b, t) && has_left(b, other);
+    if (!x->waits_for || !y->waits_for) return x->waits_for == y->waits_for && x->pc == y->pc;
+    if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind) return false;
+    return !x->call || !y->call || x->call->mask == y->call->mask;
 }
 
-/* No thread can run: say who waits where, and who has left. */
-void report_waiting(struct worker *w)
+static void say_waiters(FILE *f, const struct block *b)
 {
-    char first_name[64], last_name[64];
-    unsigned n = w->launch->threads, said = 0;
-    bool block = false;
+    unsigned n = b->launch->threads, said = 0;
+    for (unsigned t = 0; t < n && said < 12; said++) {
+        const struct thread *a = &b->threads[t];
+        unsigned end = t + 1;
+        while (end < n && waits_alike(b, t, end)) end++;
+        struct index last = index_in(end - 1, b->launch->asked->block);
+        bool one = end - t == 1;
+        fprintf(f, "  ");
+        say_thread(f, b->launch, t);
+        if (!one) fprintf(f, " to (%u,%u,%u)", last.x, last.y, last.z);
+        if (has_left(b, t)) {
+            fprintf(f, " %s left the kernel\n", one ? "has" : "have");
+        } else if (!a->waits_for) {
+            fprintf(f, " %s on", one ? "goes" : "go");
+            if (a->pc) fprintf(f, ", last seen at %s", where(a->pc));
+            fprintf(f, "\n");
+        } else {
+            fprintf(f, " wait%s in %s", one ? "s" : "", a->waits_for->kind->call);
+            if (a->waits_for->kind->describe) a->waits_for->kind->describe(f, a);
+            fprintf(f, " at %s\n", where(a->pc));
+        }
+        t = end;
+    }
+}
+
+/* No thread can run: say who waits where, and who has left. A block-wide wait is named before a warp's. */
+void report_deadlock(struct block *b)
+{
     const struct thread *first = NULL;
-    struct thread *self = current(w);
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    for (unsigned t = 0; t < n; t++) {
-        if (w->threads[t].wait == WAIT_NONE || !(warp_of(w, t)->live >> t % WARP & 1)) continue;
-        if (w->threads[t].wait == WAIT_BLOCK) block = true;
-        if (!first) first = &w->threads[t];
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        const struct thread *a = &b->threads[t];
+        if (has_left(b, t) || !a->waits_for) continue;
+        if (!first || (first->call && !a->call)) first = a;
     }
-    if (self->wait == WAIT_WARP && !(self->call->mask >> w->cur % WARP & 1)) {
-        fprintf(stderr, "simt: divergent collective: %s\n", where(self->pc));
-        say_kernel(stderr, w);
-        fprintf(stderr, "  %s, lane %u, calls %s with the mask 0x%08x, which does not name it.\n",
-                report_thread_name(w, w->cur, first_name, sizeof first_name), w->cur % WARP, call_name(self), self->call->mask);
-        stop();
-    }
-    fprintf(stderr, "simt: %s: %s\n", block ? "barrier deadlock" : "divergent collective", where(first->pc));
-    say_kernel(stderr, w);
-    for (unsigned t = 0; t < n && said < 12;) {
-        const struct thread *a = &w->threads[t];
-        bool left = !(warp_of(w, t)->live >> t % WARP & 1);
-        unsigned end = t + 1;
-        while (end < n && left == !(warp_of(w, end)->live >> end % WARP & 1) &&
-               (left || (w->threads[end].pc == a->pc && w->threads[end].wait == a->wait &&
-                         (a->wait == WAIT_BLOCK || w->threads[end].call->mask == a->call->mask))))
-            end++;
-        report_thread_name(w, t, first_name, sizeof first_name);
-        report_thread_name(w, end - 1, last_name, sizeof last_name);
-        fprintf(stderr, "  %s", first_name);
-        if (end - t > 1) fprintf(stderr, " to %s", last_name + strlen("thread "));
-        if (left) fprintf(stderr, " %s left the kernel\n", end - t > 1 ? "have" : "has");
-        else if (a->wait == WAIT_BLOCK) fprintf(stderr, " wait%s in __syncthreads() at %s\n", end - t > 1 ? "" : "s", where(a->pc));
-        else fprintf(stderr, " wait%s in %s, mask 0x%08x, at %s\n", end - t > 1 ? "" : "s", call_name(a), a->call->mask, where(a->pc));
-        t = end;
-        said++;
-    }
-    fprintf(stderr, block ? "  Each waits for threads that wait elsewhere: no thread of the block can go on.\n"
-                          : "  All lanes that a mask names must make the same call with the same mask.\n");
+    const struct thread *shown = first;
+    for (unsigned t = b->launch->threads; t-- > 0;)
+        if (!has_left(b, t) && b->threads[t].waits_for) shown = &b->threads[t];
+    fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    say_waiters(stderr, b);
+    fprintf(stderr, "  %s\n", first->waits_for->kind->rule);
     stop();
     __builtin_unreachable();
 }
 
 /* Two threads in what looks like one barrier, or one collective, but at different lines. */
-void report_divergence(struct worker *w, unsigned thread, unsigned other)
+void report_divergence(struct block *b, unsigned thread, unsigned other)
 {
-    char a[64], b[64];
-    bool block = w->threads[thread].wait == WAIT_BLOCK;
+    const struct thread *t = &b->threads[thread];
+    bool collective = t->call != NULL;
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    fprintf(stderr, "simt: divergent %s: %s\n", block ? "barrier" : "collective", where(w->threads[thread].pc));
-    say_kernel(stderr, w);
-    fprintf(stderr, "  %s is in %s at %s\n", report_thread_name(w, thread, a, sizeof a), call_name(&w->threads[thread]),
-            where(w->threads[thread].pc));
-    fprintf(stderr, "  %s is in the one at %s\n", report_thread_name(w, other, b, sizeof b), where(w->threads[other].pc));
-    fprintf(stderr, block ? "  A barrier in a branch is right only if all threads of the block take the branch.\n"
-                          : "  Lanes that are to meet in a collective must come to it at one place.\n");
+    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(t->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " is in %s at %s\n  ", t->waits_for->kind->call, where(t->pc));
+    say_thread(stderr, b->launch, other);
+    fprintf(stderr, " is in the one at %s\n", where(b->threads[other].pc));
+    fprintf(stderr, collective
+                        ? "  Lanes that are to meet in a collective must come to it at one place.\n"
+                        : "  A barrier in a branch is right only if all threads of the block take the branch.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+void report_outside_mask(struct block *b, unsigned thread)
+{
+    const struct thread *t = &b->threads[thread];
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: divergent collective: %s\n", where(t->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, ", lane %u, calls %s with the mask 0x%08x, which does not name it.\n", thread % WARP,
+            t->waits_for->kind->call, t->call->mask);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
+{
+    bool named = u->mask >> u->from & 1;
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, u->thread);
+    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s.\n", u->thread % WARP, u->from,
+            named ? "has left the kernel" : "the mask does not name");
+    fprintf(stderr, "  That value is undefined, and ");
+    say_thread(stderr, b->launch, b->cur);
+    fprintf(stderr, " writes what came of it at %s\n", where(pc));
     stop();
     __builtin_unreachable();
 }
@@ -300,75 +435,75 @@ void report_unsupported(const char *what, const char *file, int line)
 {
     fflush(stdout);
     fprintf(stderr, "simt: not supported: %s:%d\n  The emulator does not offer %s.\n", file, line, what);
-    _exit(2);
+    end_at_once(2);
 }
 
-/* ---- signals: accesses that no hook saw (plain builds, the host, the C library) ---- */
+/* ---- signals: what no hook saw ---- */
 
-/* The innermost frame that belongs to the program's own source. */
-static const void *own_frame(const void *pc)
+void report_signal(const char *kind, const void *pc, const void *address, const char *did, const char *why)
 {
-    void *frames[64];
-    int n = backtrace(frames, 64);
-    struct source_line l = lines_of((const char *)pc + 1);
-    if (l.line) return (const char *)pc + 1;
-    for (int i = 0; i < n; i++) {
-        l = lines_of(frames[i]);
-        if (l.line && !strstr(l.file, "emulator/src/")) return frames[i];
-    }
-    return (const char *)pc + 1;
-}
-
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-#if defined(__x86_64__)
-    const void *pc = (const void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    const void *pc = (const void *)((ucontext_t *)context)->uc_mcontext.pc;
-#else
-    const void *pc = NULL;
-    (void)context;
-#endif
-    struct worker *w = simt_worker;
-    char who[64];
     pthread_mutex_lock(&lock);
-    const void *frame = number == SIGFPE ? (const char *)pc + 1 : own_frame(pc);
-    const char *kind = "invalid address", *why = "No memory is mapped there.";
-    if (number == SIGFPE) kind = "division by zero", why = "An integer was divided by zero.";
-    else if (fiber_guard_hit(info->si_addr))
-        kind = "stack overflow", why = "The thread's local variables and calls need more than the emulator's 45 KiB of stack.";
-    else if (!w && memory_is_device(info->si_addr))
-        kind = "device pointer on the host", why = "Only kernels and the CUDA API may touch that memory: copy it with cudaMemcpy first.";
-    fprintf(stderr, "simt: %s: %s\n", kind, where(frame));
-    if (w) {
-        say_kernel(stderr, w);
-        fprintf(stderr, "  %s", report_thread_name(w, w->cur, who, sizeof who));
+    fflush(stdout);
+    fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
+    if (simt_worker) {
+        const struct block *b = running();
+        say_kernel(stderr, b->launch, b->serial);
+        fprintf(stderr, "  ");
+        say_thread(stderr, b->launch, b->cur);
     } else {
         fprintf(stderr, "  The host");
     }
-    if (number == SIGFPE) fprintf(stderr, " divides\n");
-    else fprintf(stderr, " touches address %p\n", info->si_addr);
-    if (memory_is_device(info->si_addr) || memory_is_unified(info->si_addr)) say_allocation(stderr, info->si_addr, 1);
+    fprintf(stderr, " %s", did);
+    if (address) fprintf(stderr, " %p", address);
+    fprintf(stderr, "\n");
+    if (address && memory_covers(address)) say_allocation(stderr, address, 1);
     fprintf(stderr, "  %s\n", why);
-    _exit(1);
+    end_at_once(1);
 }
 
-void report_thread_handlers(void)
+/* The innermost of these places that the program's own source holds. */
+static const void *own_place(const void *const *pcs)
 {
-    size_t bytes = 1 << 18;
-    stack_t stack = {.ss_size = bytes};
-    stack.ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
+    for (unsigned i = 0; i < WATCHDOG_FRAMES && pcs[i]; i++)
+        for (unsigned back = 0; back < 64; back += 4) { /* not every instruction has a line: the one before may */
+            const void *pc = (const char *)pcs[i] - back;
+            struct source_line l = lines_of(pc);
+            if (l.line && !strstr(l.file, "emulator/src/")) return pc;
+        }
+    return pcs[0];
 }
 
-void report_install_handlers(void)
+static void say_block_in_hand(FILE *f, const struct block *b)
 {
-    static bool done;
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    if (done) return;
-    done = true;
-    report_thread_handlers();
-    sigaction(SIGSEGV, &action, NULL);
-    sigaction(SIGBUS, &action, NULL);
-    sigaction(SIGFPE, &action, NULL);
+    say_kernel(f, b->launch, b->serial);
+    say_waiters(f, b);
+}
+
+/* The watchdog's: where each worker is, and what the threads of its block do. */
+void report_endless(void)
+{
+    static const void *pcs[MAX_WORKERS][WATCHDOG_FRAMES];
+    pthread_t ids[MAX_WORKERS];
+    bool first = true;
+    for (unsigned i = 0; i < simt_n_workers; i++) ids[i] = simt_workers[i].id;
+    watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < simt_n_workers; i++) {
+        struct block *b = simt_workers[i].block;
+        if (!b) continue;
+        const void *pc = current(b)->pc; /* where it polls; else, where it was stopped */
+        if (!pc) pc = own_place(pcs[i]);
+        if (first) fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
+        first = false;
+        say_kernel(stderr, b->launch, b->serial);
+        fprintf(stderr, "  ");
+        say_thread(stderr, b->launch, b->cur);
+        fprintf(stderr, " is at %s\n", where(pc));
+        say_waiters(stderr, b);
+        for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
+            say_block_in_hand(stderr, other);
+    }
+    fprintf(stderr, "  No thread has ended for as long as SIMT_TIMEOUT allows: %u seconds; 0 allows any time.\n",
+            watchdog_seconds());
+    end_at_once(1);
 }

@@ -1,10 +1,13 @@
 /* The rest of the runtime API: errors, devices, streams, events. Work completes before a call returns. */
 #define _GNU_SOURCE
-#include "simt.h"
+#include "device.h"
+#include "memory.h"
 #include <stdlib.h>
 #include <time.h>
 
-static cudaError_t last;
+#define STACK_BYTES ((size_t)60 << 10) /* of a thread of a kernel: a stack without its guard page */
+
+static __thread cudaError_t last; /* of this host thread */
 
 cudaError_t simt_fail(cudaError_t error)
 {
@@ -56,13 +59,27 @@ cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : simt_fail(cudaErrorInvalidDevice); }
 cudaError_t cudaSetDeviceFlags(unsigned flags) { return (void)flags, cudaSuccess; }
-cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
-cudaError_t cudaThreadSynchronize(void) { return cudaSuccess; }
-cudaError_t cudaDeviceReset(void) { return cudaSuccess; }
-cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) { return (void)limit, (void)value, cudaSuccess; }
+
+static cudaError_t synchronised(void)
+{
+    memory_synchronised();
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void) { return synchronised(); }
+cudaError_t cudaThreadSynchronize(void) { return synchronised(); }
+cudaError_t cudaDeviceReset(void) { return synchronised(); }
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+    return limit == cudaLimitMallocHeapSize ? simt_fail(memory_heap_limit(value)) : cudaSuccess;
+}
 cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 {
-    *value = limit == cudaLimitStackSize ? STACK_SLOT - 4096 : 8u << 20;
+    switch (limit) {
+    case cudaLimitStackSize: *value = STACK_BYTES; break;
+    case cudaLimitMallocHeapSize: *value = memory_heap_limit_now(); break;
+    default: *value = 1u << 20; break;
+    }
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) { return (void)config, cudaSuccess; }
@@ -73,7 +90,11 @@ cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSI
 /* ---- streams and events ---- */
 
 struct CUstream_st { int unused; };
-struct CUevent_st { double ms; bool recorded; };
+struct CUevent_st {
+    double ms;
+    bool recorded;
+    unsigned long launches; /* how many came before it was recorded */
+};
 
 static cudaError_t make(void **out, size_t bytes)
 {
@@ -88,8 +109,16 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
     return (void)flags, (void)priority, cudaStreamCreate(stream);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return free(stream), cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return (void)stream, cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return (void)stream, cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    (void)stream;
+    return synchronised();
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    (void)stream;
+    return synchronised();
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     return (void)stream, (void)event, (void)flags, cudaSuccess;
@@ -97,12 +126,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned flags)
 {
     (void)flags;
+    memory_synchronised(); /* it is called once the stream's kernels are done */
     callback(stream, cudaSuccess, data);
     return cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
     (void)stream;
+    memory_synchronised();
     function(data);
     return cudaSuccess;
 }
@@ -116,6 +147,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     (void)stream;
     clock_gettime(CLOCK_MONOTONIC, &now);
     event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    event->launches = memory_launches();
     event->recorded = true;
     return cudaSuccess;
 }
@@ -123,8 +155,15 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 {
     return (void)flags, cudaEventRecord(event, stream);
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return (void)event, cudaSuccess; }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return (void)event, cudaSuccess; }
+
+/* An event says nothing of a kernel that was launched after it. */
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    if (!event) return simt_fail(cudaErrorInvalidResourceHandle);
+    if (event->recorded && event->launches == memory_launches()) memory_synchronised();
+    return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
     if (!start || !end || !start->recorded || !end->recorded) return simt_fail(cudaErrorInvalidResourceHandle);

@@ -1,13 +1,10 @@
-/* kernel<<<grid, block, …>>>(arguments) becomes a call that C++ understands:
+/* kernel<<<grid, block, …>>>(arguments) becomes a configuration and a call, as nvcc has it:
  *
- *     ::simt::kernel_call("kernel", "a.cu", 12, [=](auto... simt_a) { kernel(simt_a...); })(grid, block, …)(arguments)
+ *     (::simt::configure("kernel", "a.cu", 12, grid, block, …), kernel(arguments))
  *
- * The lambda is what each CUDA thread will run. It names the kernel inside, so that template arguments which the launch
- * leaves out are deduced, as in CUDA, from the arguments. Every piece keeps its place; only text is put between. */
+ * The arguments are thus converted, and template arguments deduced, as in any call; what a kernel does when the host
+ * calls it stands in kernel.c. */
 #include "rewrite.h"
-
-/* The launch's own work is no access of the kernel's. */
-#define UNCHECKED "__attribute__((no_sanitize(\"thread\")))"
 
 /* `k<A>`: from `>` back to `k`. */
 static int before_angle(int i) { return is(i, ">") ? angle_open(i) - (angle_open(i) > 0) : i; }
@@ -63,17 +60,6 @@ static int config_close(int i, bool loose)
     return 0;
 }
 
-/* A kernel that is chosen by an expression is chosen once, on the host; a name must stay a name, to be deduced. */
-static bool is_expression(int first, int last)
-{
-    if (is(first, "(") && tokens[first].partner == last) return false;
-    for (int i = first; i <= last; i++) {
-        if (is(i, "<") && angle_close(i)) i = angle_close(i);
-        else if (is_any(i, "( [ . ->")) return true;
-    }
-    return false;
-}
-
 void launch(int i)
 {
     bool loose = is(i, "<<");
@@ -87,17 +73,12 @@ void launch(int i)
         refuse(i, "the launch `%s<<<…` is not closed by `>>>(…)`", name);
         return;
     }
-    bool chosen = is_expression(kernel, i - 1);
-    put_before(kernel, format("::simt::kernel_call(%s, \"%s\", %d, [%s", in_quotes(name), file_of(kernel),
-                              tokens[kernel].line, chosen ? "simt_kernel = " : "=](auto... simt_a) " UNCHECKED " { "));
-    replace(i, chosen ? "](auto... simt_a) " UNCHECKED " { simt_kernel(simt_a...); })(" : "(simt_a...); })(");
+    char *function = edited_text(kernel, i - 1);
+    delete(kernel, i - 1);
+    put_before(kernel, "(");
+    replace(i, format("::simt::configure(%s, \"%s\", %d, ", in_quotes(name), file_of(kernel), tokens[kernel].line));
     if (loose) delete(i + 1, i + 1);
-    replace(close, ")");
+    replace(close, format("), %s", function));
     delete(close + 1, close + 2);
-    /* NULL has lost what makes it a pointer once it is a parameter of its own. */
-    int arguments = close + 3;
-    for (int j = arguments + 1; j < tokens[arguments].partner; j++) {
-        if (is(j, "__null") && is_any(j - 1, "( ,") && is_any(j + 1, ") ,")) replace(j, "nullptr");
-        if (is_any(j, "( [ {")) j = tokens[j].partner;
-    }
+    put_after(tokens[close + 3].partner, ")");
 }

@@ -1,4 +1,4 @@
-/* The three kinds of rewriting, and what they need to know of where they are. */
+/* The kinds of rewriting, and what they need to know of where they are. */
 #ifndef REWRITE_H
 #define REWRITE_H
 
@@ -8,8 +8,9 @@ enum scope_kind { NAMESPACE, CLASS, FUNCTION }; /* FUNCTION: initialisers and en
 
 struct scope {
     enum scope_kind kind;
-    int boundary; /* how many lambdas and local classes stand around this place */
+    bool device;  /* may a kernel's thread come here? */
     int n_arrays; /* how many shared arrays were known when it began */
+    int first;    /* in a function: where its declaration begins */
 };
 
 /* ---- scopes.c ---- */
@@ -19,6 +20,24 @@ void scope_open(int brace);
 void scope_close(void);
 void scope_mark_lambda(int i);                        /* at any `[` */
 
+/* ---- arch.c ---- */
+void arch_merge(const char *host, const char *device, const char *runtime); /* reads both, leaves one text, lexed */
+
+/* ---- declarator.c ---- */
+struct parameter {
+    int first;   /* its first token */
+    char *name;
+    bool pack;
+};
+/* The parameters between two brackets; those without a name are given prefix0, prefix1, … */
+int parameter_names(int open, int close, struct parameter *list, int most, const char *prefix);
+
+/* ---- kernel.c ---- */
+void kernel_declaration(int i);                       /* at `__global__` */
+
+/* ---- assembly.c ---- */
+void assembly(int i);                                 /* at `asm` */
+
 /* ---- launch.c ---- */
 void launch(int i);                                   /* at `<<<` */
 
@@ -26,8 +45,17 @@ void launch(int i);                                   /* at `<<<` */
 extern int n_arrays;                                  /* shared arrays whose names are known here */
 int shared_declaration(int i);                        /* at `__shared__`; returns the declaration's last token */
 void shared_use(int i);                               /* at any name, while n_arrays > 0 */
+bool is_declarator(int i, bool class_key);            /* is this the name that a declaration declares? */
+void shared_capture(int open);                        /* at a lambda's `[`, while n_arrays > 0 */
 void shared_hide(int first, int last);                /* parameters hide arrays of the same name */
 void shared_forget(int n);                            /* back to n arrays */
+#define NO_TYPE "return else do case goto throw new delete sizeof co_return co_yield if while switch using typedef"
+int statement_begin(int i);                           /* the first token of the statement around i; of `for (`, of what
+                                                       * stands in its parentheses */
+bool begins_declaration(int i);                       /* a type, then a name, then what follows a declared name? */
+
+/* ---- returned.c ---- */
+void returned_assignment(int i);                      /* at any `=` */
 
 /* ---- device.c ---- */
 void device_declaration(int i);                       /* at `__device__`, `__constant__`, `__managed__` */

@@ -37,7 +37,9 @@ void scope_open(int brace)
     *scope = *around;
     scope->kind = kind;
     scope->n_arrays = n_arrays;
-    scope->boundary += lambda || (kind == CLASS && around->kind == FUNCTION);
+    if (of_function) scope->first = head;
+    for (int i = lambda ? lambda : head; i < brace && (lambda || of_function); i++)
+        if (is_any(i, "__global__ __device__")) scope->device = true;
     if (lambda) shared_hide(tokens[lambda].partner + 1, brace);
     else if (of_function) shared_hide(head, brace);
 }
@@ -63,6 +65,7 @@ void scope_mark_lambda(int i)
         j++;
     }
     tokens[j].lambda = i;
+    if (n_arrays) shared_capture(i);
     while (--j >= first)
         if (tokens[j].kind == NAME) tokens[j].lambda = IN_LAMBDA_HEAD;
 }

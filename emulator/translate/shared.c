@@ -1,24 +1,25 @@
 /* `__shared__`. Every declaration gets a place in the block's shared memory, so that its bounds are known and two
- * blocks on one core stay apart. In a function, the first line becomes the next three, and so for p:
+ * blocks on one core stay apart. The first line becomes the next two, and so for p:
  *
  *     __shared__ float A[4][5], *p;
  *         typedef float simt_T_A[4][5], *simt_T_p;
  *         static ::simt_shared_site simt_site_A = ::simt::site<simt_T_A>("A", "file", line);
- *         simt_T_A &A = *(simt_T_A *)::simt_shared(&simt_site_A);
  *     extern __shared__ float A[];
  *         typedef float simt_T_A[];
- *         simt_T_A &A = *(simt_T_A *)::simt_shared_dynamic();
  *
- * Outside of functions there is no block yet to refer to: the typedef and the site stay, and each use of the name
- * becomes the expression on the right. The same is done to uses in lambdas and local classes, where a reference would
- * be captured, or copied, and a shared array is not. Alignments are dropped: the runtime places every array at a
- * multiple of 1 KiB. */
+ * and each use of the name an expression:
+ *
+ *     A            (*(simt_T_A *)::simt_shared(&simt_site_A)), or (*(simt_T_A *)::simt_shared_dynamic())
+ *     decltype(A)  simt_T_A
+ *
+ * No variable is made of it: a lambda would capture it, or copy it, and a case label could not jump over it. The
+ * compiler asks for the place once, since the functions are declared const. Alignments are dropped: the runtime places
+ * every array at a multiple of 1 KiB. */
 #include "rewrite.h"
 #include <stdlib.h>
 
 struct array {
     int name;      /* a token */
-    int boundary;  /* of the place where it was declared; -1: outside of functions */
     bool dynamic;
     bool hides;    /* no array, but something else of that name */
 };
@@ -45,7 +46,7 @@ static const struct array *known(int i)
 /* ---- declarations ---------------------------------------------------------------------------------------- */
 
 /* Is the name at i the one that is being declared? Then its declarator goes on, or ends, right behind it. */
-static bool is_declarator(int i, bool class_key)
+bool is_declarator(int i, bool class_key)
 {
     int next = i + 1;
     while (skip_attribute(next) >= next) next = skip_attribute(next) + 1;
@@ -57,16 +58,11 @@ static void declare(int i, int semicolon, bool dynamic)
 {
     const char *name = source_text(i, i);
     char *type = format("simt_T_%s", name);
-    bool outside = scope->kind == NAMESPACE;
     replace(i, type);
     if (!dynamic)
         put_after(semicolon, format(" static ::simt_shared_site simt_site_%s = ::simt::site<%s>(\"%s\", \"%s\", %d);",
                                     name, type, name, file_of(i), tokens[i].line));
-    if (!outside && dynamic)
-        put_after(semicolon, format(" %s &%s = *(%s *)::simt_shared_dynamic();", type, name, type));
-    else if (!outside)
-        put_after(semicolon, format(" %s &%s = *(%s *)::simt_shared(&simt_site_%s);", type, name, type, name));
-    know((struct array){i, outside ? -1 : scope->boundary, dynamic, false});
+    know((struct array){i, dynamic, false});
 }
 
 int shared_declaration(int i)
@@ -109,23 +105,59 @@ int shared_declaration(int i)
 
 /* ---- uses ------------------------------------------------------------------------------------------------ */
 
-/* Is another thing of that name declared at i? Only what is plain is seen: `float smem`, `T<int> *smem`. */
+bool begins_declaration(int i)
+{
+    int words = 0;
+    if (is(i, "auto") || is_any(i, "const constexpr static volatile unsigned signed struct")) return true;
+    while (tokens[i].kind == NAME && !is_any(i, NO_TYPE)) {
+        words++;
+        i++;
+        if (is(i, "<") && angle_close(i)) i = angle_close(i) + 1;
+        if (is(i, "::")) {
+            i++;
+            words--;
+        }
+        while (is_any(i, "* & && const volatile __restrict__")) i++;
+    }
+    return words > 1 && is_any(i, "= , ; [ { ( :");
+}
+
+int statement_begin(int i)
+{
+    for (; i > 0; i--) {
+        if (is_any(i, "; { }") || (is(i, "(") && is_any(i - 1, "for if while switch"))) return i + 1;
+        if (is(i, "(")) return i;
+        if (is_any(i, ") ]") && tokens[i].partner < i) i = tokens[i].partner;
+    }
+    return 1;
+}
+
+/* Is another thing of that name declared at i: `float smem`, `T<int> *smem`, `int i = 0, smem`, `auto [smem, n]`? */
 static bool is_redeclared(int i)
 {
     int j = i - 1, names = 0;
+    if (is_any(j, ", [") && is_any(i + 1, ", ]")) {
+        int type = j;
+        while (is(type, ",")) type -= 2;
+        if (is(type, "[")) type--;
+        while (is_any(type, "& &&")) type--;
+        if (is(type, "auto")) return true;
+    }
     while (is_any(j, "* & && const volatile __restrict__")) j--;
+    if (is(j, ",") && is_any(i + 1, "= , ; [ { :")) return begins_declaration(statement_begin(j));
     for (; tokens[j].kind == NAME || is_any(j, ":: >"); j--) {
-        if (is_any(j, "return else do case goto throw new delete sizeof co_return co_yield")) return false;
-        if (is(j, ">") && !(j = angle_open(j))) return false;
+        if (is_any(j, NO_TYPE)) return false;
+        if (is(j, ">")) j = angle_open(j);
+        if (j == 0) return false;
         names++;
     }
-    return names && (is_any(j, "; { }") || (is(j, "(") && is(j - 1, "for")));
+    return names && (is_any(j, "; { }") || (is(j, "(") && is_any(j - 1, "for if while switch catch")));
 }
 
 void shared_use(int i)
 {
     const struct array *array = known(i);
-    if (!array || array->hides || array->boundary == scope->boundary || scope->kind == NAMESPACE) return;
+    if (!array || array->hides || scope->kind == NAMESPACE) return;
     if (tokens[i].edit || tokens[i].lambda || is_any(i - 1, ". -> ::")) return;
     if (is_redeclared(i)) {
         know((struct array){.name = i, .hides = true});
@@ -133,8 +165,33 @@ void shared_use(int i)
     }
     if (scope->kind == CLASS) return;
     const char *name = source_text(i, i);
+    if (is(i - 1, "(") && is(i + 1, ")") && is_any(i - 2, "decltype typeof __typeof__")) {
+        delete(i - 2, i + 1);
+        replace(i, format("simt_T_%s", name));
+        return;
+    }
     replace(i, array->dynamic ? format("(*(simt_T_%s *)::simt_shared_dynamic())", name)
                               : format("(*(simt_T_%s *)::simt_shared(&simt_site_%s))", name, name));
+}
+
+/* A lambda need not capture what is no local variable: `[&A, n]` becomes `[n]`. */
+void shared_capture(int open)
+{
+    int close = tokens[open].partner;
+    bool kept = false;
+    for (int first = open + 1, after; first < close; first = after + 1) {
+        after = first;
+        while (after < close && !is(after, ",")) after = is_any(after, "( [ {") ? tokens[after].partner + 1 : after + 1;
+        int name = after - 1;
+        bool by_name = name == first || (name == first + 1 && is(first, "&"));
+        if (!by_name || tokens[name].kind != NAME || !known(name) || known(name)->hides) {
+            kept = true;
+            continue;
+        }
+        delete(first, name);
+        if (kept) replace(first - 1, "");
+        else if (after < close) replace(after, "");
+    }
 }
 
 void shared_hide(int first, int last)

@@ -46,8 +46,35 @@ void source_read(const char *path)
     }
     if (!source || ferror(in)) perror("simt-translate"), exit(2);
     source[length] = '\0';
+    if (!edits) edits = grow(edits, &edits_room, sizeof *edits);
+    edits[0] = (struct edit){0};
     if (path) fclose(in);
 }
+
+void source_set(char *text, size_t n)
+{
+    source = text;
+    length = n;
+    tokens = NULL;
+    end = tokens_room = 0;
+}
+
+struct source source_take(void)
+{
+    struct source taken = {source, length, tokens, end};
+    source_set(NULL, 0);
+    return taken;
+}
+
+void source_use(const struct source *s)
+{
+    source = s->text;
+    length = s->length;
+    tokens = s->tokens;
+    end = s->end;
+}
+
+const char *source_file(int number) { return files[number]; }
 
 /* ---- tokens ---------------------------------------------------------------------------------------------- */
 
@@ -130,6 +157,49 @@ static void add_token(const char *start, const char *after, enum kind kind, cons
                                    .line = at->line, .file = at->file, .kind = kind, .spaced = spaced};
 }
 
+/* ---- names that a header would have declared ---- */
+
+struct refused { char *header, *what, *names; };
+static struct refused *refused;
+static int n_refused, refused_room;
+
+/* `<cub/cub.cuh> cub: cub`: header, what it is, its names, up to the line's end. */
+static void refuse_names(const char *line, const char *stop)
+{
+    char *text = strndup(line, (size_t)(stop - line)), *what = strchr(text, ' '), *names = what ? strstr(what, ": ") : NULL;
+    if (!names) return;
+    *what++ = '\0';
+    *names = '\0';
+    names += 2;
+    if (n_refused == refused_room) refused = grow(refused, &refused_room, sizeof *refused);
+    refused[n_refused++] = (struct refused){text, what, names};
+}
+
+/* Is the word at i in the list? `cublas*` stands for all that begin so; `cub` is a namespace. */
+static bool is_listed(int i, const char *names)
+{
+    char *word = source_text(i, i);
+    bool space = is(i + 1, "::") || is(i - 1, "namespace"), found = false;
+    for (size_t n; *names && !found; names += n + strspn(names + n, " ")) {
+        n = strcspn(names, " ");
+        bool prefix = names[n - 1] == '*';
+        if (prefix) found = !strncmp(word, names, n - 1);
+        else found = space && strlen(word) == n && !strncmp(word, names, n);
+    }
+    free(word);
+    return found;
+}
+
+bool is_refused(int i)
+{
+    for (int r = 0; r < n_refused && !is_any(i - 1, ". ->"); r++) {
+        if (!is_listed(i, refused[r].names)) continue;
+        refuse(i, "`%s` (%s, of %s) is not supported by the emulator", source_text(i, i), refused[r].what, refused[r].header);
+        return true;
+    }
+    return false;
+}
+
 /* At a `#` that begins a line; returns the end of that line. `#pragma unroll` is blanked: the host compilers disagree
  * about it, and unrolling changes nothing that the emulator counts. */
 static char *directive(char *p, struct place *at, const char *runtime)
@@ -138,6 +208,7 @@ static char *directive(char *p, struct place *at, const char *runtime)
     p += 1 + strspn(p + 1, " \t");
     if (!strncmp(p, "pragma", 6)) {
         p += 6 + strspn(p + 6, " \t");
+        if (!strncmp(p, "simt_refuse ", 12)) refuse_names(p + 12, stop);
         if (!strncmp(p, "unroll", 6) || !strncmp(p, "nounroll", 8)) memset(start, ' ', (size_t)(stop - start));
         return stop;
     }
@@ -270,6 +341,18 @@ char *source_text(int first, int last)
         p = mempcpy(p, source + tokens[i].start, tokens[i].length);
     }
     *p = '\0';
+    return text;
+}
+
+char *edited_text(int first, int last)
+{
+    char *text = format("%s", "");
+    for (int i = first; i <= last; i++) {
+        const struct edit *e = &edits[tokens[i].edit];
+        const char *space = i > first && tokens[i].spaced ? " " : "", *before = e->before ? e->before : "";
+        const char *middle = e->instead ? e->instead : source_text(i, i), *after = e->after ? e->after : "";
+        text = format("%s%s%s%s%s", text, space, before, middle, after);
+    }
     return text;
 }
 

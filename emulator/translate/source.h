@@ -25,6 +25,17 @@ extern int end;
 
 void source_read(const char *path);       /* NULL: standard input */
 void source_lex(const char *runtime);     /* text of files under the directory `runtime` is left alone; may be NULL */
+/* One source set aside, to look at another. */
+struct source {
+    char *text;
+    size_t length;
+    struct token *tokens;
+    int end;
+};
+struct source source_take(void);          /* after it, another can be read */
+void source_use(const struct source *s);  /* tokens, and the functions below, are again those of s */
+void source_set(char *text, size_t length);
+const char *source_file(int number);
 void source_write(const char *path);      /* NULL: standard output */
 
 /* ---- looking ---- */
@@ -35,6 +46,7 @@ bool same_text(int i, int j);
 int angle_close(int i);                   /* from `<` to its `>`; 0 when it opens no template arguments */
 int angle_open(int i);                    /* from `>` back to its `<`; 0 when there is none */
 char *source_text(int first, int last);   /* the tokens, one space wherever there was white space */
+char *edited_text(int first, int last);   /* the same, with the edits noted so far */
 char *in_quotes(const char *text);        /* as a C string literal */
 const char *file_of(int i);               /* as the line marker wrote it: already escaped for a string literal */
 
@@ -49,5 +61,6 @@ void delete(int first, int last);
 char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void refuse(int i, const char *format, ...) __attribute__((format(printf, 2, 3))); /* "FILE:LINE: error: …" */
 extern int refusals;
+bool is_refused(int i);   /* a word of a header that the emulator does not offer: then it has been refused */
 
 #endif

@@ -1,44 +1,19 @@
 /* simt-translate: turns preprocessed CUDA into C++, for a host compiler to compile against the emulator's headers.
  *
- *     simt-translate [--runtime DIR] [-o OUT] [IN]        IN and OUT default to standard input and output
+ *     simt-translate [--runtime DIR] [--device FILE] [-o OUT] [IN]
  *
- * Rewritten are launches (launch.c), `__shared__` (shared.c), `__device__` and its like (device.c); `#pragma unroll`
- * is dropped (source.c). No token changes its line, so compilers, debuggers and the emulator name the lines that
- * the author wrote. It knows no types and parses no expressions: brackets, and the words in front of them, suffice.
+ * IN and OUT default to standard input and output. FILE is IN as it is preprocessed for a GPU, with __CUDA_ARCH__
+ * defined: kernels and device functions are taken from there (arch.c).
+ * Rewritten are kernels (kernel.c), launches (launch.c), `__shared__` (shared.c), `__device__` and its like (device.c),
+ * inline PTX (assembly.c), assignments of what functions return (returned.c); `#pragma unroll` is dropped (source.c). No
+ * token changes its line, so compilers, debuggers and the emulator name the lines that the author wrote. It knows no
+ * types and parses no expressions: brackets, and the words in front of them, suffice.
  *
  * What the emulator cannot do is refused here, by name, with status 2; more than one line may be. */
 #include "rewrite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The first thing that inline assembly does: "{\n\t.reg .pred p;\n\tmov.u32 %0, %laneid;\n}" → mov.u32 %0, %laneid */
-static char *first_instruction(int string)
-{
-    char *text = format("%s", "");
-    for (; tokens[string].kind == STRING; string++) {
-        char *more = source_text(string, string), *from = strchr(more, '"') + 1;
-        more[strlen(more) - 1] = '\0';
-        text = format("%s%s", text, from);
-    }
-    for (char *p = text; *p; p++)
-        if (p[0] == '\\' && (p[1] == 'n' || p[1] == 't')) p[0] = ';', p[1] = ' ';
-    for (char *part = strtok(text, ";{}"); part; part = strtok(NULL, ";{}")) {
-        part += strspn(part, " \t\n");
-        if (*part && *part != '.') return part;
-    }
-    return "";
-}
-
-static void assembly(int i)
-{
-    int open = i + 1;
-    while (is_any(open, "volatile __volatile__ goto inline")) open++;
-    bool renames = tokens[i - 1].kind == NAME && !is_any(i - 1, "else do"); /* int f asm("g") */
-    if (scope->kind != FUNCTION || renames || !is(open, "(")) return;
-    char *instruction = first_instruction(open + 1);
-    if (*instruction) refuse(i, "inline PTX `%s` is not supported by the emulator", instruction);
-}
 
 static bool is_texture(int i)
 {
@@ -51,11 +26,38 @@ static bool is_texture(int i)
     return texture && is_any(i + 1, "( <") && !is_any(i - 1, ". ->");
 }
 
+/* Does the `while` at i end a do-while? */
+static bool ends_do(int i)
+{
+    if (is(i - 1, "}")) return is(tokens[i - 1].partner - 1, "do");
+    int first = i - 1; /* of the statement in front */
+    while (first > 0 && !is_any(first - 1, "; { }")) first = is_any(first - 1, ") ]") ? tokens[first - 1].partner : first - 1;
+    return is(i - 1, ";") && is(first, "do");
+}
+
+/* A loop with nothing in it waits for other threads, and has to let them run: in a build without checks, nothing else in
+ * `while (!*flag) ;` would. At `while` or `for`. */
+static void polling_loop(int i)
+{
+    int body = tokens[i + 1].partner + 1;
+    if (scope->kind != FUNCTION || !scope->device || !is(i + 1, "(")) return;
+    if (is(body, ";") && !(is(i, "while") && ends_do(i))) put_before(body, " ::simt_yield()");
+    if (is(body, "{") && is(body + 1, "}")) put_after(body, " ::simt_yield(); ");
+}
+
 static int word(int i)
 {
+    if (is_refused(i)) return i;
+    if (is_any(i, "while for")) polling_loop(i);
     switch (first_char(i)) {
     case '_':
         if (is(i, "__shared__")) return shared_declaration(i) - 1;
+        if (is(i, "__global__")) kernel_declaration(i);
+        if (is_any(i, "__host__ __grid_constant__")) replace(i, "");
+        if (is(i, "__launch_bounds__") && is(i + 1, "(")) {
+            delete(i, tokens[i + 1].partner);
+            return tokens[i + 1].partner;
+        }
         if (is_any(i, "__device__ __constant__ __managed__")) device_declaration(i);
         /* No macro: __attribute__((__noinline__)), as C++'s own headers have it, must stay. */
         if (is(i, "__noinline__") && !is_any(i - 1, "( ,")) replace(i, "__attribute__((noinline))");
@@ -85,6 +87,9 @@ static void translate(void)
         if (tokens[i].kind != PUNCTUATION) continue;
         switch (first_char(i)) {
         case '[': scope_mark_lambda(i); break;
+        case '=':
+            if (is(i, "=")) returned_assignment(i);
+            break;
         case '<': {
             bool spaced = is(i, "<<") && is(i + 1, "<") && tokens[i + 1].spaced;
             if ((is(i, "<<<") || spaced) && !is(i - 1, "operator")) launch(i);
@@ -99,21 +104,27 @@ static void translate(void)
 
 int main(int argc, char **argv)
 {
-    const char *in = NULL, *out = NULL, *runtime = NULL;
+    const char *in = NULL, *out = NULL, *runtime = NULL, *device = NULL;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-o") && i + 1 < argc) {
             out = argv[++i];
         } else if (!strcmp(argv[i], "--runtime") && i + 1 < argc) {
             runtime = argv[++i];
+        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
+            device = argv[++i];
         } else if (*argv[i] != '-' && !in) {
             in = argv[i];
         } else {
-            fprintf(stderr, "usage: simt-translate [--runtime DIR] [-o OUT] [IN]\n");
+            fprintf(stderr, "usage: simt-translate [--runtime DIR] [--device FILE] [-o OUT] [IN]\n");
             return 2;
         }
     }
-    source_read(in);
-    source_lex(runtime);
+    if (device) {
+        arch_merge(in, device, runtime);
+    } else {
+        source_read(in);
+        source_lex(runtime);
+    }
     translate();
     if (refusals) return 2;
     source_write(out);

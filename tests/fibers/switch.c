@@ -2,7 +2,9 @@
  *
  *   cc -O2 -o switch switch.c ../../build/cpu/libsimt.a -lpthread -lm -ldl && ./switch */
 #define _GNU_SOURCE
-#include "../../emulator/src/simt.h"
+#include "../../emulator/src/fiber.h"
+#include "../../emulator/src/launch.h"
+#include "../../emulator/src/worker.h"
 #include <stdlib.h>
 #include <time.h>
 
@@ -10,11 +12,11 @@ enum { SWITCHES = 1 << 20 };
 
 static unsigned n_fibers, left;
 
-static void take_turns(const void *worker)
+static void take_turns(const void *block)
 {
-    struct worker *w = (struct worker *)worker;
-    while (left--) fiber_switch(w, w->cur, w->cur + 1 == n_fibers ? 0 : w->cur + 1);
-    fiber_exit(w, NO_THREAD); /* back to main; the others are left where they stand */
+    struct block *b = (struct block *)block;
+    while (left--) fiber_switch(b, b->cur, b->cur + 1 == n_fibers ? 0 : b->cur + 1);
+    fiber_exit(b, NO_THREAD); /* back to main; the others are left where they stand */
 }
 
 static double seconds(void)
@@ -27,16 +29,18 @@ static double seconds(void)
 static double nanoseconds_per_switch(unsigned fibers)
 {
     struct worker *w = calloc(1, sizeof *w);
-    w->threads = calloc(fibers, sizeof *w->threads);
-    struct simt_kernel_launch call = {.thread = take_turns, .params = w};
-    struct launch launch = {.call = &call, .threads = fibers};
-    w->launch = &launch;
+    struct block *b = calloc(1, sizeof *b);
+    struct launch launch = {.thread = take_turns, .params = b, .threads = fibers};
+    b->threads = calloc(fibers, sizeof *b->threads);
+    b->worker = w;
+    b->launch = &launch;
+    w->block = b;
     simt_worker = w;
     fiber_init(w);
     n_fibers = fibers;
     left = SWITCHES;
     double start = seconds();
-    fiber_start(w, 0);
+    fiber_run(w, b);
     return 1e9 * (seconds() - start) / SWITCHES;
 }
 

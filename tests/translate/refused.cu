@@ -14,15 +14,16 @@ __global__ void __cluster_dims__(2, 1, 1) cluster(int *out)  // expect: `__clust
     __shared__ struct { int n; } d{5};       // expect: initialiser: `d`
     __device__ int local;                    // expect: a `__device__` variable in a function must be static
     int lane;
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));  // expect: inline PTX `mov.u32 %0, %%laneid`
-    asm("{\n\t"                              // expect: inline PTX `setp.eq.u32 p, %0, 0`
-        ".reg .pred p;\n\t"
-        "setp.eq.u32 p, %0, 0;\n"
-        "}" ::"r"(lane));
-    if (lane) asm("bar.sync 0;");            // expect: inline PTX `bar.sync 0`
-    else __asm__ __volatile__("exit;");      // expect: inline PTX `exit`
+    asm goto("bra %l0;" ::::out);            // expect: `asm goto` is not supported
+out:
     asm volatile("" ::: "memory");
 }
+
+__global__ void named(int *named) {}  // expect: a parameter of the kernel `named` has the kernel's name
+struct befriends {
+    friend __global__ void befriended(befriends) {}  // expect: cannot read this `__global__` function's declaration
+};
+__global__ void variadic(int n, ...) {}  // expect: a kernel cannot take `...`
 
 int renamed(int) asm("another_name");
 

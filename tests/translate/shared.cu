@@ -153,6 +153,57 @@ __global__ void in_lambdas(int *out)
     out[1] = a[1] + count + redeclared() + s.n;
 }
 
+// In a function, too, its type is its type, a case label may jump over it, and what hides it hides it.
+template <int N> struct list {
+    float v[N];
+    __device__ float *begin() { return v; }
+    __device__ float *end() { return v + N; }
+};
+template <typename T, size_t N> __device__ constexpr int length(T (&)[N]) { return N; }
+__device__ int by_case(int which)
+{
+    switch (which) {
+    case 0:
+        __shared__ int a[4];
+        a[1] = 7;
+        return a[1];
+    case 1:
+        return 2;
+    }
+    return 3;
+}
+__global__ void type_and_scope(int *out)
+{
+    __shared__ list<4> l;
+    __shared__ float s[4], t[4];
+    for (int i = 0; i < 4; i++) s[i] = t[i] = l.v[i] = i;
+    float sum = 0;
+    for (float x : s) sum += x;
+    for (float &x : l) sum += x;
+    auto &[p, q, r, z] = t;
+    sum += p + q + r + z;
+    decltype(s) *whole = &s, copy = {1, 2};
+    __typeof__(t) typed = {3};
+    sum += (*whole)[3] + copy[1] + typed[0] + length(s) + sizeof(decltype(s)) + sizeof s;
+    static_assert(std::is_same<decltype(s), float[4]>::value && std::is_same<decltype((s)), float(&)[4]>::value, "");
+    auto captured = [&s, n = sizeof(t)](int i) { return s[i] + n; };
+    auto last_captured = [&sum, &t, s] { return sum + t[0] + s[1]; };
+    auto self = [&](auto f, int n) -> float { return n ? f(f, n - 1) + s[1] : 0; };
+    out[0] = sum + captured(2) + self(self, 2) + by_case(0) + by_case(1);
+    out[1] = last_captured();
+    {
+        int n = 2, s = 3;
+        for (int i = 0, t = 4; i < n; i++) out[1] += t + s;
+    }
+    for (float s : t) out[1] += s;
+    {
+        struct pair { int a, b; } whole = {5, 6};
+        auto [s, t] = whole;
+        out[1] += s + t;
+    }
+    if (int t = by_case(1)) out[1] += t;
+}
+
 extern __shared__ float at_namespace[];
 static __shared__ int fixed[3];
 namespace deep {
@@ -248,6 +299,7 @@ int main(void)
     RUN(templates, 1, 0, 4 + 1 + 8 + 2 + 12 + 2, 0);
     RUN(scopes, 1, 0, 10 + 12 + 13 + 17, 0);
     RUN(in_lambdas, 1, 0, 1111 + 11 + 1111 + 9 + 1111, 1111 + 3 + 1);
+    RUN(type_and_scope, 1, 0, 18 + 3 + 2 + 3 + 4 + 16 + 16 + 18 + 2 + 7 + 2, 62 + 1 + 14 + 6 + 11 + 2);
     RUN(deep::use, 1, 4 * sizeof(double), 4 + 5 + 8, 0);
     RUN(of_namespace, 32, 32 * sizeof(float), 33 + 1 + 10 + 1 + 1 + 3 + 2, 104);
     RUN(dynamic_bytes, 1, 80, 3, 0);

@@ -1,2 +1,3 @@
-/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. */
-#error "<cooperative_groups/memcpy_async.h>: the emulator does not offer cooperative groups"
+/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. What it
+ * would declare is refused where it is used. */
+#pragma simt_refuse <cooperative_groups/memcpy_async.h> cooperative groups: memcpy_async*

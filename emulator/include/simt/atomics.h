@@ -1,5 +1,5 @@
 /* Atomic functions on 32- and 64-bit words (CUDA C++ Programming Guide, "Atomic Functions"); each returns the old
- * value. The _block and _system forms differ from the plain one in scope only, which here is the same. */
+ * value. The _block and _system forms differ from the plain one in scope: whom they are atomic for. */
 #ifndef SIMT_ATOMICS_H
 #define SIMT_ATOMICS_H
 
@@ -12,26 +12,30 @@ template <class T> constexpr ::simt_type type_of()
     else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? SIMT_I32 : SIMT_U32;
     else return std::is_signed_v<T> ? SIMT_I64 : SIMT_U64;
 }
-template <class T> SIMT_INLINE T atomic(::simt_atomic_op op, volatile T *address, T value, T compare = T())
+template <class T> SIMT_INLINE T atomic(::simt_atomic_op op, ::simt_scope scope, volatile T *address, T value, T compare = T())
 {
     unsigned long long bits = 0, compare_bits = 0;
     __builtin_memcpy(&bits, &value, sizeof(T));
     __builtin_memcpy(&compare_bits, &compare, sizeof(T));
-    bits = simt_atomic(op, type_of<T>(), (void *)address, bits, compare_bits);
+    bits = simt_atomic(op, type_of<T>(), scope, (void *)address, bits, compare_bits);
     __builtin_memcpy(&value, &bits, sizeof(T));
     return value;
 }
 }
 
 #define SIMT_ATOMIC(NAME, OP, T)                                                                                   \
-    SIMT_INLINE T NAME(T *address, T value) { return simt::atomic<T>(OP, address, value); }                        \
-    SIMT_INLINE T NAME##_block(T *address, T value) { return simt::atomic<T>(OP, address, value); }                \
-    SIMT_INLINE T NAME##_system(T *address, T value) { return simt::atomic<T>(OP, address, value); }
-#define SIMT_ATOMIC_CAS_OF(T)                                                                                      \
-    SIMT_INLINE T atomicCAS(T *address, T compare, T value)                                                        \
+    SIMT_INLINE T NAME(T *address, T value) { return simt::atomic<T>(OP, SIMT_SCOPE_DEVICE, address, value); }      \
+    SIMT_INLINE T NAME##_block(T *address, T value) { return simt::atomic<T>(OP, SIMT_SCOPE_BLOCK, address, value); } \
+    SIMT_INLINE T NAME##_system(T *address, T value) { return simt::atomic<T>(OP, SIMT_SCOPE_SYSTEM, address, value); }
+#define SIMT_ATOMIC_CAS_WITH(SUFFIX, SCOPE, T)                                                                     \
+    SIMT_INLINE T atomicCAS##SUFFIX(T *address, T compare, T value)                                                \
     {                                                                                                              \
-        return simt::atomic<T>(SIMT_ATOMIC_CAS, address, value, compare);                                          \
+        return simt::atomic<T>(SIMT_ATOMIC_CAS, SCOPE, address, value, compare);                                   \
     }
+#define SIMT_ATOMIC_CAS_OF(T)                                                                                      \
+    SIMT_ATOMIC_CAS_WITH(, SIMT_SCOPE_DEVICE, T)                                                                   \
+    SIMT_ATOMIC_CAS_WITH(_block, SIMT_SCOPE_BLOCK, T)                                                              \
+    SIMT_ATOMIC_CAS_WITH(_system, SIMT_SCOPE_SYSTEM, T)
 
 SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, int)
 SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, unsigned)
@@ -69,5 +73,6 @@ SIMT_ATOMIC_CAS_OF(unsigned long long)
 SIMT_ATOMIC_CAS_OF(unsigned short)
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_CAS_OF
+#undef SIMT_ATOMIC_CAS_WITH
 
 #endif

@@ -1,6 +1,7 @@
-/* How `kernel<<<grid, block, shared, stream>>>(args)` reaches the runtime. simt-translate writes it as
- *     ::simt::kernel_call("kernel", file, line, [=](auto... a) { kernel(a...); })(grid, block, …)(args)
- * so that arguments are copied once, at the launch, as CUDA does. */
+/* How `kernel<<<grid, block, shared, stream>>>(arguments)` reaches the runtime. simt-translate writes it as
+ *     (::simt::configure("kernel", file, line, grid, block, …), kernel(arguments))
+ * and the kernel, called on the host, hands its parameters to Stub<…>::launch: they are copied once, at the launch, and
+ * once more by each CUDA thread that takes them by value. */
 #ifndef SIMT_LAUNCH_H
 #define SIMT_LAUNCH_H
 
@@ -17,64 +18,74 @@ template <class T> constexpr ::simt_shared_site site(const char *name, const cha
             0, 0};
 }
 
-/* The arguments of one launch, kept by value. */
-template <class... A> struct Arguments;
-template <> struct Arguments<> {
-    template <class F, class... Before> void call(const F &f, const Before &...before) const { f(before...); }
-};
-template <class First, class... Rest> struct Arguments<First, Rest...> {
-    First first;
-    Arguments<Rest...> rest;
-    template <class F, class... Before> void call(const F &f, const Before &...before) const
-    {
-        rest.call(f, before..., first);
-    }
-};
-SIMT_INLINE Arguments<> pack() { return {}; }
-template <class First, class... Rest> SIMT_INLINE Arguments<First, Rest...> pack(First first, Rest... rest)
+SIMT_INLINE bool on_device() { return simt_on_device(); }
+
+/* A template, so that compilers name it where a launch gives it too little. */
+template <class = void>
+SIMT_INLINE void configure(const char *text, const char *file, int line, dim3 grid, dim3 block,
+                           size_t dynamic_shared = 0, cudaStream_t stream = 0)
 {
-    return {first, pack(rest...)};
+    ::simt_configuration c = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_shared, stream,
+                              text, file, line};
+    ::simt_configure(&c);
 }
 
-template <class F, class... A> struct Params {
-    F kernel;
-    Arguments<A...> arguments;
-    static void thread(const void *params)
+/* Stands in front of every value that is assigned and that a function may have returned (translate/returned.c). A call
+ * may store the struct that it returns, and g++ puts no hook there, clang++ none where the size is odd: here it goes to a
+ * temporary first, and that is then stored. No copy more, or g++ would store member by member. Whatever is no such struct
+ * meets the comma of C++. */
+struct Returned {};
+static constexpr Returned returned{};
+template <class T>
+constexpr bool is_struct = (std::is_class_v<T> || std::is_union_v<T>) && std::is_trivially_copyable_v<T>;
+#ifdef __clang__
+template <class T, class = std::enable_if_t<is_struct<T> && sizeof(T) < 8 && (sizeof(T) & (sizeof(T) - 1)) != 0>>
+SIMT_INLINE T &&operator,(Returned, T &&value)
+{
+    __asm__("" : "+m"(value)); /* or the temporary would be optimised away */
+    return static_cast<T &&>(value);
+}
+#else
+template <class T, class = std::enable_if_t<is_struct<T>>> SIMT_INLINE constexpr T &&operator,(Returned, T &&value)
+{
+    return static_cast<T &&>(value);
+}
+#endif
+
+template <size_t I, class P> struct Argument {
+    P value;
+};
+
+/* A parameter's type as the function's own type has it. */
+template <class P> struct Plain {
+    using type = std::remove_cv_t<P>;
+};
+template <class P> struct Plain<P *__restrict__> {
+    using type = P *;
+};
+template <class P> struct Plain<P *const __restrict__> {
+    using type = P *;
+};
+
+template <class Indices, class... P> struct StubOf;
+template <size_t... I, class... P> struct StubOf<std::index_sequence<I...>, P...> {
+    using Function = void(P...);
+    struct Params : Argument<I, P>... {
+        Function *self;
+    };
+    __attribute__((no_sanitize("thread"))) static void thread(const void *params)
     {
         const Params *p = (const Params *)params;
-        p->arguments.call(p->kernel);
+        p->self(static_cast<const Argument<I, P> *>(p)->value...);
     }
-};
-
-/* (grid, block, …) fills in the configuration; (args) launches. */
-template <class F> struct KernelCall {
-    ::simt_kernel_launch launch;
-    F kernel;
-
-    struct Configured {
-        KernelCall *call;
-        template <class... A> void operator()(A... arguments) const
-        {
-            Params<F, A...> params{call->kernel, pack(arguments...)};
-            call->launch.thread = Params<F, A...>::thread;
-            call->launch.params = &params;
-            call->launch.params_bytes = sizeof params;
-            ::simt_launch(&call->launch);
-        }
-    };
-    Configured operator()(dim3 grid, dim3 block, size_t dynamic_shared = 0, cudaStream_t = 0)
+    template <class... A>
+    static void launch(Function *self, const ::simt_kernel *kernel, const void *caller, A &...arguments)
     {
-        launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
-        launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
-        launch.dynamic_shared = dynamic_shared;
-        return {this};
+        Params params{{static_cast<A &&>(arguments)}..., self};
+        ::simt_launch(kernel, caller, thread, &params, sizeof params);
     }
 };
-
-template <class F> KernelCall<F> kernel_call(const char *name, const char *file, int line, F kernel)
-{
-    return {{{0, 0, 0}, {0, 0, 0}, 0, name, file, line, nullptr, nullptr, 0}, kernel};
-}
+template <class... P> using Stub = StubOf<std::index_sequence_for<P...>, typename Plain<P>::type...>;
 
 }
 #endif

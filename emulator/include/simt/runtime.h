@@ -3,6 +3,7 @@
 #ifndef SIMT_RUNTIME_H
 #define SIMT_RUNTIME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +19,41 @@ struct simt_shared_site {
     unsigned long launch;                                /* the launch that offset belongs to */
     unsigned offset;
 };
-void *simt_shared(struct simt_shared_site *site); /* where it lies in this block's shared memory */
-void *simt_shared_dynamic(void);                  /* extern __shared__: after all the declared arrays */
+/* Where it lies in this block's shared memory; extern __shared__: after all the declared arrays. For a thread neither
+ * ever changes, so the compiler may ask once. */
+void *simt_shared(struct simt_shared_site *site) __attribute__((const, nothrow));
+void *simt_shared_dynamic(void) __attribute__((const, nothrow));
+
+/* One `__device__`, `__constant__` or `__managed__` variable. Those outside of functions are listed by the section
+ * simt_symbols, of pointers, some perhaps more than once; the others are told when a thread comes by. */
+enum simt_symbol_kind { SIMT_DEVICE, SIMT_CONSTANT, SIMT_MANAGED };
+struct simt_symbol {
+    void *address;
+    size_t bytes;
+    const char *name, *file;
+    int line;
+    enum simt_symbol_kind kind;
+    struct simt_symbol *next; /* the runtime's own; NULL until it knows of it */
+};
+void simt_symbol_here(struct simt_symbol *symbol);
+
+/* One `asm` statement, and its operands: outputs, then inputs, as they are numbered in the text. A constraint begins
+ * with `=` or `+` where the operand is written, and with `[name]`, before that, where it has one. */
+struct simt_assembly_site {
+    const char *text, *file;
+    int line, n_outputs, n_inputs;
+    void *parsed; /* the runtime's own; NULL at first */
+};
+struct simt_asm_operand {
+    const char *constraint;
+    void *value;
+    unsigned bytes;
+};
+void simt_assembly(struct simt_assembly_site *site, struct simt_asm_operand *operands);
+
+/* An address in shared memory as the 32 bits that PTX has for it, from the start of the block's, and back. */
+unsigned simt_shared_address(const void *generic);
+void *simt_shared_generic(unsigned shared);
 
 /* Two calls, in two branches, are never merged into one: which of them a thread is in tells where it waits. g++ is told
  * so by flags (see simtcc). */
@@ -34,11 +68,13 @@ unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_idx(int dim) __attribute__((const, nothrow));
 
 SIMT_NOMERGE void simt_syncthreads(void);
+SIMT_NOMERGE void simt_barrier(unsigned id, unsigned threads); /* 0 to 15; threads 0: all that have not left */
 SIMT_NOMERGE int simt_syncthreads_count(int predicate);
 SIMT_NOMERGE int simt_syncthreads_and(int predicate);
 SIMT_NOMERGE int simt_syncthreads_or(int predicate);
 SIMT_NOMERGE void simt_warp_sync(unsigned mask);
-void simt_fence(void);
+enum simt_scope { SIMT_SCOPE_BLOCK, SIMT_SCOPE_DEVICE, SIMT_SCOPE_SYSTEM };
+SIMT_NOMERGE void simt_fence(enum simt_scope scope);
 void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);
 void simt_trap(void);
@@ -59,21 +95,37 @@ enum simt_atomic_op {
 };
 enum simt_type { SIMT_I32, SIMT_U32, SIMT_I64, SIMT_U64, SIMT_F32, SIMT_F64, SIMT_U16 };
 /* Value and compare as bit patterns; returns the old value's. */
-unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, void *address, unsigned long long value,
-                               unsigned long long compare);
+SIMT_NOMERGE unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
+                               unsigned long long value, unsigned long long compare);
 
-/* One launch: `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of
- * `params_bytes` bytes, readable by every thread. Errors go where cudaGetLastError finds them. */
-struct simt_kernel_launch {
+/* Is it a CUDA thread that asks? Never changes within a function, so the compiler may ask once. */
+bool simt_on_device(void) __attribute__((const, nothrow));
+
+/* One kernel, or one instance of a template; simt-translate makes it in the kernel's own body. */
+struct simt_kernel {
+    const char *name, *file; /* the plain name, and the line that defines it */
+    int line;
+    const void *function;
+    unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
+    unsigned cluster[3];
+};
+
+/* What stands between <<< and >>>. Kept for the host thread's next launch; a launch among that one's arguments comes
+ * between. */
+struct simt_configuration {
     unsigned grid[3], block[3];
     size_t dynamic_shared;
-    const char *kernel, *file;
+    void *stream;
+    const char *text, *file; /* the kernel as the launch names it */
     int line;
-    void (*thread)(const void *params);
-    const void *params;
-    size_t params_bytes;
 };
-void simt_launch(const struct simt_kernel_launch *launch);
+void simt_configure(const struct simt_configuration *configuration);
+
+/* `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of `params_bytes` bytes,
+ * readable by every thread. caller: a return address on the line of the launch. Errors go where cudaGetLastError finds
+ * them. */
+void simt_launch(const struct simt_kernel *kernel, const void *caller, void (*thread)(const void *params),
+                 const void *params, size_t params_bytes);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,263 @@
+/* Every access of a kernel comes through here.
+ *
+ * Kernels are compiled with -fsanitize=thread, which puts a call in front of each load and store; the functions called
+ * belong to a race detector. simtcc renames the calls (hooks.syms), so that they come here instead: the race detector
+ * itself need not be linked, and may be, to watch this runtime. Host code of the same file calls them too, with no
+ * worker. The caller's address is the access's place in the program. */
+#include "access.h"
+#include "counters.h"
+#include "launch.h"
+#include "messages.h"
+#include "lines.h"
+#include "memory.h"
+#include "report.h"
+#include <string.h>
+
+#define QUIET_LIMIT (1u << 20) /* accesses after which a thread, perhaps spinning, lets others run */
+#define POLL_LIMIT (1u << 12)  /* volatile loads count for as many as would make this few */
+
+bool simt_checked;
+
+/* ---- initialisation ---- */
+
+/* Structs are copied with their padding, which nobody writes: a word counts as written when any byte of it is; of a
+ * move of 8 bytes or more, which may be of a struct unless it is of a vector, any 8 bytes; and a copy of more, when
+ * anything is. */
+static bool is_written(const struct object *o, size_t offset, unsigned bytes, unsigned unit)
+{
+    const unsigned char *written = o->written;
+    for (size_t at = offset, end = offset + bytes; at < end;) {
+        size_t stop = (at | (unit - 1)) + 1 < end ? (at | (unit - 1)) + 1 : end;
+        unsigned bits = __atomic_load_n(&written[at / 8], __ATOMIC_RELAXED) >> at % 8 & ((1u << (stop - at)) - 1);
+        if (!bits) return false;
+        at = stop;
+    }
+    return true;
+}
+
+static bool is_initialised(const struct object *o, size_t offset, unsigned bytes, const void *pc)
+{
+    if (bytes == 4) { /* and aligned: half of a byte of the map */
+        unsigned bits = __atomic_load_n(&o->written[offset / 8], __ATOMIC_RELAXED) >> (offset & 4) & 15;
+        return bits != 0;
+    }
+    if (is_written(o, offset, bytes, 4)) return true;
+    return bytes >= 8 && is_written(o, offset, bytes, 8) && !lines_of_vector(pc);
+}
+
+static void mark_written(const struct object *o, size_t offset, unsigned bytes)
+{
+    unsigned char *written = o->written;
+    for (size_t at = offset, end = offset + bytes; at < end;) {
+        size_t stop = (at | 7) + 1 < end ? (at | 7) + 1 : end;
+        unsigned char bits = (unsigned char)(((1u << (stop - at)) - 1) << at % 8);
+        if ((__atomic_load_n(&written[at / 8], __ATOMIC_RELAXED) & bits) != bits)
+            __atomic_fetch_or(&written[at / 8], bits, __ATOMIC_RELAXED);
+        at = stop;
+    }
+}
+
+/* ---- checks ---- */
+
+/* A struct of 16 bytes may need an alignment of 8 only; a vector of that size needs 16. */
+static bool is_misaligned(const void *address, unsigned bytes, const void *pc)
+{
+    uintptr_t beyond = (uintptr_t)address & (bytes - 1);
+    return beyond && (beyond != 8 || lines_of_vector(pc));
+}
+
+static void check_bounds(struct block *b, const void *pc, const struct place *p, const void *address, unsigned bytes,
+                         enum access kind)
+{
+    const struct object *o = p->object;
+    if (is_misaligned(address, bytes, pc)) report_access(b, "misaligned access", pc, address, bytes, kind, "");
+    if (!o || p->offset + bytes > o->bytes) report_access(b, "out of bounds", pc, address, bytes, kind, "");
+    if (__atomic_load_n(&o->freed, __ATOMIC_RELAXED)) report_access(b, "use after free", pc, address, bytes, kind, "");
+}
+
+static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    if ((uintptr_t)address < 65536)
+        report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
+    report_access(b, "host pointer in a kernel", pc, address, bytes, kind,
+                  "That memory belongs to the host; a kernel sees what cudaMalloc and its like returned.");
+}
+
+static void check_local(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    if (!fiber_is_own_stack(b, address))
+        report_access(
+            b, "another thread's local memory", pc, address, bytes, kind,
+            "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
+    if (is_misaligned(address, bytes, pc)) report_access(b, "misaligned access", pc, address, bytes, kind, "");
+}
+
+void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                  enum simt_scope scope)
+{
+    struct place p = place_of(b, address, bytes);
+    bool stores = access_stores(kind);
+    switch (p.space) {
+    case SPACE_LOCAL: check_local(b, pc, address, bytes, kind); return;
+    case SPACE_PARAMETERS: return;
+    case SPACE_NOWHERE: check_nowhere(b, pc, address, bytes, kind); return;
+    case SPACE_CONSTANT:
+        if (stores)
+            report_access(b, "write to constant memory", pc, address, bytes, kind,
+                          "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
+        if (p.object) check_bounds(b, pc, &p, address, bytes, kind);
+        return;
+    case SPACE_SHARED:
+    case SPACE_GLOBAL: break;
+    }
+    check_bounds(b, pc, &p, address, bytes, kind);
+    if (p.object->written) {
+        bool reads = kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE;
+        if (reads && !b->copies && !is_initialised(p.object, p.offset, bytes, pc))
+            report_uninitialised(b, &p, address, bytes, pc, kind);
+        if (stores) mark_written(p.object, p.offset, bytes);
+    }
+    if (p.object->cells || p.space == SPACE_SHARED) race_access(b, pc, &p, bytes, kind, scope);
+    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE) message_volatile(b, address, stores);
+    if (b->counting && kind != ACCESS_ATOMIC) {
+        bool shared = p.space == SPACE_SHARED;
+        counters_access(b, pc, shared ? (stores ? SHARED_ST : SHARED_LD) : (stores ? GLOBAL_ST : GLOBAL_LD), address,
+                        bytes);
+    }
+}
+
+/* ---- hooks ---- */
+
+u64 access_value(const void *address, unsigned bytes)
+{
+    u64 value = 0;
+    memcpy(&value, address, bytes < sizeof value ? bytes : sizeof value);
+    return value;
+}
+
+static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    struct worker *w = simt_worker;
+    if (!w) {
+        memory_host_access(address, bytes, access_stores(kind), pc);
+        return;
+    }
+    struct block *b = w->block;
+    moves_on(w);
+    if (kind == ACCESS_STORE) {
+        w->stored_bytes = bytes;
+        w->stored_at = pc;
+        __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
+    }
+    access_check(b, pc, address, bytes, kind, SIMT_SCOPE_SYSTEM);
+    b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
+    if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
+        give_way(b, pc); /* a store must be done first */
+}
+
+static bool is_partly_initialised(const void *address, size_t bytes)
+{
+    struct place p = place_of(running(), address, 1);
+    return p.object && p.object->written && p.offset + bytes <= p.object->bytes &&
+           written_any(p.object, p.offset, bytes);
+}
+
+/* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
+static void range(const void *address, size_t bytes, enum access kind, const void *pc)
+{
+    const unsigned char *p = address, *end = p + bytes;
+    if (simt_worker && kind == ACCESS_LOAD) running()->copies = is_partly_initialised(address, bytes);
+    while (p < end) {
+        unsigned piece = 16;
+        while (piece > (size_t)(end - p) || ((uintptr_t)p & (piece - 1))) piece /= 2;
+        access(p, piece, kind, pc);
+        p += piece;
+    }
+    if (simt_worker) running()->copies = false;
+}
+
+#define HOOKS(BYTES)                                                                                               \
+    void simt_hook_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); }                                  \
+    void simt_hook_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); }                                \
+    void simt_hook_unaligned_read##BYTES(void *p) { range(p, BYTES, ACCESS_LOAD, CALLER()); }                         \
+    void simt_hook_unaligned_write##BYTES(void *p) { range(p, BYTES, ACCESS_STORE, CALLER()); }                       \
+    void simt_hook_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }       \
+    void simt_hook_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); }     \
+    void simt_hook_unaligned_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }   \
+    void simt_hook_unaligned_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); } \
+    void simt_hook_read_write##BYTES(void *p)                                                                         \
+    {                                                                                                              \
+        access(p, BYTES, ACCESS_LOAD, CALLER());                                                                   \
+        access(p, BYTES, ACCESS_STORE, CALLER());                                                                  \
+    }
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
+
+void simt_hook_read_range(void *p, size_t bytes) { range(p, bytes, ACCESS_LOAD, CALLER()); }
+void simt_hook_write_range(void *p, size_t bytes) { range(p, bytes, ACCESS_STORE, CALLER()); }
+
+/* clang calls these for copies and fills of whole objects. */
+void *simt_hook_memcpy(void *to, const void *from, size_t bytes)
+{
+    range(from, bytes, ACCESS_LOAD, CALLER());
+    range(to, bytes, ACCESS_STORE, CALLER());
+    return __builtin_memcpy(to, from, bytes);
+}
+void *simt_hook_memmove(void *to, const void *from, size_t bytes)
+{
+    range(from, bytes, ACCESS_LOAD, CALLER());
+    range(to, bytes, ACCESS_STORE, CALLER());
+    return __builtin_memmove(to, from, bytes);
+}
+void *simt_hook_memset(void *to, int value, size_t bytes)
+{
+    range(to, bytes, ACCESS_STORE, CALLER());
+    return __builtin_memset(to, value, bytes);
+}
+
+/* And the compilers these, where the copy's size is not known, or g++ where it is. */
+void *simt_memcpy(void *to, const void *from, size_t bytes) __attribute__((alias("simt_hook_memcpy")));
+void *simt_memmove(void *to, const void *from, size_t bytes) __attribute__((alias("simt_hook_memmove")));
+void *simt_memset(void *to, int value, size_t bytes) __attribute__((alias("simt_hook_memset")));
+
+void simt_hook_init(void) { simt_checked = true; } /* called before main, by each file with hooks */
+void simt_hook_func_entry(void *pc) { (void)pc; }
+void simt_hook_func_exit(void) {}
+void simt_hook_vptr_read(void **p) { (void)p; }
+void simt_hook_vptr_update(void **p, void *value) { (void)p, (void)value; }
+
+/* std::atomic and the guards of static variables, in host code: compilers hand these over as well. */
+#define ATOMICS(BITS, T)                                                                                           \
+    T simt_hook_atomic##BITS##_load(const volatile T *p, int order) { (void)order; return __atomic_load_n(p, 5); }    \
+    void simt_hook_atomic##BITS##_store(volatile T *p, T v, int order) { (void)order; __atomic_store_n(p, v, 5); }    \
+    T simt_hook_atomic##BITS##_exchange(volatile T *p, T v, int o) { (void)o; return __atomic_exchange_n(p, v, 5); }  \
+    T simt_hook_atomic##BITS##_fetch_add(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_add(p, v, 5); }  \
+    T simt_hook_atomic##BITS##_fetch_sub(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_sub(p, v, 5); }  \
+    T simt_hook_atomic##BITS##_fetch_and(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_and(p, v, 5); }  \
+    T simt_hook_atomic##BITS##_fetch_or(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_or(p, v, 5); }    \
+    T simt_hook_atomic##BITS##_fetch_xor(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_xor(p, v, 5); }  \
+    int simt_hook_atomic##BITS##_compare_exchange_strong(volatile T *p, T *e, T v, int o, int f)                      \
+    {                                                                                                              \
+        (void)o, (void)f;                                                                                          \
+        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5);                                                      \
+    }                                                                                                              \
+    int simt_hook_atomic##BITS##_compare_exchange_weak(volatile T *p, T *e, T v, int o, int f)                        \
+    {                                                                                                              \
+        (void)o, (void)f;                                                                                          \
+        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5);                                                      \
+    }                                                                                                              \
+    T simt_hook_atomic##BITS##_compare_exchange_val(volatile T *p, T e, T v, int o, int f)                            \
+    {                                                                                                              \
+        (void)o, (void)f;                                                                                          \
+        __atomic_compare_exchange_n(p, &e, v, 0, 5, 5);                                                            \
+        return e;                                                                                                  \
+    }
+ATOMICS(8, uint8_t)
+ATOMICS(16, uint16_t)
+ATOMICS(32, uint32_t)
+ATOMICS(64, uint64_t)
+void simt_hook_atomic_thread_fence(int order) { (void)order; __atomic_thread_fence(5); }
+void simt_hook_atomic_signal_fence(int order) { (void)order; }

@@ -1,0 +1,25 @@
+/* Every access of a kernel: where it goes, whether it may, who else was there, what it costs. */
+#ifndef SIMT_ACCESS_H
+#define SIMT_ACCESS_H
+
+#include "block.h"
+#include "collective.h"
+#include "race.h"
+#include "worker.h"
+
+/* By the running thread, at code address pc; before it is done. */
+void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                  enum simt_scope scope);
+
+u64 access_value(const void *address, unsigned bytes); /* of at most 8 bytes; the first 8 of more */
+
+/* Called before a thread does anything else than its last access: that is done now. */
+static inline void moves_on(struct worker *w)
+{
+    if (w->block->n_undefined && w->storing)
+        collective_check_value(w->block, access_value(w->storing, w->stored_bytes), w->stored_bytes, w->stored_at);
+    __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
+    if (w->block->suspicion->pending) race_judge(w->block);
+}
+
+#endif

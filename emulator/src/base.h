@@ -1,0 +1,36 @@
+/* What every room of the runtime uses: the API's types, sizes, the kinds of access. */
+#ifndef SIMT_BASE_H
+#define SIMT_BASE_H
+
+#include "../include/cuda_runtime_api.h"
+#include "../include/simt/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define WARP 32
+#define MAX_THREADS 1024
+#define MAX_WARPS (MAX_THREADS / WARP)
+#define MAX_WORKERS 16
+#define SHARED_BYTES (512u << 10) /* one block's arena: 227 KiB of arrays and the gaps around them */
+#define CALLER() __builtin_return_address(0)
+
+typedef unsigned long long u64;
+
+extern bool simt_checked; /* was any of the program compiled with hooks? access.c */
+
+enum access { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC, ACCESS_VOLATILE_LOAD, ACCESS_VOLATILE_STORE };
+
+static inline bool access_stores(enum access kind)
+{
+    return kind == ACCESS_STORE || kind == ACCESS_ATOMIC || kind == ACCESS_VOLATILE_STORE;
+}
+
+/* Zeroed memory that costs nothing until it is touched. Ends the program with status 2 where there is none. */
+void *base_reserve(size_t bytes);
+void base_release(void *memory, size_t bytes);
+void base_forget(void *memory, size_t bytes); /* zeroes it, and gives its pages back */
+
+void base_out_of_memory(void) __attribute__((noreturn)); /* ends the program with status 2 */
+
+#endif

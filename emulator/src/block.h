@@ -1,0 +1,87 @@
+/* A block: its threads and warps, its barriers, its shared memory. Blocks know nothing of the OS thread that runs them;
+ * several may be in hand at once (worker.h). */
+#ifndef SIMT_BLOCK_H
+#define SIMT_BLOCK_H
+
+#include "order.h"
+#include "fiber.h"
+#include "waiting.h"
+
+#define BARRIERS 16 /* bar.sync 0 to 15 */
+
+struct thread {
+    void *sp;             /* saved while it does not run */
+    unsigned char *stack; /* its slot; NULL before it starts and after it ends */
+    unsigned idx[3];
+    const struct waiting *waits_for; /* NULL: it could run */
+    const void *pc;                  /* the call it waits in; else where it last gave way, or NULL */
+    struct collective *call;         /* collective.h: what it has come with; valid while it waits in one */
+    struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
+    uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
+};
+
+struct warp {
+    uint32_t live, ready;       /* lanes that have not left; lanes that could run */
+    uint32_t known[WARP][WARP]; /* order.c: lane i has seen what lane j did up to this stamp */
+};
+
+struct barrier {
+    struct waiting waiting;
+    unsigned arrived;
+    unsigned expected; /* threads; 0: all that have not left */
+    unsigned count, result; /* of __syncthreads_count() */
+};
+
+struct undefined_read { /* the first shuffle of a warp that took something from a lane that took no part */
+    const void *pc; /* NULL: there was none */
+    unsigned thread, from, mask;
+};
+
+struct block {
+    struct launch *launch;
+    struct worker *worker;
+    struct block *next_in_hand; /* worker.c */
+    bool started;
+    unsigned cur; /* the running thread, or the one to go on with */
+    unsigned n_live;
+    unsigned index[3];
+    u64 number;      /* in the grid */
+    uint32_t serial; /* among all blocks of the program */
+    struct thread *threads;
+    struct warp *warps;
+    struct barrier barriers[BARRIERS];
+    unsigned barriers_in_use; /* a bit for each that somebody waits in */
+    unsigned yields; /* since a thread of this block last did something else than give way */
+    unsigned quiet;  /* accesses since a thread last gave way */
+    /* order.c */
+    uint32_t now, floor;
+    struct clock acquired, released[2];
+    unsigned n_knowledge;
+    /* shared.c */
+    unsigned char *arena;
+    struct object *arrays;  /* as launch->arrays, at this block's addresses */
+    unsigned n_arrays;      /* of them known so far */
+    unsigned last_array;    /* that an access went to */
+    unsigned char *written; /* a bit for each byte of the arena */
+    struct cells *cells;    /* of the arena */
+    struct undefined_read undefined[MAX_WARPS]; /* collective.c */
+    unsigned n_undefined;
+    struct suspicion *suspicion; /* race.c */
+    struct counting *counting;   /* counters.c; NULL when nothing is counted */
+    struct paths *paths;         /* path.c; likewise */
+    bool compares;               /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
+    bool copies;                 /* access.c: the running thread copies something of which a part has been written */
+};
+
+static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
+static inline struct warp *warp_of(struct block *b, unsigned thread) { return &b->warps[thread / WARP]; }
+static inline bool has_left(const struct block *b, unsigned thread)
+{
+    return !(b->warps[thread / WARP].live >> thread % WARP & 1);
+}
+
+struct block *block_new(struct worker *w);                      /* empty; reused for one block after another */
+void block_begin(struct block *b, struct launch *l, u64 number); /* nobody has run yet */
+void block_thread_done(struct block *b);                        /* called by a fiber at the end of its kernel */
+
+#endif

@@ -1,0 +1,39 @@
+/* Warp collectives: operations that the lanes of a warp do together. Each is a row of one table (collective.c): how a
+ * report calls it, what is counted, and the function that exchanges the lanes' payloads. */
+#ifndef SIMT_COLLECTIVE_H
+#define SIMT_COLLECTIVE_H
+
+#include "block.h"
+#include "counters.h"
+
+struct exchange { /* all lanes have come */
+    struct block *b;
+    unsigned warp;
+    uint32_t lanes; /* named in the mask, and not left */
+    uint32_t mask;
+};
+
+struct collective_op {
+    struct waiting_kind waiting;
+    enum event event;
+    bool orders;                               /* memory, as __syncwarp() does */
+    void (*exchange)(const struct exchange *x); /* reads and writes the lanes' payloads; may be NULL */
+};
+
+struct collective { /* what a lane comes with; on its own stack */
+    struct waiting waiting;
+    const struct collective_op *op;
+    unsigned mask;
+    void *payload; /* of the type that the operation says */
+};
+
+/* The running thread writes that value to memory: is it what a shuffle took from a lane that took no part? */
+void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc);
+
+/* The running thread takes part in that operation, called from pc; returns when it is done. */
+void collective_join(const struct collective_op *op, unsigned mask, void *payload, const void *pc);
+
+void collective_lane_left(struct block *b, unsigned warp); /* the lanes that remain may be complete now */
+bool collective_resolve_active(struct block *b);           /* nobody can run: those in __activemask() may go on */
+
+#endif

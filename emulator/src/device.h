@@ -1,0 +1,20 @@
+/* The GPU that the emulator describes. */
+#ifndef SIMT_DEVICE_H
+#define SIMT_DEVICE_H
+
+#include "base.h"
+
+struct gpu {
+    const char *name, *title, *source;
+    int major, minor, sms, fp32_lanes_per_sm;
+    double clock_ghz, dram_gbps;
+    int memory_clock_khz, bus_width_bits;
+    size_t memory, l2, shared_per_sm, shared_optin;
+    int threads_per_sm, blocks_per_sm;
+};
+const struct gpu *device_gpu(void);
+
+/* Remembers the error for cudaGetLastError of this host thread, and returns it. */
+cudaError_t simt_fail(cudaError_t error);
+
+#endif

@@ -1,0 +1,38 @@
+/* A launch: what the host asked for, and what its blocks share. */
+#ifndef SIMT_LAUNCH_H
+#define SIMT_LAUNCH_H
+
+#include "place.h"
+
+#define MAX_ARRAYS 64
+
+struct array_place { /* where an array lies in each block's shared memory */
+    unsigned offset, bytes;
+    const struct simt_shared_site *site; /* NULL: the dynamic one */
+};
+
+struct launch {
+    const struct simt_kernel *kernel;
+    const struct simt_configuration *asked;
+    void (*thread)(const void *params); /* what each CUDA thread runs */
+    const void *params;
+    size_t params_bytes;
+    unsigned long number;
+    unsigned threads; /* per block */
+    u64 blocks, next_block;
+    uint32_t first_serial; /* of its blocks */
+    unsigned most_in_hand; /* blocks that one worker may have begun */
+    cudaError_t cancelled; /* the error that ended it early */
+    bool many_workers;
+    bool synchronises;     /* order.c: some thread has used a fence or a volatile access */
+    /* shared.c */
+    unsigned n_arrays, static_bytes, arena_bytes;
+    struct array_place arrays[MAX_ARRAYS];
+};
+
+extern unsigned simt_block_dim[3], simt_grid_dim[3];
+
+/* Ends the launch with that error, as if CUDA had refused it; called by a CUDA thread. */
+void launch_cancel(struct launch *l, cudaError_t error) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,278 @@
+/* The messages that strong accesses leave where they write.
+ *
+ * A strong write publishes what the last fence of its thread covers; a strong read sees it, and the reader's next fence
+ * makes it known. The message has two parts: one for readers of the same block, one for all others, which takes a scope
+ * of at least the device at every hand. */
+#include "messages.h"
+#include "launch.h"
+#include "worker.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+#define MOST_LOOSE 64     /* entries of a loose clock; beyond, they are dropped, which errs on the side of silence */
+#define MOST_OBSERVERS 16 /* of one location; beyond, everybody counts as one */
+#define BUCKETS 4096
+
+struct location { /* that strong accesses have written to or read from, in this launch */
+    struct location *next;
+    const void *address;
+    uint32_t owner;              /* serial of the block whose shared memory it is; 0: global */
+    uint32_t block;              /* the block that message[SIMT_SCOPE_BLOCK] is for */
+    struct careless {
+        uint32_t serial, thread;
+        enum lock_fence fence;
+        u64 lock_free;
+    } careless; /* the last to write inside the lock without a full fence */
+    struct clock message[2], loose;
+    unsigned n_observers;
+    struct entry observers[MOST_OBSERVERS];
+};
+
+static struct bucket {
+    pthread_mutex_t lock;
+    struct location *first;
+} buckets[BUCKETS] = {[0 ... BUCKETS - 1] = {PTHREAD_MUTEX_INITIALIZER, NULL}};
+
+static struct bucket *bucket_of(const void *address)
+{
+    return &buckets[((uintptr_t)address >> 2) * 0x9e3779b97f4a7c15u >> 52];
+}
+
+static void location_reset(struct location *x)
+{
+    clock_clear(&x->message[0]);
+    clock_clear(&x->message[1]);
+    clock_clear(&x->loose);
+    x->n_observers = 0;
+    x->block = 0;
+    x->careless.serial = 0;
+}
+
+/* Called with the bucket's lock held. */
+static struct location *location_at(struct block *b, struct bucket *bucket, const void *address, bool make)
+{
+    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+    struct location *x = bucket->first;
+    while (x && x->address != address) x = x->next;
+    if (!x && make) {
+        x = calloc(1, sizeof *x);
+        if (!x) base_out_of_memory();
+        x->address = address;
+        x->next = bucket->first;
+        bucket->first = x;
+    }
+    if (!x) return NULL;
+    if (shared && x->owner != b->serial) location_reset(x); /* another block's, in the same arena before this one */
+    x->owner = shared ? b->serial : 0;
+    return x;
+}
+
+void messages_end_launch(void)
+{
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        struct location *next;
+        for (struct location *x = buckets[i].first; x; x = next) {
+            next = x->next;
+            location_reset(x);
+            clock_free(&x->message[0]);
+            clock_free(&x->message[1]);
+            clock_free(&x->loose);
+            free(x);
+        }
+        buckets[i].first = NULL;
+    }
+}
+
+static bool is_observer(const struct location *x, uint32_t serial, unsigned thread)
+{
+    for (unsigned i = 0; i < x->n_observers && i < MOST_OBSERVERS; i++)
+        if (x->observers[i].serial == serial && x->observers[i].thread == thread) return true;
+    return x->n_observers > MOST_OBSERVERS;
+}
+
+static void loose_join(struct clock *into, const struct clock *from)
+{
+    if (into->n + from->n <= MOST_LOOSE) clock_join(into, from);
+}
+
+/* `takes`: by atomicCAS, which takes locks; all others read flags, and what a thread does when it has seen one depends
+ * on that, which is order enough for strong accesses. */
+static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes)
+{
+    bool own = x->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
+    if (own) clock_join(&k->seen[SIMT_SCOPE_BLOCK], &x->message[SIMT_SCOPE_BLOCK]);
+    if (wide) clock_join(&k->seen[SIMT_SCOPE_DEVICE], &x->message[SIMT_SCOPE_DEVICE]);
+    if (own && !takes) clock_join(&k->taken, &x->message[SIMT_SCOPE_BLOCK]);
+    if (wide && !takes) clock_join(&k->taken, &x->message[SIMT_SCOPE_DEVICE]);
+    loose_join(&k->loose, &x->loose);
+    if (is_observer(x, b->serial, b->cur)) return;
+    if (x->n_observers < MOST_OBSERVERS) x->observers[x->n_observers] = (struct entry){b->serial, b->cur, b->now};
+    x->n_observers++;
+}
+
+static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope)
+{
+    bool publishes = k->released[SIMT_SCOPE_BLOCK].n || b->released[SIMT_SCOPE_BLOCK].n;
+    if (publishes && x->block != b->serial) {
+        clock_clear(&x->message[SIMT_SCOPE_BLOCK]);
+        x->block = b->serial;
+    }
+    if (publishes) clock_join(&x->message[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
+    if (publishes) clock_join(&x->message[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
+    if (scope != SIMT_SCOPE_BLOCK) {
+        clock_join(&x->message[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
+        clock_join(&x->message[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
+    }
+    loose_join(&x->loose, &k->loose);
+    loose_join(&x->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
+    loose_join(&x->loose, &b->released[SIMT_SCOPE_BLOCK]);
+    x->n_observers = 1;
+    x->observers[0] = (struct entry){b->serial, b->cur, b->now};
+}
+
+/* A volatile load is announced before it is done; what it has read from is looked up when its thread goes on. */
+void message_absorb(struct block *b, struct knowledge *k)
+{
+    if (!k->loaded) return;
+    struct bucket *bucket = bucket_of(k->loaded);
+    const void *address = k->loaded;
+    k->loaded = NULL;
+    pthread_mutex_lock(&bucket->lock);
+    struct location *x = location_at(b, bucket, address, true);
+    location_read(b, k, x, SIMT_SCOPE_SYSTEM, false);
+    pthread_mutex_unlock(&bucket->lock);
+}
+
+static void take_lock(struct block *b, const struct strong_access *a)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    k->lock = a->address;
+    k->lock_free = a->compare;
+    k->lock_fence = NO_FENCE;
+    k->careless = NO_LOCK;
+}
+
+/* Called with the location's lock held. */
+static void leave_lock(struct block *b, struct knowledge *k, struct location *x)
+{
+    if (k->careless != NO_LOCK) x->careless = (struct careless){b->serial, b->cur, k->careless, k->lock_free};
+    k->lock = NULL;
+    k->lock_fence = NO_LOCK;
+    k->careless = NO_LOCK;
+}
+
+void message_volatile(struct block *b, const void *address, bool stores)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    order_notice(b);
+    message_absorb(b, k);
+    if (!stores) {
+        k->loaded = address;
+        return;
+    }
+    struct bucket *bucket = bucket_of(address);
+    pthread_mutex_lock(&bucket->lock);
+    struct location *x = location_at(b, bucket, address, true);
+    clock_clear(&x->message[0]);
+    clock_clear(&x->message[1]);
+    clock_clear(&x->loose);
+    location_write(b, k, x, SIMT_SCOPE_SYSTEM);
+    if (address == k->lock) leave_lock(b, k, x);
+    pthread_mutex_unlock(&bucket->lock);
+    b->now++;
+}
+
+bool message_atomic_begin(struct block *b, const void *address)
+{
+    bool hold = __atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST);
+    if (hold) pthread_mutex_lock(&bucket_of(address)->lock);
+    return hold;
+}
+
+void message_atomic_end(struct block *b, const struct strong_access *a, bool held)
+{
+    struct bucket *bucket = bucket_of(a->address);
+    bool takes = a->compares && a->writes;
+    if (takes) take_lock(b, a);
+    if (!held && !__atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST)) return;
+    if (!held) pthread_mutex_lock(&bucket->lock);
+    struct knowledge *k = order_knowledge(b, b->cur);
+    struct location *x = location_at(b, bucket, a->address, true);
+    location_read(b, k, x, a->scope, a->compares);
+    if (a->writes) location_write(b, k, x, a->scope);
+    if (a->writes && !takes && a->address == k->lock) leave_lock(b, k, x);
+    pthread_mutex_unlock(&bucket->lock);
+    message_absorb(b, k);
+    b->now++;
+}
+
+bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (!k) return false;
+    message_absorb(b, k);
+    return clock_knows(&k->taken, serial, thread, stamp);
+}
+
+bool message_loosely(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (!k) return false;
+    message_absorb(b, k);
+    return clock_knows(&k->loose, serial, thread, stamp);
+}
+
+enum observation { UNSEEN, OBSERVED, OBSERVED_AND_FENCED };
+
+/* What the running thread has to do with the last write to that address. */
+static enum observation observation(struct block *b, const void *address)
+{
+    enum observation found = UNSEEN;
+    struct knowledge *k = current(b)->knowledge;
+    if (!k) return UNSEEN;
+    message_absorb(b, k);
+    struct bucket *bucket = bucket_of(address);
+    pthread_mutex_lock(&bucket->lock);
+    const struct location *x = location_at(b, bucket, address, false);
+    if (x && x->n_observers > MOST_OBSERVERS) found = OBSERVED_AND_FENCED;
+    for (unsigned i = 0; x && found != OBSERVED_AND_FENCED && i < x->n_observers; i++) {
+        const struct entry *e = &x->observers[i];
+        bool own = e->thread == b->cur;
+        if (e->serial != b->serial) continue;
+        if (own) found = OBSERVED;
+        if (e->stamp <= b->floor || (own && e->stamp < k->fenced)) found = OBSERVED_AND_FENCED;
+    }
+    pthread_mutex_unlock(&bucket->lock);
+    return found;
+}
+
+bool message_observed(struct block *b, const void *address) { return observation(b, address) != UNSEEN; }
+bool message_observed_and_fenced(struct block *b, const void *address)
+{
+    return observation(b, address) == OBSERVED_AND_FENCED;
+}
+
+enum lock_fence message_lock(const struct block *b)
+{
+    const struct knowledge *k = b->threads[b->cur].knowledge;
+    return k ? k->lock_fence : NO_LOCK;
+}
+
+void message_note_careless(struct block *b)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (k->careless == NO_LOCK) k->careless = k->lock_fence;
+}
+
+bool message_lock_was_careless(struct block *b, uint32_t serial, unsigned thread)
+{
+    const struct knowledge *k = current(b)->knowledge;
+    if (!k || !k->lock) return false;
+    struct bucket *bucket = bucket_of(k->lock);
+    pthread_mutex_lock(&bucket->lock);
+    const struct location *x = location_at(b, bucket, k->lock, false);
+    bool careless = x && x->careless.serial == serial && x->careless.thread == thread &&
+                    x->careless.lock_free == k->lock_free && (x->careless.fence == NO_FENCE || serial != b->serial);
+    pthread_mutex_unlock(&bucket->lock);
+    return careless;
+}

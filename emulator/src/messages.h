@@ -1,0 +1,41 @@
+/* What strong accesses, atomic operations and volatile ones, hand from thread to thread. */
+#ifndef SIMT_MESSAGES_H
+#define SIMT_MESSAGES_H
+
+#include "block.h"
+
+/* A volatile access of the running thread, before it is done. What a load has read is looked into when its thread goes
+ * on. */
+void message_volatile(struct block *b, const void *address, bool stores);
+void message_absorb(struct block *b, struct knowledge *k);
+
+struct strong_access {
+    const void *address;
+    enum simt_scope scope;
+    bool writes;
+    bool compares; /* atomicCAS */
+    u64 compare;
+};
+
+/* Around an atomic operation of the running thread; end is given what begin returned. */
+bool message_atomic_begin(struct block *b, const void *address);
+void message_atomic_end(struct block *b, const struct strong_access *a, bool held);
+void messages_end_launch(void);
+
+/* Has what (serial, thread) did at that stamp at least been seen? That is enough for a strong access of the running
+ * thread. */
+bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
+/* Would it have happened before, if every scope were wide enough and every read acquired? */
+bool message_loosely(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
+/* Has the running thread read what was last written to that address? */
+bool message_observed(struct block *b, const void *address);
+/* And has there been a fence of its own, or a barrier, since? */
+bool message_observed_and_fenced(struct block *b, const void *address);
+/* Is the running thread in a lock, and with what fence? */
+enum lock_fence message_lock(const struct block *b);
+/* The running thread writes inside a lock without a full fence. */
+void message_note_careless(struct block *b);
+/* Does the running thread hold a lock that (serial, thread) has held with less of a fence than this one needs? */
+bool message_lock_was_careless(struct block *b, uint32_t serial, unsigned thread);
+
+#endif

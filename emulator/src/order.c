@@ -1,0 +1,187 @@
+/* What threads know of each other: by barriers, and by fences, which turn what was seen into what is known, and settle
+ * what the next strong write releases (messages.c).
+ *
+ * A barrier does more than the model asks: it also counts as the fence after a read, and as the fence of all for what
+ * one thread writes behind it. Widely used programs rely on that, and hardware keeps it, so here the emulator is
+ * silent. */
+#include "order.h"
+#include "launch.h"
+#include "messages.h"
+#include "worker.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_STAMPS (1u << 29) /* race.c has 30 bits for one */
+
+/* ---- what threads know ---- */
+
+struct knowledge *order_knowledge(struct block *b, unsigned thread)
+{
+    struct thread *t = &b->threads[thread];
+    if (t->knowledge) return t->knowledge;
+    t->knowledge = calloc(1, sizeof *t->knowledge);
+    if (!t->knowledge) base_out_of_memory();
+    b->n_knowledge++;
+    return t->knowledge;
+}
+
+static void knowledge_free(struct thread *t)
+{
+    struct knowledge *k = t->knowledge;
+    if (!k) return;
+    clock_free(&k->acquired);
+    clock_free(&k->loose);
+    clock_free(&k->taken);
+    for (int scope = 0; scope < 2; scope++) {
+        clock_free(&k->seen[scope]);
+        clock_free(&k->released[scope]);
+    }
+    free(k);
+    t->knowledge = NULL;
+}
+
+void order_begin_block(struct block *b)
+{
+    for (unsigned t = 0; t < MAX_THREADS && b->n_knowledge; t++)
+        if (b->threads[t].knowledge) {
+            knowledge_free(&b->threads[t]);
+            b->n_knowledge--;
+        }
+    clock_clear(&b->acquired);
+    clock_clear(&b->released[0]);
+    clock_clear(&b->released[1]);
+    if (b->now >= MOST_STAMPS) { /* else what was known of the block before lies below the floor */
+        b->now = 0;
+        memset(b->warps, 0, MAX_WARPS * sizeof *b->warps);
+    }
+    b->floor = b->now++;
+}
+
+bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+{
+    if (serial == b->serial) {
+        if (stamp <= b->floor || thread == b->cur) return true;
+        if (thread / WARP == b->cur / WARP && b->warps[thread / WARP].known[b->cur % WARP][thread % WARP] >= stamp)
+            return true;
+    }
+    const struct knowledge *k = current(b)->knowledge;
+    return (k && clock_knows(&k->acquired, serial, thread, stamp)) || clock_knows(&b->acquired, serial, thread, stamp);
+}
+
+/* ---- barriers ---- */
+
+void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
+{
+    uint32_t(*known)[WARP] = b->warps[warp].known, seen[WARP] = {0};
+    struct knowledge all = {0};
+    bool any = false;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        const struct knowledge *k = b->threads[warp * WARP + lane].knowledge;
+        known[lane][lane] = b->now;
+        for (unsigned i = 0; i < WARP; i++)
+            if (known[lane][i] > seen[i]) seen[i] = known[lane][i];
+        if (!k) continue;
+        any = true;
+        clock_join(&all.acquired, &k->acquired);
+        clock_join(&all.loose, &k->loose);
+        clock_join(&all.taken, &k->taken);
+        for (int scope = 0; scope < 2; scope++) {
+            clock_join(&all.seen[scope], &k->seen[scope]);
+            clock_join(&all.released[scope], &k->released[scope]);
+        }
+    }
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        memcpy(known[lane], seen, sizeof seen);
+        if (!any) continue;
+        struct knowledge *k = order_knowledge(b, warp * WARP + lane);
+        clock_copy(&k->acquired, &all.acquired);
+        clock_copy(&k->loose, &all.loose);
+        clock_copy(&k->taken, &all.taken);
+        for (int scope = 0; scope < 2; scope++) {
+            clock_copy(&k->seen[scope], &all.seen[scope]);
+            clock_copy(&k->released[scope], &all.released[scope]);
+        }
+    }
+    struct thread freed = {.knowledge = NULL};
+    if (any) {
+        freed.knowledge = malloc(sizeof all);
+        if (!freed.knowledge) base_out_of_memory();
+        *freed.knowledge = all;
+        knowledge_free(&freed);
+    }
+    b->now++;
+}
+
+void order_block_barrier(struct block *b)
+{
+    for (unsigned t = 0; b->n_knowledge && t < b->launch->threads; t++) {
+        struct knowledge *k = b->threads[t].knowledge;
+        if (!k) continue;
+        message_absorb(b, k);
+        clock_join(&b->acquired, &k->acquired);
+        clock_clear(&k->acquired);
+        for (int scope = 0; scope < 2; scope++) {
+            clock_join(&b->acquired, &k->seen[scope]);
+            clock_clear(&k->seen[scope]);
+            clock_join(&b->released[scope], &k->released[scope]);
+            clock_clear(&k->released[scope]);
+        }
+    }
+    clock_forget(&b->acquired, b->serial); /* the floor says as much */
+    b->floor = b->now++;
+}
+
+/* ---- fences ---- */
+
+/* Adds what that thread knows and has done. */
+static void snapshot(struct block *b, unsigned self, const struct knowledge *k, struct clock *out)
+{
+    const uint32_t *known = b->warps[self / WARP].known[self % WARP];
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        unsigned thread = self / WARP * WARP + lane;
+        uint32_t stamp = thread == self ? b->now : known[lane];
+        if (stamp > b->floor) clock_add(out, (struct entry){b->serial, thread, stamp});
+    }
+    if (b->floor) clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
+    if (k) clock_join(out, &k->acquired);
+    clock_join(out, &b->acquired);
+}
+
+void order_some(struct block *b, const uint32_t *lanes)
+{
+    struct clock all = {0};
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1) snapshot(b, t, b->threads[t].knowledge, &all);
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1) clock_join(&order_knowledge(b, t)->acquired, &all);
+    clock_free(&all);
+    b->now++;
+}
+
+void order_notice(struct block *b)
+{
+    if (!__atomic_load_n(&b->launch->synchronises, __ATOMIC_RELAXED))
+        __atomic_store_n(&b->launch->synchronises, true, __ATOMIC_SEQ_CST);
+}
+
+void order_fence(struct block *b, enum simt_scope scope)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    order_notice(b);
+    message_absorb(b, k);
+    k->fenced = b->now;
+    if (k->lock && k->lock_fence < (scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE))
+        k->lock_fence = scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE;
+    clock_join(&k->acquired, &k->seen[SIMT_SCOPE_BLOCK]);
+    clock_clear(&k->seen[SIMT_SCOPE_BLOCK]);
+    if (scope != SIMT_SCOPE_BLOCK) {
+        clock_join(&k->acquired, &k->seen[SIMT_SCOPE_DEVICE]);
+        clock_clear(&k->seen[SIMT_SCOPE_DEVICE]);
+    }
+    clock_clear(&k->released[SIMT_SCOPE_BLOCK]);
+    snapshot(b, b->cur, k, &k->released[SIMT_SCOPE_BLOCK]);
+    if (scope != SIMT_SCOPE_BLOCK) clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
+    b->now++;
+}

@@ -1,0 +1,49 @@
+/* Order: which accesses happened before which, by the PTX memory model ("Memory Consistency Model").
+ *
+ * A block has a clock, `now`, that steps at each synchronisation. An access is stamped with it. Who knows what:
+ *   floor      what all threads of the block did up to this stamp, every thread knows: a barrier raises it
+ *   known      within a warp, by __syncwarp()
+ *   knowledge  everything else: released by a fence and a strong access (an atomic operation, or volatile), acquired by
+ *              a strong access that reads from it and a fence. A scope too small on either side orders nothing.
+ *
+ * Whoever touches memory is an actor: (serial of its block, number in it). Asynchronous engines will be actors as well,
+ * with numbers from MAX_THREADS on. */
+#ifndef SIMT_ORDER_H
+#define SIMT_ORDER_H
+
+#include "clock.h"
+
+struct block;
+
+/* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
+ * what the last holder wrote. */
+enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
+
+struct knowledge {
+    struct clock acquired;      /* has happened before */
+    struct clock seen[2]; /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
+    struct clock
+        taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
+    struct clock released[2];   /* what the last fence of at least that scope covers */
+    struct clock loose;         /* if the scope of every fence and every atomic were wide enough */
+    const void *loaded;         /* by a volatile load that is announced but not yet looked into */
+    uint32_t fenced;            /* stamp of its last fence */
+    const void *lock;           /* that it has taken by atomicCAS, and not written since; NULL: none */
+    u64 lock_free;              /* what the lock holds when nobody has it */
+    enum lock_fence lock_fence; /* done since it was taken */
+    enum lock_fence careless; /* what had been done when it first wrote inside the lock, if too little; else NO_LOCK */
+};
+
+void order_begin_block(struct block *b);
+void order_block_barrier(struct block *b);
+void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
+void order_some(struct block *b, const uint32_t *lanes); /* of each warp: those that have met in a barrier */
+void order_fence(struct block *b, enum simt_scope scope);
+/* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
+bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
+
+/* For messages.c. */
+struct knowledge *order_knowledge(struct block *b, unsigned thread); /* made if there is none */
+void order_notice(struct block *b);                                  /* from now on, messages are left */
+
+#endif

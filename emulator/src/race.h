@@ -1,0 +1,41 @@
+/* Races: who touched each word of shared and global memory last, and whether something orders that before this. */
+#ifndef SIMT_RACE_H
+#define SIMT_RACE_H
+
+#include "block.h"
+#include "place.h"
+
+/* The records of one object, `readers` of them for the reads of each word. */
+struct cells *race_cells(size_t bytes, unsigned readers);
+void race_cells_free(struct cells *cells);
+void race_cells_clear(struct cells *cells);
+
+/* By the running thread, at code address pc. `scope` is an atomic's. */
+void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
+                 enum simt_scope scope);
+/* The running thread compares and swaps there, after race_access(): what it loaded before was only a first guess. */
+void race_compare_and_swap(struct block *b, const void *address, unsigned bytes);
+
+/* Called before a thread does anything else: its last store is done, and can be judged by what it changed. */
+void race_judge(struct block *b);
+void race_end_launch(void);
+
+enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING };
+
+struct conflict { /* two accesses that nothing orders, one of them a write */
+    struct block *block; /* of the actor */
+    struct place place;
+    unsigned bytes;
+    enum access now, before;
+    struct { uint32_t serial; unsigned thread; } actor, other;
+    const void *pc, *other_pc;
+    enum why why;
+};
+
+struct suspicion { /* a store that races, unless it stores what is there already: known once it has been done */
+    bool pending;
+    unsigned char before[16];
+    struct conflict conflict;
+};
+
+#endif

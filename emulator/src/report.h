@@ -1,0 +1,27 @@
+/* Faults in plain words. */
+#ifndef SIMT_REPORT_H
+#define SIMT_REPORT_H
+
+#include "block.h"
+#include "race.h"
+
+/* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
+void report_race(const struct conflict *c);
+void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
+                          const void *pc, enum access kind);
+void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                   enum access access, const char *why) __attribute__((noreturn));
+void report_deadlock(struct block *b) __attribute__((noreturn));
+void report_divergence(struct block *b, unsigned thread, unsigned other) __attribute__((noreturn));
+void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
+    __attribute__((noreturn)); /* written at pc */
+/* A signal at pc; `did` is what the thread did, to `address` unless that is NULL. */
+void report_signal(const char *kind, const void *pc, const void *address, const char *did, const char *why)
+    __attribute__((noreturn));
+void report_endless(void) __attribute__((noreturn)); /* by the watchdog */
+void report_host(const char *kind, const void *pc, const char *why) __attribute__((noreturn));
+void report_unsupported(const char *what, const char *file, int line) __attribute__((noreturn)); /* status 2 */
+void report_finish_launch(void); /* ends the program when the launch was faulty */
+
+#endif

@@ -1,0 +1,32 @@
+/* Workers: the OS threads that run blocks. A worker runs one block at a time; while that block's threads only poll, it
+ * goes on with another, as many being in hand as the GPU described could hold at once. */
+#ifndef SIMT_WORKER_H
+#define SIMT_WORKER_H
+
+#include "block.h"
+#include <pthread.h>
+
+struct worker {
+    struct block *block;   /* that runs */
+    struct block *in_hand; /* begun, not done, not running: the next to go on is first */
+    struct block *idle;    /* to be used again */
+    unsigned n_in_hand;
+    struct stacks *stacks;     /* fiber.c */
+    void *main_sp;             /* of the worker itself, while a block runs */
+    const void *storing;       /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
+    unsigned stored_bytes;     /* and how many bytes, and where in the program */
+    const void *stored_at;
+    pthread_t id;
+};
+
+extern struct worker simt_workers[MAX_WORKERS];
+extern unsigned simt_n_workers;
+extern __thread struct worker *simt_worker __attribute__((tls_model("initial-exec"))); /* NULL on the host */
+
+static inline struct block *running(void) { return simt_worker->block; }
+
+void workers_start(void);                /* once */
+void workers_run(struct launch *l);      /* returns when all blocks are done, or the launch is cancelled */
+bool worker_has_other_block(struct worker *w); /* to go on with, or to begin */
+
+#endif

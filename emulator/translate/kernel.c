@@ -1,0 +1,134 @@
+/* A kernel's definition. Called by a launch, on the host, it starts the threads; called by one of those, it is the
+ * function that the author wrote. So its body begins with
+ *
+ *     if (!::simt::on_device()) { static const ::simt_kernel simt_kernel_info = {"k", "a.cu", 12, …};
+ *         ::simt::Stub<decltype(a), decltype(n)>::launch(k<T>, &simt_kernel_info, __builtin_return_address(0), a, n);
+ *         return; }
+ *
+ * on the line of its `{`. The stub's parameter types choose between overloads of `k`. */
+#include "rewrite.h"
+
+#define MOST 256
+
+struct kernel {
+    int open, close;          /* the parentheses around its parameters */
+    int name;                 /* its last word */
+    char *self;               /* what it is called inside of itself */
+    int template_open;        /* the `<` of the innermost template parameters; 0: none */
+    int bounds;               /* the `(` of __launch_bounds__; 0: none */
+};
+
+/* Walks from the declaration's first word to its parameters. */
+static bool find_parameters(struct kernel *k)
+{
+    for (int i = head; !is_any(i, "; { } ="); i++) {
+        int attribute = skip_attribute(i);
+        if (attribute >= i) {
+            i = attribute;
+        } else if (is_any(i, "__launch_bounds__ __cluster_dims__ __maxnreg__") && is(i + 1, "(")) {
+            if (is(i, "__launch_bounds__")) k->bounds = i + 1;
+            i = tokens[i + 1].partner;
+        } else if (is(i, "template") && is(i + 1, "<") && angle_close(i + 1)) {
+            k->template_open = i + 1;
+            i = angle_close(i + 1);
+        } else if (is(i, "friend")) {
+            return false;
+        } else if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) {
+            i = angle_close(i);
+        } else if (is(i, "(")) {
+            k->open = i;
+            k->close = tokens[i].partner;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The body's `{`; 0 for a declaration, -1 where it cannot be found. */
+static int find_body(int i)
+{
+    for (;; i++) {
+        if (is_any(i, "; , =")) return 0;
+        if (is(i, "{")) return i;
+        if (is_any(i, "try }") || i >= end) return -1;
+        if (is_any(i, "( [")) i = tokens[i].partner;
+        else if (is(i, "<") && angle_close(i)) i = angle_close(i);
+    }
+}
+
+static const char *template_arguments(int open)
+{
+    struct parameter list[MOST];
+    int n = parameter_names(open, angle_close(open), list, MOST, "simt_t");
+    const char *text = "";
+    for (int i = 0; i < n; i++) text = format("%s%s%s%s", text, i ? ", " : "", list[i].name, list[i].pack ? "..." : "");
+    return text;
+}
+
+/* The kernel's name as its own body would write it, with its template arguments. */
+static bool find_name(struct kernel *k)
+{
+    int last = k->open - 1, first = is(last, ">") ? angle_open(last) - 1 : last;
+    bool instance = first != last;
+    k->name = first;
+    if (tokens[first].kind != NAME || is_any(first, "operator if while for")) return false;
+    while (is(first - 1, "::")) {
+        first--;
+        if (is(first - 1, ">")) first = angle_open(first - 1) - 1;
+        else if (tokens[first - 1].kind == NAME && !is_any(first - 1, "void")) first--;
+        else break;
+    }
+    k->self = source_text(first, last);
+    if (instance || !k->template_open) return true;
+    k->self = format("%s<%s>", k->self, template_arguments(k->template_open));
+    return true;
+}
+
+static const char *bounds_of(int open)
+{
+    if (!open) return "0, 0";
+    int comma = open + 1, close = tokens[open].partner;
+    for (; comma < close && !is(comma, ","); comma++) {
+        if (is_any(comma, "( [ {")) comma = tokens[comma].partner;
+        else if (is(comma, "<") && tokens[comma - 1].kind == NAME && angle_close(comma)) comma = angle_close(comma);
+    }
+    const char *threads = source_text(open + 1, comma - 1);
+    if (comma == close) return format("(unsigned)(%s), 0", threads);
+    int second = comma + 1;
+    while (second < close && !is(second, ",")) second = is_any(second, "( [ {") ? tokens[second].partner + 1 : second + 1;
+    return format("(unsigned)(%s), (unsigned)(%s)", threads, source_text(comma + 1, second - 1));
+}
+
+static void prologue(const struct kernel *k, int brace)
+{
+    struct parameter list[MOST];
+    int n = parameter_names(k->open, k->close, list, MOST, "simt_p");
+    const char *types = "", *values = "";
+    for (int i = 0; i < n; i++) {
+        const char *dots = list[i].pack ? "..." : "";
+        types = format("%s%sdecltype(%s)%s", types, i ? ", " : "", list[i].name, dots);
+        values = format("%s, %s%s", values, list[i].name, dots);
+    }
+    char *name = source_text(k->name, k->name);
+    for (int i = 0; i < n; i++)
+        if (is(k->name, list[i].name)) refuse(list[i].first, "a parameter of the kernel `%s` has the kernel's name", name);
+    put_after(brace, format(" if (!::simt::on_device()) { using simt_stub = ::simt::Stub<%s>; "
+                            "static const ::simt_kernel simt_kernel_info = "
+                            "{\"%s\", \"%s\", %d, (const void *)(typename simt_stub::Function *)%s, %s, {0, 0, 0}}; "
+                            "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } ",
+                            types, name, file_of(k->name), tokens[k->name].line, k->self, bounds_of(k->bounds), k->self,
+                            values));
+}
+
+void kernel_declaration(int i)
+{
+    struct kernel k = {0};
+    /* noipa: g++ must not reason from a kernel to its launch, and drop a store through a null argument. */
+    replace(i, "__attribute__((noinline, noipa))");
+    bool found = find_parameters(&k) && find_name(&k);
+    int brace = found ? find_body(k.close + 1) : -1;
+    if (brace < 0) refuse(i, "the emulator cannot read this `__global__` function's declaration");
+    if (brace <= 0) return;
+    if (scope->kind == FUNCTION) refuse(i, "a `__global__` function cannot be defined in a function");
+    else prologue(&k, brace);
+}

@@ -1,0 +1,154 @@
+/* Assignments of what a function or an operator returns, in code that a kernel's thread may come to:
+ *
+ *     s[t] = load(in + t);
+ *         s[t] = (::simt::returned, load(in + t));
+ *
+ * Where a function returns a struct and is not inlined, g++ stores the result by the call itself, and puts no hook in
+ * front of that store. The comma is an operator of simt/launch.h that takes only a struct that was returned, and hands
+ * it on: so the store is one of its own. In front of anything else it is the comma that C++ has, which changes nothing.
+ * Types need not be known here, therefore, and what is rewritten in vain does no harm. */
+#include "rewrite.h"
+
+#define NO_CALL "sizeof alignof _Alignof __alignof__ decltype typeof __typeof__ noexcept typeid if while for switch return"
+
+/* Does the program define operators? Then any operator may be a call. */
+static bool defines_operators(void)
+{
+    static int answer = -1;
+    if (answer >= 0) return answer;
+    answer = 0;
+    for (int i = 1; i < end && !answer; i++) answer = is(i, "operator");
+    return answer;
+}
+
+/* The `=` of `+=` and its like, of `operator=`, of a capture `[=]`. */
+static bool is_plain(int i)
+{
+    if (is_any(i - 1, "+ - * / % & | ^") && !tokens[i].spaced) return false;
+    return !is_any(i - 1, "operator [ , ( { ; .") && !is_any(i + 1, "] , ; )");
+}
+
+/* Is there a comma from first to last, outside of brackets? */
+static bool has_comma(int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        if (is_any(i, "( [ {")) i = tokens[i].partner;
+        else if (is(i, ",")) return true;
+    }
+    return false;
+}
+
+/* At a `<`: the `>` of template arguments that hold a comma, else i. 0: they cannot be told from two comparisons. */
+static int skip_angle(int i)
+{
+    int close = tokens[i - 1].kind == NAME ? angle_close(i) : 0;
+    bool comma = close && has_comma(i + 1, close - 1);
+    if (!comma || tokens[close + 1].kind != PUNCTUATION) return i;
+    return tokens[i].spaced ? 0 : close;
+}
+
+/* The last token of the expression that begins at i; i - 1 where none can be told. */
+static int expression_end(int i)
+{
+    int first = i;
+    for (int questions = 0; !is_any(i, ", ; ) ] }"); i++) {
+        if (is_any(i, "( [ {")) i = tokens[i].partner;
+        else if (is(i, "?")) questions++;
+        else if (is(i, ":") && questions-- == 0) break;
+        else if (is(i, "<") && !(i = skip_angle(i))) return first - 1;
+        if (i >= end) return first - 1;
+    }
+    return i - 1;
+}
+
+/* A `(` behind a function's name, or behind what may give a function; threadIdx and blockIdx are no calls. */
+static bool is_call(int i)
+{
+    if (!is(i, "(")) return false;
+    if (tokens[i - 1].kind != NAME) return is_any(i - 1, "> ) ] }");
+    return !is_any(i - 1, NO_CALL) && !is_any(i - 1, "simt_thread_idx simt_block_idx");
+}
+
+/* An operator that a class may define. Not the `&` and the `<` of `&load<float>`: to know which function that means, the
+ * compiler must see what it is assigned to. */
+static bool is_operator(int i)
+{
+    if (tokens[i].kind != PUNCTUATION || is_any(i, "( ) { } , :: . ? : ...")) return false;
+    if (is(i, "&") && is_any(i - 1, "= ( { ? :")) return false;
+    if (is(i, "<") && tokens[i - 1].kind == NAME)
+        return !angle_close(i) || !is_any(angle_close(i) + 1, "; ) } , ? : ::");
+    if (is(i, ">")) return !angle_open(i) || is_operator(angle_open(i));
+    return true;
+}
+
+static bool may_call(int first, int last)
+{
+    bool operators = defines_operators();
+    for (int i = first; i <= last; i++)
+        if (is_call(i) || (operators && is_operator(i))) return true;
+    return false;
+}
+
+/* The end of a label that begins at i, else i - 1. */
+static int skip_label(int i)
+{
+    if (tokens[i].kind == NAME && is(i + 1, ":")) return i + 1;
+    if (!is(i, "case")) return i - 1;
+    int colon = i;
+    for (int questions = 0; !is_any(colon, "; { }"); colon++) {
+        if (is_any(colon, "( [")) colon = tokens[colon].partner;
+        else if (is(colon, "?")) questions++;
+        else if (is(colon, ":") && questions-- == 0) return colon;
+    }
+    return i - 1;
+}
+
+/* Does the statement from i on declare something? A reference is to be bound to the very value that is returned. */
+static bool declares(int i)
+{
+    for (int next = i;; i = next) {
+        if (is(i, "(") || is(i, "::")) next = i + 1;
+        if (skip_label(i) >= i) next = skip_label(i) + 1;
+        if (is_any(i, "decltype typeof __typeof__ using typedef enum template")) return true;
+        if (skip_attribute(i) >= i) next = skip_attribute(i) + 1;
+        if (next == i) return begins_declaration(i);
+    }
+}
+
+/* Is it a name alone that is assigned, that of a variable or a parameter of this very function? Other threads have no
+ * part in it. Not of a reference, and not of what is declared in a list, `part a, b`: those are not looked for. */
+static bool is_local(int name)
+{
+    if (tokens[name].kind != NAME || !is_any(name - 1, "; { } ( ) = , ? : else do")) return false;
+    for (int j = name - 1; j > scope->first; j--) {
+        if (is(j, "}") && tokens[j].partner < j) {
+            j = tokens[j].partner;
+            if (is(j - 1, ")")) j = tokens[j - 1].partner; /* its parameters are out of scope too */
+        }
+        if (!same_text(j, name) || !is_any(j + 1, "; = , { ) (")) continue;
+        bool type = tokens[j - 1].kind == NAME ? !is_any(j - 1, NO_TYPE) : is(j - 1, ">") && angle_open(j - 1);
+        if (!type) continue;
+        for (int k = statement_begin(j); k < j; k++)
+            if (is_any(k, "__shared__ extern static")) return false;
+        return true;
+    }
+    return false;
+}
+
+void returned_assignment(int i)
+{
+    if (scope->kind != FUNCTION || !scope->device || !is_plain(i)) return;
+    int begin = statement_begin(i - 1), first = i + 1;
+    if (is(begin, ".") || declares(begin) || is_local(i - 1)) return;
+    int last = expression_end(first);
+    /* Of a list, only one with a single value can be that value itself: `s[t] = {load(in)}`. */
+    while (first < last && is(first, "{") && tokens[first].partner == last) {
+        first++;
+        last--;
+        if (has_comma(first, last) || is(first, ".")) return;
+    }
+    if (first > last || is(first, "{") || !may_call(first, last)) return;
+    /* Not at the value's own tokens: a word that has an edit counts as rewritten. */
+    put_after(first - 1, " (::simt::returned,");
+    put_before(last + 1, ")");
+}

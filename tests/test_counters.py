@@ -1,0 +1,76 @@
+"""Lanes that execute an access together make one request; lanes that part make one each way, each turn of a loop.
+
+tests/counters/loops.cu says at the end of each line how many that are, and why."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, run
+
+SOURCE = TESTS / "counters" / "loops.cu"
+PROGRAMS = [Program(SOURCE, compiler) for compiler in COMPILERS]
+ACCESSES = ("global_ld_requests", "global_st_requests")
+
+
+def expected():
+    """For each line that says so: its counts by name, "together" for the requests of all accesses."""
+    lines = SOURCE.read_text().splitlines()
+    said = {number: re.findall(r"(\d+) (\w+)", line.rpartition("  // ")[2])
+            for number, line in enumerate(lines, 1) if re.search(r";  // \d|\)  // \d", line)}
+    return {number: {name: int(count) for count, name in counts} for number, counts in said.items()}
+
+
+def requests(lines):
+    """What `expected` names, as it was counted."""
+    def value(entry, name):
+        return sum(entry[access] for access in ACCESSES) if name == "together" else entry[name]
+
+    return {number: {name: value(lines[number], name) for name in counts} for number, counts in expected().items()}
+
+
+@pytest.fixture(scope="module")
+def counted(compile_cu, tmp_path_factory):
+    """counted(program) -> each line's counters, summed over the kernels."""
+
+    def once(program):
+        out = tmp_path_factory.mktemp("counters") / "profile.jsonl"
+        done = run(compile_cu(program), SIMT_PROFILE_JSON=str(out))
+        assert done.returncode == 0, done.stderr
+        kernels = json.loads(out.read_text())["kernels"]
+        return {entry["line"]: entry for kernel in kernels for entry in kernel["lines"]}
+
+    return once
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_lanes_together(counted, program):
+    assert requests(counted(program)) == expected()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_calls_are_apart(counted, program):
+    """The function's loop: 1 turn and 2 turns from the two branches, none from the loop around the third call. Its last
+    load: once from each branch, and at each of the 31 turns."""
+    source = SOURCE.read_text().splitlines()
+    function = source.index("__device__ __noinline__ float called(const float *in, int n)")
+    first = source.index("        x += in[i];", function)
+    lines = counted(program)
+    assert lines[first + 1]["global_ld_requests"] == 1 + 2
+    assert lines[first + 2]["global_ld_requests"] == 1 + 1 + 31
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_lines_in_a_shared_object(tmp_path, compiler):
+    """A kernel in a library that another program loads: its lines and its loops are found there."""
+    library, out = tmp_path / "loops.so", tmp_path / "profile.jsonl"
+    done = run(ROOT / "emulator" / "simtcc", "-shared", "-Dmain=run_all", "-o", library, SOURCE, CXX=compiler,
+               SIMT_BUILD=str(BUILD))
+    assert done.returncode == 0, done.stderr
+    call = f"import ctypes; library = ctypes.CDLL({str(library)!r}); raise SystemExit(library._Z7run_allv())"
+    done = run(sys.executable, "-c", call, SIMT_PROFILE_JSON=str(out))
+    assert done.returncode == 0, done.stderr
+    lines = {entry["line"]: entry for kernel in json.loads(out.read_text())["kernels"] for entry in kernel["lines"]}
+    assert requests(lines) == expected()

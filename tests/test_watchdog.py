@@ -1,0 +1,49 @@
+"""A kernel that never ends is reported after SIMT_TIMEOUT seconds, with its line; a slow one is left alone."""
+
+import subprocess
+import time
+
+import pytest
+
+from conftest import TESTS, Program, run
+
+PROGRAM = Program(TESTS / "watchdog" / "endless.cu")
+LINE = 1 + PROGRAM.source.read_text().splitlines().index("    while (*flag == 0)  // here")
+
+
+@pytest.mark.parametrize("program", [PROGRAM], ids=str)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_endless_kernel_is_reported(compile_cu, program, workers):
+    began = time.monotonic()
+    done = run(compile_cu(program), SIMT_TIMEOUT="1", SIMT_WORKERS=workers)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("simt: endless kernel")
+    assert any(f"endless.cu:{line}" in done.stderr for line in (LINE, LINE + 1))  # the condition, or the empty statement
+    assert 0.9 < time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("program", [PROGRAM], ids=str)
+def test_progress_is_enough(compile_cu, program):
+    done = run(compile_cu(program), "slow", SIMT_TIMEOUT="0.4", SIMT_WORKERS="1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("program", [PROGRAM], ids=str)
+def test_zero_is_never(compile_cu, program):
+    with pytest.raises(subprocess.TimeoutExpired):
+        run(compile_cu(program), SIMT_TIMEOUT="0", timeout=2)
+
+
+@pytest.mark.parametrize("program", [PROGRAM], ids=str)
+@pytest.mark.parametrize("wish", ["", "x", "-1", "1s", "nan", "inf"])
+def test_bad_timeout(compile_cu, program, wish):
+    done = run(compile_cu(program), SIMT_TIMEOUT=wish)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"simt: SIMT_TIMEOUT={wish} is not a number of seconds; accepted are ")
+
+
+@pytest.mark.parametrize("program", [PROGRAM], ids=str)
+@pytest.mark.parametrize("signal", ["TERM", "INT"])
+def test_signals_end_it_at_once(compile_cu, program, signal):
+    done = run("timeout", "-s", signal, "0.5", compile_cu(program), timeout=10)
+    assert done.returncode == 124 and done.stderr == ""
