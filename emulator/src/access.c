@@ -13,7 +13,6 @@
 #include "report.h"
 #include <string.h>
 
-#define QUIET_LIMIT (1u << 20) /* accesses after which a thread, perhaps spinning, lets others run */
 #define POLL_LIMIT (1u << 12)  /* volatile loads count for as many as would make this few */
 
 bool simt_checked;

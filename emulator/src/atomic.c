@@ -7,7 +7,6 @@
 #include "messages.h"
 #include <string.h>
 
-#define QUIET_LIMIT (1u << 20)
 #define QUIET_ATOMIC (1u << 14) /* 64 of them, and others run */
 
 static u64 load(const void *p, unsigned bytes)

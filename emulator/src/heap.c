@@ -24,7 +24,7 @@ void _ZdaPvmSt11align_val_t(void *, size_t, size_t) __attribute__((weak));
 void _ZdlPvRKSt9nothrow_t(void *, const void *) __attribute__((weak));
 void _ZdaPvRKSt9nothrow_t(void *, const void *) __attribute__((weak));
 
-/* A program that brings its own operator new brings it under these names: then ours give way. */
+/* A program that defines its own operator new defines it under these names: then ours give way. */
 #define OURS __attribute__((weak))
 
 /* Blocks lie at multiples of 64 bytes, so no alignment up to that needs anything. */

@@ -62,13 +62,16 @@ static unsigned most_in_hand(const struct launch *l)
     return all / simt_n_workers > 1 ? all / simt_n_workers : 1;
 }
 
+static void forget_records(const struct object *object) { race_cells_clear(object->cells); }
+
 /* Serials name blocks in every record of the past; when they run out, the past is forgotten. */
 static uint32_t take_serials(u64 blocks)
 {
     if (blocks > UINT32_MAX - 1)
         report_unsupported("a grid of more than four thousand million blocks", "the launch", 0);
     if (next_serial + blocks > UINT32_MAX) {
-        memory_each(shared_forget_cells);
+        memory_each(forget_records);
+        workers_forget_records();
         next_serial = 1;
     }
     uint32_t first = next_serial;

@@ -25,10 +25,8 @@ struct knowledge *order_knowledge(struct block *b, unsigned thread)
     return t->knowledge;
 }
 
-static void knowledge_free(struct thread *t)
+static void knowledge_clear(struct knowledge *k)
 {
-    struct knowledge *k = t->knowledge;
-    if (!k) return;
     clock_free(&k->acquired);
     clock_free(&k->loose);
     clock_free(&k->taken);
@@ -36,15 +34,15 @@ static void knowledge_free(struct thread *t)
         clock_free(&k->seen[scope]);
         clock_free(&k->released[scope]);
     }
-    free(k);
-    t->knowledge = NULL;
 }
 
 void order_begin_block(struct block *b)
 {
     for (unsigned t = 0; t < MAX_THREADS && b->n_knowledge; t++)
         if (b->threads[t].knowledge) {
-            knowledge_free(&b->threads[t]);
+            knowledge_clear(b->threads[t].knowledge);
+            free(b->threads[t].knowledge);
+            b->threads[t].knowledge = NULL;
             b->n_knowledge--;
         }
     clock_clear(&b->acquired);
@@ -104,13 +102,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
             clock_copy(&k->released[scope], &all.released[scope]);
         }
     }
-    struct thread freed = {.knowledge = NULL};
-    if (any) {
-        freed.knowledge = malloc(sizeof all);
-        if (!freed.knowledge) base_out_of_memory();
-        *freed.knowledge = all;
-        knowledge_free(&freed);
-    }
+    knowledge_clear(&all);
     b->now++;
 }
 

@@ -19,12 +19,10 @@
 
 enum strength { PLAIN, VOLATILE, ATOMIC_BLOCK, ATOMIC_DEVICE };
 
-/* stamp 30 | warp 5 | strength 2 | code address 27 */
 struct record {
     uint32_t serial; /* of the block; 0: nobody */
-    uint32_t who; /* of reads and atomic operations that are not the last write: the lanes; of a write: lane 5 | turn 8,
-                     SPLIT, CARELESS, COMPARES */
-    u64 key;
+    uint32_t who;    /* the lanes; of a cell's last write: lane 5 | turn 8, SPLIT, CARELESS, COMPARES */
+    u64 key;         /* stamp 30 | warp 5 | strength 2 | code address 27 */
 };
 #define SPLIT 0x80000000u
 #define STAMP(r) ((uint32_t)((r)->key >> 34))
@@ -136,8 +134,7 @@ struct visit {
     const struct place *place;
     const void *pc;
     u64 key;
-    uint32_t least_serial; /* records of blocks before this one are of earlier launches, or of another block's shared
-                              memory */
+    uint32_t least_serial; /* earlier blocks are of other launches, or their shared memory was another */
     unsigned warp, lane, bytes;
     enum access kind;
     enum strength strength;

@@ -26,8 +26,6 @@ void shared_new(struct block *b)
     b->cells = race_cells(SHARED_BYTES, READERS);
 }
 
-void shared_forget_cells(const struct object *object) { race_cells_clear(object->cells); }
-
 static unsigned align_up(unsigned n, unsigned to) { return (n + to - 1) / to * to; }
 
 /* Gives `bytes` a place behind what is there. Called with the lock held, or before any thread runs. */

@@ -26,6 +26,9 @@ struct waiting {
 void wait_for(struct block *b, const struct waiting *on, const void *pc);
 void wake(struct block *b, unsigned thread);
 
+/* Accesses after which a thread, perhaps polling, lets others run. */
+#define QUIET_LIMIT (1u << 20)
+
 /* The running thread, at code address pc, may be polling: lets others run, of this block and then of others. */
 void give_way(struct block *b, const void *pc);
 

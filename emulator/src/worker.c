@@ -3,7 +3,7 @@
 #include "worker.h"
 #include "counters.h"
 #include "launch.h"
-#include "report.h"
+#include "race.h"
 #include "signals.h"
 #include <sched.h>
 #include <stdlib.h>
@@ -95,6 +95,13 @@ static void run_blocks(struct worker *w, struct launch *l)
     w->block = NULL;
     simt_worker = NULL;
     for (b = w->idle; b; b = b->next_in_hand) counters_end(b);
+}
+
+void workers_forget_records(void)
+{
+    for (unsigned i = 0; i < simt_n_workers; i++)
+        for (struct block *b = simt_workers[i].idle; b; b = b->next_in_hand)
+            if (b->cells) race_cells_clear(b->cells);
 }
 
 /* ---- the threads ---- */

@@ -27,6 +27,7 @@ static inline struct block *running(void) { return simt_worker->block; }
 
 void workers_start(void);                /* once */
 void workers_run(struct launch *l);      /* returns when all blocks are done, or the launch is cancelled */
+void workers_forget_records(void);       /* of shared memory, between launches */
 bool worker_has_other_block(struct worker *w); /* to go on with, or to begin */
 
 #endif

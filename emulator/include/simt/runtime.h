@@ -25,7 +25,7 @@ void *simt_shared(struct simt_shared_site *site) __attribute__((const, nothrow))
 void *simt_shared_dynamic(void) __attribute__((const, nothrow));
 
 /* One `__device__`, `__constant__` or `__managed__` variable. Those outside of functions are listed by the section
- * simt_symbols, of pointers, some perhaps more than once; the others are told when a thread comes by. */
+ * simt_symbols, of pointers, some perhaps more than once; the others register when a thread reaches them. */
 enum simt_symbol_kind { SIMT_DEVICE, SIMT_CONSTANT, SIMT_MANAGED };
 struct simt_symbol {
     void *address;
