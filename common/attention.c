@@ -28,8 +28,10 @@ static const struct argp_option description[] = {
     {"seqlen", SEQLEN, "N", 0, "queries, and keys, of a head (default: 8192 on a GPU, 128 on the emulator)", 1},
     {"head-dim", HEAD_DIM_KEY, "D", 0, "columns of each tensor (default 64)", 1},
     {"causal", CAUSAL, 0, 0, "a query sees the keys up to its own place, and none behind", 1},
-    {"input", INPUT, "KIND", 0, "normal; scaled: rows of very different scale; huge: scores near ±500, one key for or against all others; equal: "
-     "Q and K all the same (default normal)", 2},
+    {"input", INPUT, "KIND", 0,
+     "normal; scaled: rows of very different scale; huge: scores near ±500, one key for or against all others; equal: "
+     "Q and K all the same (default normal)",
+     2},
     {0},
 };
 
@@ -49,32 +51,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct attention_options *options = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->common;
-        break;
-    case BATCH_KEY:
-        options->batch = (int)options_number(state, "--batch", text, 1, MAX_SIZE);
-        break;
-    case HEADS:
-        options->heads = (int)options_number(state, "--heads", text, 1, MAX_SIZE);
-        break;
-    case KV_HEADS:
-        options->kv_heads = (int)options_number(state, "--kv-heads", text, 1, MAX_SIZE);
-        break;
-    case SEQLEN:
-        options->seqlen = (int)options_number(state, "--seqlen", text, 1, MAX_SIZE);
-        break;
-    case HEAD_DIM_KEY:
-        options->head_dim = (int)options_number(state, "--head-dim", text, 1, MAX_SIZE);
-        break;
-    case CAUSAL:
-        options->causal = true;
-        break;
-    case INPUT:
-        options->input = find_input(state, text);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->common; break;
+    case BATCH_KEY: options->batch = (int)options_number(state, "--batch", text, 1, MAX_SIZE); break;
+    case HEADS: options->heads = (int)options_number(state, "--heads", text, 1, MAX_SIZE); break;
+    case KV_HEADS: options->kv_heads = (int)options_number(state, "--kv-heads", text, 1, MAX_SIZE); break;
+    case SEQLEN: options->seqlen = (int)options_number(state, "--seqlen", text, 1, MAX_SIZE); break;
+    case HEAD_DIM_KEY: options->head_dim = (int)options_number(state, "--head-dim", text, 1, MAX_SIZE); break;
+    case CAUSAL: options->causal = true; break;
+    case INPUT: options->input = find_input(state, text); break;
+    default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -83,7 +68,8 @@ static struct attention_options parse_command_line(int argc, char **argv, const 
 {
     const struct argp_child children[] = {{&options_argp, 0, "Every step:", 10}, {0}};
     char doc[1024];
-    options_doc(doc, sizeof doc, "O = softmax(Q K^T / sqrt(D)) V, checked against a reference and timed.", step->variants);
+    options_doc(doc, sizeof doc, "O = softmax(Q K^T / sqrt(D)) V, checked against a reference and timed.",
+                step->variants);
     const struct argp argp = {.options = description, .parser = parse, .children = children, .doc = doc};
     struct attention_options options = {.common = options_default(step->variants)};
     argp_err_exit_status = EXIT_USAGE;
@@ -120,8 +106,8 @@ static struct attention_args shape_of(const struct attention_step *step, const s
     if (args.heads % args.kv_heads != 0)
         stop(EXIT_USAGE, "--kv-heads %d: it divides --heads, which is %d", args.kv_heads, args.heads);
     if (args.heads != args.kv_heads && !step->grouped)
-        stop(EXIT_USAGE, "--kv-heads %d: in this step each head has its own K and V; it is as --heads, %d", args.kv_heads,
-             args.heads);
+        stop(EXIT_USAGE, "--kv-heads %d: in this step each head has its own K and V; it is as --heads, %d",
+             args.kv_heads, args.heads);
     return args;
 }
 
@@ -147,10 +133,7 @@ static double elements(const struct attention_args *shape, int heads)
     return (double)shape->batch * heads * shape->seqlen * shape->head_dim;
 }
 
-static size_t to_size(double bytes)
-{
-    return bytes < 0x1p62 ? (size_t)bytes : (size_t)1 << 62;
-}
+static size_t to_size(double bytes) { return bytes < 0x1p62 ? (size_t)bytes : (size_t)1 << 62; }
 
 static float *host_tensor(double count)
 {
@@ -265,9 +248,8 @@ static struct job describe(const struct attention *attention, const struct optio
     snprintf(job.shape_json, sizeof job.shape_json,
              "{\"batch\":%d,\"heads\":%d,\"kv_heads\":%d,\"seqlen\":%d,\"head_dim\":%d,\"causal\":%s}", batch, heads,
              shape->kv_heads, n, d, shape->causal ? "true" : "false");
-    snprintf(job.shape_flags, sizeof job.shape_flags,
-             "--batch %d --heads %d --kv-heads %d --seqlen %d --head-dim %d%s", batch, heads, shape->kv_heads, n, d,
-             shape->causal ? " --causal" : "");
+    snprintf(job.shape_flags, sizeof job.shape_flags, "--batch %d --heads %d --kv-heads %d --seqlen %d --head-dim %d%s",
+             batch, heads, shape->kv_heads, n, d, shape->causal ? " --causal" : "");
     if (options->check)
         job.reference = reference_of(attention, options->seed);
     return job;

@@ -19,7 +19,7 @@ struct attention_args {
     void *O;          // [batch, heads, seqlen, head_dim]
     void *workspace;  // as many bytes as the step's `workspace` says; what is in them before and after means nothing
     int batch, heads, kv_heads, seqlen, head_dim;
-    int causal;       // nonzero: a query sees the keys up to its own place, and none behind
+    int causal;  // nonzero: a query sees the keys up to its own place, and none behind
     int variant;
 };
 
@@ -31,7 +31,7 @@ struct attention_step {
     const char *arch;                  // least compute capability, "75"; "90a" is exactly 9.0
     int head_dims[MAX_HEAD_DIMS + 1];  // that the kernel is compiled for, ascending; a 0 ends them
     bool causal, grouped;              // whether it can do a causal mask, and fewer heads of K and V than of Q
-    struct variant variants[MAX_VARIANTS + 1];
+    const struct variant *variants;    // ends with {}
     size_t (*workspace)(const struct attention_args *args);  // bytes of device memory beside the tensors; NULL: none
     int (*launch)(const struct attention_args *args, cudaStream_t stream);
 };

@@ -27,7 +27,9 @@ static void check_complete(struct check *check, const float *got, size_t rows, s
         memcpy(&bits, &got[i], sizeof bits);
         char fault[sizeof check->fault];
         snprintf(fault, sizeof fault, "row %zu, column %zu %s", i / cols, i % cols,
-                 bits == UINT32_MAX ? "was never written" : isnan(got[i]) ? "is NaN" : "is infinite");
+                 bits == UINT32_MAX ? "was never written"
+                 : isnan(got[i])    ? "is NaN"
+                                    : "is infinite");
         check_fail(check, fault);
         return;
     }

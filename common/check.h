@@ -13,12 +13,12 @@ struct bound {
 
 struct check {
     bool right;
-    char fault[160];    // what is wrong, in words
-    double error;       // |got - reference| / |reference|, over all rows checked
-    double worst_row;   // the same in the worst row
-    double max_abs;     // the largest single difference
+    char fault[160];   // what is wrong, in words
+    double error;      // |got - reference| / |reference|, over all rows checked
+    double worst_row;  // the same in the worst row
+    double max_abs;    // the largest single difference
     struct bound bound;
-    size_t rows;        // that were compared
+    size_t rows;  // that were compared
 };
 
 // For sums of `terms` products in fp32: 2 √terms roundings, but never less than 16.

@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int version_number(int major, int minor)
-{
-    return 10 * major + minor;
-}
+static int version_number(int major, int minor) { return 10 * major + minor; }
 
 // An architecture with an `a` runs nowhere but on exactly that compute capability.
 static bool can_run(const struct cudaDeviceProp *device, const char *arch)
@@ -29,8 +26,10 @@ static int count_devices(void)
         CUDA(cudaRuntimeGetVersion(&runtime));
         if (driver == 0)
             stop(EXIT_CANNOT_RUN, "no NVIDIA driver on this machine; `./learn run` takes the emulator instead");
-        stop(EXIT_CANNOT_RUN, "the NVIDIA driver serves CUDA up to %d.%d, this program needs %d.%d: update the driver, "
-             "or build with an older toolkit", driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+        stop(EXIT_CANNOT_RUN,
+             "the NVIDIA driver serves CUDA up to %d.%d, this program needs %d.%d: update the driver, "
+             "or build with an older toolkit",
+             driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     }
     if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0))
         stop(EXIT_CANNOT_RUN, "no CUDA device is visible (%s); `./learn run` takes the emulator instead",
@@ -66,8 +65,8 @@ static struct device describe(const struct cudaDeviceProp *prop, int index)
 
     device.sms = (int)attribute(cudaDevAttrMultiProcessorCount, index);
     device.threads_per_sm = (int)attribute(cudaDevAttrMaxThreadsPerMultiProcessor, index);
-    device.clock = 1e3 * attribute(cudaDevAttrClockRate, index);                // the attribute is in kHz
-    double memory_clock = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);   // two transfers a clock
+    device.clock = 1e3 * attribute(cudaDevAttrClockRate, index);               // the attribute is in kHz
+    double memory_clock = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);  // two transfers a clock
     device.fp32_flops = 2.0 * fp32_lanes(prop->major, prop->minor) * device.sms * device.clock;
     device.dram_bytes = 2.0 * memory_clock * attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
     return device;

@@ -7,15 +7,15 @@
 
 struct device {
     char name[256];
-    char bus_id[24];            // as nvidia-smi --id takes it
-    int major, minor;           // compute capability
-    bool emulated;              // time means nothing here
-    bool checks_bounds;         // the emulator stops a program at the line that leaves an allocation
+    char bus_id[24];     // as nvidia-smi --id takes it
+    int major, minor;    // compute capability
+    bool emulated;       // time means nothing here
+    bool checks_bounds;  // the emulator stops a program at the line that leaves an allocation
     int sms, threads_per_sm;
-    double clock;               // of an SM, in Hz: the boost clock
+    double clock;  // of an SM, in Hz: the boost clock
     size_t l2_bytes;
-    double fp32_flops;          // per second
-    double dram_bytes;          // per second, from its memory clock and bus width
+    double fp32_flops;  // per second
+    double dram_bytes;  // per second, from its memory clock and bus width
 };
 
 // Makes the first device that can run code for `arch` the current one. Where there is none: says why, status 77.

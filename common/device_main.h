@@ -28,13 +28,13 @@ enum { LANES = 32, CHAINS = 8 };
 enum { TILE = 512, READS = 8 };
 
 struct device_args {
-    const void *in;       // [n] words of 32 bits, at random
-    void *out;            // words of 32 bits; LATENCY: one pointer
+    const void *in;  // [n] words of 32 bits, at random
+    void *out;       // words of 32 bits; LATENCY: one pointer
     size_t n;
     int variant;
     int blocks, threads;  // of the launch; COPY finds its own from n
     int rounds;
-    int bytes, loads;     // of one load, and how many a thread has under way
+    int bytes, loads;  // of one load, and how many a thread has under way
     int paths, width;
     float a, b;
 };
@@ -42,8 +42,8 @@ struct device_args {
 struct device_step {
     const char *name;
     enum dtype dtype;
-    const char *arch;  // least compute capability, "75"; "90a" is exactly 9.0
-    struct variant variants[MEASUREMENTS + 1];
+    const char *arch;                // least compute capability, "75"; "90a" is exactly 9.0
+    const struct variant *variants;  // ends with {}
     int (*launch)(const struct device_args *args, cudaStream_t stream);
 };
 

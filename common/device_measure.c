@@ -43,7 +43,12 @@ static void measure_copy(struct session *session)
     uint32_t *words = random_input(session, n, &in);
     double bytes = 2.0 * n * sizeof *words;
     struct point point = {
-        .args = {.n = n, .variant = COPY}, .in = &in, .outputs = n, .want = words, .period = n, .bytes = bytes,
+        .args = {.n = n, .variant = COPY},
+        .in = &in,
+        .outputs = n,
+        .want = words,
+        .period = n,
+        .bytes = bytes,
         .figure = {.unit = "GB/s", .work = 1e-9 * bytes, .published = 1e-9 * session->device.dram_bytes},
     };
     snprintf(point.shape, sizeof point.shape, "{\"bytes\":%zu}", n * sizeof *words);
@@ -64,7 +69,10 @@ static void measure_fma(struct session *session)
     chains_of_lanes(want, rounds, false);
     struct point point = {
         .args = {.variant = FMA, .blocks = blocks, .threads = TILE, .rounds = rounds, .a = CHAIN_A, .b = CHAIN_B},
-        .outputs = (size_t)blocks * TILE, .want = want, .period = LANES, .flops = flops,
+        .outputs = (size_t)blocks * TILE,
+        .want = want,
+        .period = LANES,
+        .flops = flops,
         .figure = {.unit = "TFLOPS", .work = 1e-12 * flops, .published = 1e-12 * session->device.fp32_flops},
     };
     snprintf(point.shape, sizeof point.shape, "{\"rounds\":%d}", rounds);
@@ -79,9 +87,13 @@ static void measure_exp2(struct session *session)
     chains_of_lanes(want, rounds, true);
     struct point point = {
         .args = {.variant = EXP2, .blocks = blocks, .threads = TILE, .rounds = rounds},
-        .outputs = (size_t)blocks * TILE, .want = want, .period = LANES,
-        .bound = (rounds + CHAINS + 8) * 0x1p-24,  // a rounding for each term of the sum, and the last power's own error
-        .figure = {.unit = "T/s", .work = 1e-12 * blocks * TILE * CHAINS * rounds,
+        .outputs = (size_t)blocks * TILE,
+        .want = want,
+        .period = LANES,
+        .bound = (rounds + CHAINS + 8) *
+                 0x1p-24,  // a rounding for each term of the sum, and the last power's own error
+        .figure = {.unit = "T/s",
+                   .work = 1e-12 * blocks * TILE * CHAINS * rounds,
                    .published = 1e-12 * SFU_RESULTS * session->device.sms * session->device.clock},
     };
     snprintf(point.shape, sizeof point.shape, "{\"rounds\":%d}", rounds);
@@ -98,8 +110,12 @@ static void measure_shared(struct session *session)
         const uint32_t want = (uint32_t)blocks * rounds * READS * sum_of_words(words, TILE * (size_t)bytes / 4);
         struct point point = {
             .args = {.variant = SHARED, .blocks = blocks, .threads = TILE, .rounds = rounds, .bytes = bytes},
-            .in = &in, .outputs = (size_t)blocks * TILE, .want = &want, .total = true,
-            .figure = {.unit = "TB/s", .work = 1e-12 * blocks * TILE * READS * rounds * bytes,
+            .in = &in,
+            .outputs = (size_t)blocks * TILE,
+            .want = &want,
+            .total = true,
+            .figure = {.unit = "TB/s",
+                       .work = 1e-12 * blocks * TILE * READS * rounds * bytes,
                        .published = 1e-12 * SHARED_BYTES * session->device.sms * session->device.clock},
         };
         snprintf(point.shape, sizeof point.shape, "{\"bytes\":%d}", bytes);
@@ -119,8 +135,13 @@ static void measure_ring(struct session *session, size_t bytes, int rounds)
     uint32_t want[sizeof end / sizeof(uint32_t)];
     memcpy(want, &end, sizeof end);
     struct point point = {
-        .args = {.variant = LATENCY, .rounds = rounds}, .in = &in, .ring = ring, .places = places,
-        .outputs = sizeof want / sizeof *want, .want = want, .period = sizeof want / sizeof *want,
+        .args = {.variant = LATENCY, .rounds = rounds},
+        .in = &in,
+        .ring = ring,
+        .places = places,
+        .outputs = sizeof want / sizeof *want,
+        .want = want,
+        .period = sizeof want / sizeof *want,
         .figure = {.unit = "ns", .work = 1e-9 * rounds, .inverse = true},
     };
     snprintf(point.shape, sizeof point.shape, "{\"bytes\":%zu}", bytes);
@@ -132,8 +153,9 @@ static void measure_ring(struct session *session, size_t bytes, int rounds)
 
 static void measure_latency(struct session *session)
 {
-    static const int kib[] = {8, 16, 32, 64, 128, 192, 256, 384, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 24 << 10,
-                              32 << 10, 40 << 10, 48 << 10, 64 << 10, 96 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20};
+    static const int kib[] = {8,        16,       32,       64,       128,       192,       256,       384,
+                              512,      1 << 10,  2 << 10,  4 << 10,  8 << 10,   16 << 10,  24 << 10,  32 << 10,
+                              40 << 10, 48 << 10, 64 << 10, 96 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20};
     const int sizes = pick(session, sizeof kib / sizeof *kib, 4);
     // In a ring that L1 holds, so many rounds that the first, which has to fill it, does not count.
     for (int i = 0; i < sizes; i++)
@@ -142,7 +164,9 @@ static void measure_latency(struct session *session)
 
 static void measure_littles_law(struct session *session)
 {
-    static const struct { int bytes, loads; } kinds[] = {{4, 1}, {16, 1}, {16, 4}};
+    static const struct {
+        int bytes, loads;
+    } kinds[] = {{4, 1}, {16, 1}, {16, 4}};
     const size_t n = session->words / 4 * 4;
     const int most = pick(session, session->device.threads_per_sm / 32, 8), sms = pick(session, session->device.sms, 2);
     struct buffer in;
@@ -152,14 +176,25 @@ static void measure_littles_law(struct session *session)
         for (int warps = 1; warps <= most; warps *= 2) {
             const int blocks_of_sm = warps > 32 ? 2 : 1, bytes = kinds[kind].bytes, loads = kinds[kind].loads;
             struct point point = {
-                .args = {.variant = LITTLES_LAW, .n = n, .blocks = sms * blocks_of_sm, .threads = 32 * warps / blocks_of_sm,
-                         .bytes = bytes, .loads = loads},
-                .in = &in, .outputs = (size_t)sms * 32 * warps, .want = &want, .total = true, .bytes = (double)n * sizeof *words,
-                .figure = {.unit = "GB/s", .work = 1e-9 * n * sizeof *words, .published = 1e-9 * session->device.dram_bytes},
+                .args = {.variant = LITTLES_LAW,
+                         .n = n,
+                         .blocks = sms * blocks_of_sm,
+                         .threads = 32 * warps / blocks_of_sm,
+                         .bytes = bytes,
+                         .loads = loads},
+                .in = &in,
+                .outputs = (size_t)sms * 32 * warps,
+                .want = &want,
+                .total = true,
+                .bytes = (double)n * sizeof *words,
+                .figure = {.unit = "GB/s",
+                           .work = 1e-9 * n * sizeof *words,
+                           .published = 1e-9 * session->device.dram_bytes},
             };
-            snprintf(point.shape, sizeof point.shape, "{\"bytes\":%d,\"loads\":%d,\"warps\":%d,\"sms\":%d}", bytes, loads,
-                     warps, sms);
-            snprintf(point.label, sizeof point.label, "%2d warp%s, %d of %2d bytes", warps, warps == 1 ? " " : "s", loads, bytes);
+            snprintf(point.shape, sizeof point.shape, "{\"bytes\":%d,\"loads\":%d,\"warps\":%d,\"sms\":%d}", bytes,
+                     loads, warps, sms);
+            snprintf(point.label, sizeof point.label, "%2d warp%s, %d of %2d bytes", warps, warps == 1 ? " " : "s",
+                     loads, bytes);
             run_point(session, &point);
         }
     buffer_free(&in);
@@ -176,9 +211,18 @@ static void measure_divergence(struct session *session)
     for (int width = 1; width <= LANES; width *= LANES)
         for (int paths = 1; paths <= LANES; paths *= 2) {
             struct point point = {
-                .args = {.variant = DIVERGENCE, .blocks = blocks, .threads = THREADS, .rounds = rounds, .paths = paths,
-                         .width = width, .a = CHAIN_A, .b = CHAIN_B},
-                .outputs = (size_t)blocks * THREADS, .want = want, .period = LANES, .flops = flops,
+                .args = {.variant = DIVERGENCE,
+                         .blocks = blocks,
+                         .threads = THREADS,
+                         .rounds = rounds,
+                         .paths = paths,
+                         .width = width,
+                         .a = CHAIN_A,
+                         .b = CHAIN_B},
+                .outputs = (size_t)blocks * THREADS,
+                .want = want,
+                .period = LANES,
+                .flops = flops,
                 .figure = {.unit = "TFLOPS", .work = 1e-12 * flops, .published = 1e-12 * session->device.fp32_flops},
             };
             snprintf(point.shape, sizeof point.shape, "{\"paths\":%d,\"width\":%d}", paths, width);
@@ -194,12 +238,16 @@ static void measure_empty(struct session *session, int blocks, bool waited)
     for (int block = 0; block < blocks; block++)
         want[block] = (uint32_t)block;
     struct point point = {
-        .args = {.variant = LAUNCH, .blocks = blocks, .threads = LANES}, .waited = waited,
-        .outputs = (size_t)blocks, .want = want, .period = (size_t)blocks,
+        .args = {.variant = LAUNCH, .blocks = blocks, .threads = LANES},
+        .waited = waited,
+        .outputs = (size_t)blocks,
+        .want = want,
+        .period = (size_t)blocks,
         .figure = {.unit = "µs", .work = 1e-6, .inverse = true},
     };
     snprintf(point.shape, sizeof point.shape, "{\"blocks\":%d,\"how\":\"%s\"}", blocks, waited ? "waited" : "queued");
-    snprintf(point.label, sizeof point.label, "%6d block%s, %s", blocks, blocks == 1 ? " " : "s", waited ? "waited" : "queued");
+    snprintf(point.label, sizeof point.label, "%6d block%s, %s", blocks, blocks == 1 ? " " : "s",
+             waited ? "waited" : "queued");
     run_point(session, &point);
     free(want);
 }
@@ -215,8 +263,13 @@ static void measure_launch(struct session *session)
 bool measure(struct session *session, enum measurement measurement)
 {
     static void (*const each[MEASUREMENTS])(struct session *) = {
-        [COPY] = measure_copy, [FMA] = measure_fma, [EXP2] = measure_exp2, [SHARED] = measure_shared,
-        [LATENCY] = measure_latency, [LITTLES_LAW] = measure_littles_law, [DIVERGENCE] = measure_divergence,
+        [COPY] = measure_copy,
+        [FMA] = measure_fma,
+        [EXP2] = measure_exp2,
+        [SHARED] = measure_shared,
+        [LATENCY] = measure_latency,
+        [LITTLES_LAW] = measure_littles_law,
+        [DIVERGENCE] = measure_divergence,
         [LAUNCH] = measure_launch,
     };
     const struct options *options = session->options;

@@ -61,8 +61,9 @@ static struct check check_point(const struct point *point)
         stop(EXIT_USAGE, "not enough host memory for the output: ask for less by -n");
     buffer_download(point->out, got);
     struct check check = {.right = true, .bound = {point->bound, point->bound}, .rows = point->outputs};
-    check.error = point->total ? error_of_total(point, got)
-                  : point->bound > 0 ? error_of_floats(point, got) : error_of_words(point, got);
+    check.error = point->total       ? error_of_total(point, got)
+                  : point->bound > 0 ? error_of_floats(point, got)
+                                     : error_of_words(point, got);
     check.worst_row = check.error;
     if (!(check.error <= point->bound))
         check_fail(&check, point->total ? "the sum of the output is not that of the input" : "the output differs");
@@ -92,7 +93,8 @@ static void report_point(const struct point *point, const struct result *result)
 
 static struct timing time_point(const struct session *session, const struct point *point, const struct work *work)
 {
-    return point->waited ? time_round_trips(work, session->options) : time_launches(work, &session->device, session->options);
+    return point->waited ? time_round_trips(work, session->options)
+                         : time_launches(work, &session->device, session->options);
 }
 
 // As run_variant in run.c, for a single point.
@@ -103,13 +105,21 @@ double run_point(struct session *session, struct point *point)
     point->step = session->step;
     point->out = &out;
     struct job job = {
-        .step = session->step->name, .operation = "device", .dtype = session->step->dtype, .peer = point->peer,
-        .flops = point->flops, .bytes = point->bytes, .figure = point->figure,
+        .step = session->step->name,
+        .operation = "device",
+        .dtype = session->step->dtype,
+        .peer = point->peer,
+        .flops = point->flops,
+        .bytes = point->bytes,
+        .figure = point->figure,
         .work = {.queue = queue, .context = point, .variant = point->args.variant, .copies = point->ring ? STARTS : 1},
     };
     snprintf(job.shape_json, sizeof job.shape_json, "%s", point->shape);
-    struct result result = {.job = &job, .device = &session->device, .options = options,
-                            .environment = session->environment, .checked = options->check};
+    struct result result = {.job = &job,
+                            .device = &session->device,
+                            .options = options,
+                            .environment = session->environment,
+                            .checked = options->check};
     launch_queue(&job.work, 0, NULL);
     launch_wait(NULL);
     if (options->check)

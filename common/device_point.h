@@ -10,21 +10,21 @@ enum { LINE = 128, STARTS = 64 };  // bytes from one place of a ring to the next
 
 struct point {
     const struct device_step *step;
-    struct device_args args;      // but for `out`, and in a ring `in`
-    const char *peer;             // cudaMemcpyAsync in place of the kernel; NULL: the kernel
-    bool waited;                  // timed on the host, until the launch is done
+    struct device_args args;  // but for `out`, and in a ring `in`
+    const char *peer;         // cudaMemcpyAsync in place of the kernel; NULL: the kernel
+    bool waited;              // timed on the host, until the launch is done
     char shape[96], label[64];
     double flops, bytes;
     struct figure figure;
 
-    size_t outputs;               // words of 32 bits
-    const uint32_t *want;         // word i is want[i % period]; of a total: the sum of all
+    size_t outputs;        // words of 32 bits
+    const uint32_t *want;  // word i is want[i % period]; of a total: the sum of all
     size_t period;
     bool total;
-    double bound;                 // above 0: the words are floats, with a relative error of at most that
+    double bound;  // above 0: the words are floats, with a relative error of at most that
 
     const struct buffer *in, *out;
-    const uint32_t *ring;         // the places of the ring in the order of the chase; NULL: none
+    const uint32_t *ring;  // the places of the ring in the order of the chase; NULL: none
     size_t places;
 };
 
@@ -33,8 +33,8 @@ struct session {
     const struct device_step *step;
     struct device device;
     const struct options *options;
-    size_t words;                  // COPY, LITTLES_LAW
-    int rounds;                    // all others; 0: as each finds right
+    size_t words;  // COPY, LITTLES_LAW
+    int rounds;    // all others; 0: as each finds right
     struct environment environment;
     double copy_gbps, fma_tflops;  // measured; 0: not
     int points, wrong;             // of the measurement at hand

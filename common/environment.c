@@ -21,8 +21,10 @@ static void first_line_of(const char *command, char *line, int size)
 static void ask_nvidia_smi(struct environment *environment, const struct device *device)
 {
     char command[256], line[128];
-    snprintf(command, sizeof command, "nvidia-smi --id=%s --format=csv,noheader,nounits "
-             "--query-gpu=temperature.gpu,clocks.sm,driver_version 2>/dev/null", device->bus_id);
+    snprintf(command, sizeof command,
+             "nvidia-smi --id=%s --format=csv,noheader,nounits "
+             "--query-gpu=temperature.gpu,clocks.sm,driver_version 2>/dev/null",
+             device->bus_id);
     first_line_of(command, line, sizeof line);
     sscanf(line, "%d , %d , %31s", &environment->temperature_c, &environment->sm_clock_mhz, environment->gpu_driver);
 }
@@ -36,7 +38,8 @@ struct environment environment_now(const struct device *device)
         ask_nvidia_smi(&environment, device);
     // The shell's parent is this program, and the program lies inside the clone that it was built in.
     first_line_of("git -C \"$(dirname \"$(readlink /proc/$PPID/exe)\")\" describe --always --dirty --exclude='*' "
-                  "2>/dev/null", environment.commit, sizeof environment.commit);
+                  "2>/dev/null",
+                  environment.commit, sizeof environment.commit);
     time_t now = time(NULL);
     strftime(environment.date, sizeof environment.date, "%Y-%m-%d", gmtime(&now));
     return environment;

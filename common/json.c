@@ -46,8 +46,9 @@ static void check(FILE *file, const struct result *result)
     }
     const struct check *check = &result->check;
     fprintf(file, ",\"check\":{\"right\":%s", check->right ? "true" : "false");
-    numbers(file, 6, (const char *[]){"error", "bound", "worst_row", "worst_row_bound", "max_abs", "rows"},
-            (double[]){check->error, check->bound.all, check->worst_row, check->bound.row, check->max_abs, check->rows});
+    numbers(
+        file, 6, (const char *[]){"error", "bound", "worst_row", "worst_row_bound", "max_abs", "rows"},
+        (double[]){check->error, check->bound.all, check->worst_row, check->bound.row, check->max_abs, check->rows});
     fputc('}', file);
 }
 
@@ -57,9 +58,11 @@ static void timing(FILE *file, const struct result *result)
     double ms = result->timed ? timing->median_ms : NAN;
     double floor_ms = floor_of(result->job, result->device).ms;
     if (result->timed)
-        fprintf(file, ",\"time\":{\"median_ms\":%.9g,\"p10_ms\":%.9g,\"p90_ms\":%.9g,\"iters\":%d,\"warmup\":%d,"
-                "\"batch\":%d,\"cold\":%s,\"copies\":%d}", timing->median_ms, timing->p10_ms, timing->p90_ms,
-                timing->iters, timing->warmup, timing->batch, timing->cold ? "true" : "false", timing->copies);
+        fprintf(file,
+                ",\"time\":{\"median_ms\":%.9g,\"p10_ms\":%.9g,\"p90_ms\":%.9g,\"iters\":%d,\"warmup\":%d,"
+                "\"batch\":%d,\"cold\":%s,\"copies\":%d}",
+                timing->median_ms, timing->p10_ms, timing->p90_ms, timing->iters, timing->warmup, timing->batch,
+                timing->cold ? "true" : "false", timing->copies);
     else
         fputs(",\"time\":null", file);
     numbers(file, 6, (const char *[]){"flops", "bytes", "tflops", "gbps", "floor_ms", "of_floor"},
@@ -92,9 +95,9 @@ static void environment(FILE *file, const struct environment *env)
     fprintf(file, ",\"env\":{\"driver\":\"%d.%d\",\"cuda\":\"%d.%d\",\"gpu_driver\":", env->driver / 1000,
             env->driver % 1000 / 10, env->cuda / 1000, env->cuda % 1000 / 10);
     text(file, env->gpu_driver);
-    numbers(file, 2, (const char *[]){"temperature_c", "sm_clock_mhz"},
-            (double[]){env->temperature_c < 0 ? NAN : env->temperature_c,
-                       env->sm_clock_mhz < 0 ? NAN : env->sm_clock_mhz});
+    numbers(
+        file, 2, (const char *[]){"temperature_c", "sm_clock_mhz"},
+        (double[]){env->temperature_c < 0 ? NAN : env->temperature_c, env->sm_clock_mhz < 0 ? NAN : env->sm_clock_mhz});
     fputs(",\"commit\":", file);
     text(file, env->commit);
     fprintf(file, ",\"date\":\"%s\"}", env->date);
@@ -104,9 +107,11 @@ void json_append(FILE *file, const struct result *result)
 {
     const struct job *job = result->job;
     const struct device *device = result->device;
-    fprintf(file, "{\"step\":\"%s\",\"variant\":\"%s\",\"operation\":\"%s\",\"dtype\":\"%s\",\"shape\":%s,"
-            "\"backend\":\"%s\",\"device\":", job->step, result->options->variants[job->work.variant].name,
-            job->operation, dtype_name(job->dtype), job->shape_json, device->emulated ? "emulator" : "cuda");
+    fprintf(file,
+            "{\"step\":\"%s\",\"variant\":\"%s\",\"operation\":\"%s\",\"dtype\":\"%s\",\"shape\":%s,"
+            "\"backend\":\"%s\",\"device\":",
+            job->step, result->options->variants[job->work.variant].name, job->operation, dtype_name(job->dtype),
+            job->shape_json, device->emulated ? "emulator" : "cuda");
     text(file, device->name);
     fprintf(file, ",\"compute_capability\":\"%d.%d\",\"seed\":%llu", device->major, device->minor,
             (unsigned long long)result->options->seed);

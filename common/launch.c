@@ -8,9 +8,10 @@ void launch_queue(const struct work *work, int copy, cudaStream_t stream)
     if (error == cudaSuccess)
         return;
     if (error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue)
-        stop(EXIT_USAGE, "the launch was refused: %s (%s): this step cannot take this shape. CUDA's grids end at "
-             "2147483647 blocks in x and 65535 in y and z; a smaller shape stays below", cudaGetErrorString(error),
-             cudaGetErrorName(error));
+        stop(EXIT_USAGE,
+             "the launch was refused: %s (%s): this step cannot take this shape. CUDA's grids end at "
+             "2147483647 blocks in x and 65535 in y and z; a smaller shape stays below",
+             cudaGetErrorString(error), cudaGetErrorName(error));
     if (error == cudaErrorNoKernelImageForDevice)
         stop(EXIT_CANNOT_RUN, "the launch was refused: %s: build it on this machine, for its GPU",
              cudaGetErrorString(error));

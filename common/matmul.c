@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum { MAX_SIZE = 1 << 30 };
-enum { GPU_SIZE = 4096, EMULATOR_SIZE = 128 };   // of each dimension that the command line leaves open
-enum { STREAM_A, STREAM_B, STREAM_SCALE };       // of random.h
-static const float MEAN = 1, DEVIATION = 1;      // of the inputs: with a mean of 0 a lost term would hardly show
+enum { GPU_SIZE = 4096, EMULATOR_SIZE = 128 };  // of each dimension that the command line leaves open
+enum { STREAM_A, STREAM_B, STREAM_SCALE };      // of random.h
+static const float MEAN = 1, DEVIATION = 1;     // of the inputs: with a mean of 0 a lost term would hardly show
 
 // ---- the command line ----
 
@@ -35,25 +35,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct matmul_options *options = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->common;
-        break;
-    case 'm':
-        options->m = (int)options_number(state, "-m", text, 1, MAX_SIZE);
-        break;
-    case 'n':
-        options->n = (int)options_number(state, "-n", text, 1, MAX_SIZE);
-        break;
-    case 'k':
-        options->k = (int)options_number(state, "-k", text, 1, MAX_SIZE);
-        break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->common; break;
+    case 'm': options->m = (int)options_number(state, "-m", text, 1, MAX_SIZE); break;
+    case 'n': options->n = (int)options_number(state, "-n", text, 1, MAX_SIZE); break;
+    case 'k': options->k = (int)options_number(state, "-k", text, 1, MAX_SIZE); break;
     case INPUT:
         options->scaled = strcmp(text, "scaled") == 0;
         if (!options->scaled && strcmp(text, "normal") != 0)
             argp_error(state, "--input %s: it is normal or scaled", text);
         break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -79,10 +70,7 @@ struct matmul {
     struct buffer A, B, C;
 };
 
-static size_t elements(int rows, int cols)
-{
-    return (size_t)rows * (size_t)cols;
-}
+static size_t elements(int rows, int cols) { return (size_t)rows * (size_t)cols; }
 
 static float *random_matrix(int rows, int cols, uint64_t seed, uint64_t stream)
 {
@@ -107,7 +95,9 @@ static struct matmul allocate(const struct matmul_step *step, const struct devic
                               const struct matmul_options *options)
 {
     int size = device->emulated ? EMULATOR_SIZE : GPU_SIZE;
-    struct matmul matmul = {.step = step, .m = options->m ? options->m : size, .n = options->n ? options->n : size,
+    struct matmul matmul = {.step = step,
+                            .m = options->m ? options->m : size,
+                            .n = options->n ? options->n : size,
                             .k = options->k ? options->k : size};
     int m = matmul.m, n = matmul.n, k = matmul.k;
     uint64_t seed = options->common.seed;
@@ -146,7 +136,9 @@ static int queue(const void *context, int variant, int copy, cudaStream_t stream
         .A = buffer_copy(&matmul->A, copy),
         .B = buffer_copy(&matmul->B, copy),
         .C = buffer_copy(&matmul->C, copy),
-        .m = matmul->m, .n = matmul->n, .k = matmul->k,
+        .m = matmul->m,
+        .n = matmul->n,
+        .k = matmul->k,
         .variant = variant,
     };
     return matmul->step->launch(&args, stream);

@@ -21,8 +21,8 @@ struct matmul_args {
 struct matmul_step {
     const char *name;
     enum dtype dtype;
-    const char *arch;  // least compute capability, "75"; "90a" is exactly 9.0
-    struct variant variants[MAX_VARIANTS + 1];
+    const char *arch;                // least compute capability, "75"; "90a" is exactly 9.0
+    const struct variant *variants;  // ends with {}
     int (*launch)(const struct matmul_args *args, cudaStream_t stream);
 };
 

@@ -15,10 +15,7 @@ enum {
 
 // Where the emulator checks bounds, it sees every access beyond an allocation, at the line that made it: a guard zone
 // would only hide it.
-static size_t guard_bytes(const struct device *device)
-{
-    return device->checks_bounds ? 0 : GUARD;
-}
+static size_t guard_bytes(const struct device *device) { return device->checks_bounds ? 0 : GUARD; }
 
 static size_t stride_of(const struct device *device, size_t bytes)
 {
@@ -85,10 +82,7 @@ void buffer_free(struct buffer *buffer)
     buffer->memory = NULL;
 }
 
-void *buffer_copy(const struct buffer *buffer, int copy)
-{
-    return buffer->first + (size_t)copy * buffer->stride;
-}
+void *buffer_copy(const struct buffer *buffer, int copy) { return buffer->first + (size_t)copy * buffer->stride; }
 
 void buffer_upload(const struct buffer *buffer, const void *host)
 {
@@ -102,10 +96,7 @@ void buffer_download(const struct buffer *buffer, void *host)
     CUDA(cudaMemcpy(host, buffer->first, buffer->bytes, cudaMemcpyDeviceToHost));
 }
 
-void buffer_poison(const struct buffer *buffer)
-{
-    CUDA(cudaMemset(buffer->first, POISON, buffer->bytes));
-}
+void buffer_poison(const struct buffer *buffer) { CUDA(cudaMemset(buffer->first, POISON, buffer->bytes)); }
 
 static bool is_poison(const char *zone, size_t bytes)
 {

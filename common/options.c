@@ -88,7 +88,9 @@ static void finish(const struct argp_state *state, struct options *options, cons
         argp_error(state, "--variant and --all-variants contradict each other");
     if (!options->time && (said->iters || said->warmup || options->cold))
         argp_error(state, "--no-time and --%s contradict each other",
-                   said->iters ? "iters" : said->warmup ? "warmup" : "cold");
+                   said->iters    ? "iters"
+                   : said->warmup ? "warmup"
+                                  : "cold");
     // Opened before anything runs: a result that cannot be kept is not worth waiting for.
     if (said->json && !(options->json = fopen(said->json, "a")))
         argp_failure(state, EXIT_USAGE, errno, "--json %s", said->json);
@@ -103,9 +105,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         said.variant = true;
         options->variant = find_variant(state, options->variants, text);
         break;
-    case ALL_VARIANTS:
-        options->all_variants = true;
-        break;
+    case ALL_VARIANTS: options->all_variants = true; break;
     case ITERS:
         said.iters = true;
         options->iters = (int)options_number(state, "--iters", text, 1, MAX_ITERS);
@@ -114,32 +114,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
         said.warmup = true;
         options->warmup = (int)options_number(state, "--warmup", text, 0, MAX_ITERS);
         break;
-    case SEED:
-        options->seed = (uint64_t)options_number(state, "--seed", text, 0, LLONG_MAX);
-        break;
-    case COLD:
-        options->cold = true;
-        break;
-    case NO_CHECK:
-        options->check = false;
-        break;
-    case NO_TIME:
-        options->time = false;
-        break;
-    case PROFILE:
-        options->profile = true;
-        break;
-    case JSON:
-        said.json = text;
-        break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "what is '%s'? There are only options", text);
-        break;
-    case ARGP_KEY_END:
-        finish(state, options, &said);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case SEED: options->seed = (uint64_t)options_number(state, "--seed", text, 0, LLONG_MAX); break;
+    case COLD: options->cold = true; break;
+    case NO_CHECK: options->check = false; break;
+    case NO_TIME: options->time = false; break;
+    case PROFILE: options->profile = true; break;
+    case JSON: said.json = text; break;
+    case ARGP_KEY_ARG: argp_error(state, "what is '%s'? There are only options", text); break;
+    case ARGP_KEY_END: finish(state, options, &said); break;
+    default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }

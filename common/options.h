@@ -14,9 +14,9 @@ struct options {
     int variant;                     // index of the one to run
     bool all_variants;
     bool check, time, cold, profile;
-    int iters, warmup;               // iters 0: as many as timing.c finds right
+    int iters, warmup;  // iters 0: as many as timing.c finds right
     uint64_t seed;
-    FILE *json;                      // NULL: none asked for
+    FILE *json;  // NULL: none asked for
 };
 
 // What holds where the command line says nothing.

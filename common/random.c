@@ -11,15 +11,9 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-static uint64_t key_of(uint64_t seed, uint64_t stream)
-{
-    return mix(mix(seed) + stream);
-}
+static uint64_t key_of(uint64_t seed, uint64_t stream) { return mix(mix(seed) + stream); }
 
-static uint64_t bits_at(uint64_t key, uint64_t position)
-{
-    return mix(key + (position + 1) * 0x9e3779b97f4a7c15);
-}
+static uint64_t bits_at(uint64_t key, uint64_t position) { return mix(key + (position + 1) * 0x9e3779b97f4a7c15); }
 
 uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t position)
 {

@@ -68,8 +68,8 @@ struct reference attention_reference(const struct attention_args *args, uint64_t
 {
     const double exp_work = 16;  // an exponential in double costs about as much as so many multiply-adds
     double work = (2.0 * args->head_dim + exp_work) * args->seqlen;
-    struct reference reference =
-        reference_sample_parts((size_t)args->batch * args->heads, args->seqlen, args->head_dim, work, seed);
+    struct reference reference = reference_sample_parts((size_t)args->batch * args->heads, args->seqlen, args->head_dim,
+                                                        work, seed);
     struct rows rows = {&reference, args};
     parallel_for(reference.rows, attention_rows, &rows);
     return reference;

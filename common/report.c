@@ -29,15 +29,14 @@ void report_title(const struct job *job, const struct device *device)
 }
 
 // The counters that --profile shows, by ncu's names.
-static const char ncu_metrics[] =
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum,"
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum,"
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,"
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum,"
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,"
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,"
-    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,"
-    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
+static const char ncu_metrics[] = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum,"
+                                  "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum,"
+                                  "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,"
+                                  "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum,"
+                                  "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,"
+                                  "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,"
+                                  "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,"
+                                  "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
 
 static void report_memory(const struct job *job)
 {
@@ -77,8 +76,8 @@ static void report_timing(const struct timing *timing, const struct job *job, co
     struct floor floor = floor_of(job, device);
     double ms = timing->median_ms;
     printf("time %.4g ms (p10 %.4g, p90 %.4g), %.4g TFLOPS, %.4g GB/s, %.1f %% of the floor, %.4g ms of %s\n", ms,
-           timing->p10_ms, timing->p90_ms, 1e-9 * job->flops / ms, 1e-6 * job->bytes / ms, 100 * floor.ms / ms, floor.ms,
-           floor.unit);
+           timing->p10_ms, timing->p90_ms, 1e-9 * job->flops / ms, 1e-6 * job->bytes / ms, 100 * floor.ms / ms,
+           floor.ms, floor.unit);
 }
 
 void report_result(const struct result *result)

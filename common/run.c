@@ -38,10 +38,7 @@ static struct check check_job(const struct job *job)
     return check;
 }
 
-static bool wrong(const struct result *result)
-{
-    return result->checked && !result->check.right;
-}
+static bool wrong(const struct result *result) { return result->checked && !result->check.right; }
 
 static int run_variant(const struct job *job, const struct device *device, const struct options *options)
 {

@@ -12,10 +12,10 @@ enum { MAX_BUFFERS = 5 };
 
 // A figure of its own, where neither TFLOPS nor GB/s of DRAM says it: work done a second, or seconds for each unit of work.
 struct figure {
-    const char *unit;   // of the figure; NULL: there is none
-    double work;        // in a launch, in such units that figure_value() comes out in `unit`
-    bool inverse;       // seconds over work, not work over seconds
-    double published;   // what the vendor's figures promise; 0: nothing
+    const char *unit;  // of the figure; NULL: there is none
+    double work;       // in a launch, in such units that figure_value() comes out in `unit`
+    bool inverse;      // seconds over work, not work over seconds
+    double published;  // what the vendor's figures promise; 0: nothing
 };
 double figure_value(const struct figure *figure, double ms);
 
@@ -27,17 +27,17 @@ struct job {
     char shape_json[128];   // {"m":64,"n":32,"k":16}
     char shape_flags[128];  // -m 64 -n 32 -k 16
 
-    double flops;           // floating-point operations
-    double bytes;           // that DRAM has to move at the least
+    double flops;  // floating-point operations
+    double bytes;  // that DRAM has to move at the least
     struct figure figure;
-    const char *peer;       // whose launch it is, if not the step's own
+    const char *peer;  // whose launch it is, if not the step's own
 
     const struct buffer *buffers[MAX_BUFFERS];  // the output last
     int buffer_count;
-    const struct buffer *workspace;             // the one of them that is neither input nor output; NULL: none
-    double tensor_bytes;                        // device memory of a launch: inputs and output. 0: not worth saying
-    double workspace_bytes[MAX_VARIANTS];       // and what each variant takes beside them
-    size_t rows, cols;                          // of the output
+    const struct buffer *workspace;        // the one of them that is neither input nor output; NULL: none
+    double tensor_bytes;                   // device memory of a launch: inputs and output. 0: not worth saying
+    double workspace_bytes[MAX_VARIANTS];  // and what each variant takes beside them
+    size_t rows, cols;                     // of the output
     struct reference reference;
     struct bound bound;
 

@@ -21,10 +21,7 @@ struct matrix {
     uint64_t seed;
 };
 
-static size_t elements(int rows, int cols)
-{
-    return (size_t)rows * (size_t)cols;
-}
+static size_t elements(int rows, int cols) { return (size_t)rows * (size_t)cols; }
 
 // Rows of very different scale: nearly uniform ones, and ones that a single element wins. All stay within ± 1024.
 static void scale_row(const struct matrix *X, int row, float *x)
@@ -66,8 +63,7 @@ static const struct input {
     const char *name;
     void (*row)(const struct matrix *X, int row, float *x);  // what is done to each row; NULL: nothing
 } inputs[] = {
-    {"normal", NULL}, {"scaled", scale_row}, {"huge", raise_and_sink}, {"equal", level_row}, {"masked", mask_row},
-    {0},
+    {"normal", NULL}, {"scaled", scale_row}, {"huge", raise_and_sink}, {"equal", level_row}, {"masked", mask_row}, {0},
 };
 
 static float *random_input(int rows, int cols, uint64_t seed, const struct input *input)
@@ -96,8 +92,10 @@ enum { ROWS = 2000, COLS, INPUT, THREADS_PER_ROW, ROWS_PER_THREAD };  // beyond 
 static const struct argp_option description[] = {
     {"rows", ROWS, "N", 0, "rows of X and Y", 1},
     {"cols", COLS, "N", 0, "columns (default: 8192 rows and columns on a GPU, 64 × 1024 on the emulator)", 1},
-    {"input", INPUT, "KIND", 0, "normal; scaled: rows of very different scale; huge: one row near 900, one near −900; equal: "
-     "all of a row the same; masked: −∞ in parts of each row (default normal)", 2},
+    {"input", INPUT, "KIND", 0,
+     "normal; scaled: rows of very different scale; huge: one row near 900, one near −900; equal: "
+     "all of a row the same; masked: −∞ in parts of each row (default normal)",
+     2},
     {0},
 };
 
@@ -142,8 +140,7 @@ static error_t parse_coarsening(int key, char *text, struct argp_state *state)
     case ROWS_PER_THREAD:
         options->rows_per_thread = one_of(state, "--rows-per-thread", text, options->step->rows_per_thread);
         break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -157,17 +154,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         if (options->step->threads_per_row)
             state->child_inputs[1] = options;
         break;
-    case ROWS:
-        options->rows = (int)options_number(state, "--rows", text, 1, MAX_SIZE);
-        break;
-    case COLS:
-        options->cols = (int)options_number(state, "--cols", text, 1, MAX_SIZE);
-        break;
-    case INPUT:
-        options->input = find_input(state, text);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case ROWS: options->rows = (int)options_number(state, "--rows", text, 1, MAX_SIZE); break;
+    case COLS: options->cols = (int)options_number(state, "--cols", text, 1, MAX_SIZE); break;
+    case INPUT: options->input = find_input(state, text); break;
+    default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -175,10 +165,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static struct softmax_options parse_command_line(int argc, char **argv, const struct softmax_step *step)
 {
     const struct argp coarsening = {.options = coarsening_description, .parser = parse_coarsening};
-    const struct argp_child children[] = {{&options_argp, 0, "Every step:", 10},
-                                          {step->threads_per_row ? &coarsening : NULL, 0, NULL, 3}, {0}};
+    const struct argp_child children[] = {
+        {&options_argp, 0, "Every step:", 10}, {step->threads_per_row ? &coarsening : NULL, 0, NULL, 3}, {0}};
     char doc[2048];
-    options_doc(doc, sizeof doc, "Each row of Y is the softmax of that row of X, checked against a reference and timed.",
+    options_doc(doc, sizeof doc,
+                "Each row of Y is the softmax of that row of X, checked against a reference and timed.",
                 step->variants);
     const struct argp argp = {.options = description, .parser = parse, .children = children, .doc = doc};
     struct softmax_options options = {.common = options_default(step->variants), .step = step, .input = inputs};
@@ -201,8 +192,12 @@ static struct softmax allocate(const struct device *device, const struct softmax
     bool emulated = device->emulated;
     struct softmax softmax = {
         .step = options->step,
-        .rows = options->rows ? options->rows : emulated ? EMULATOR_ROWS : GPU_ROWS,
-        .cols = options->cols ? options->cols : emulated ? EMULATOR_COLS : GPU_COLS,
+        .rows = options->rows ? options->rows
+                : emulated    ? EMULATOR_ROWS
+                              : GPU_ROWS,
+        .cols = options->cols ? options->cols
+                : emulated    ? EMULATOR_COLS
+                              : GPU_COLS,
         .threads_per_row = options->threads_per_row,
         .rows_per_thread = options->rows_per_thread,
     };
@@ -231,9 +226,11 @@ static int queue(const void *context, int variant, int copy, cudaStream_t stream
     const struct softmax_args args = {
         .X = buffer_copy(&softmax->X, copy),
         .Y = buffer_copy(&softmax->Y, copy),
-        .rows = softmax->rows, .cols = softmax->cols,
+        .rows = softmax->rows,
+        .cols = softmax->cols,
         .variant = variant,
-        .threads_per_row = softmax->threads_per_row, .rows_per_thread = softmax->rows_per_thread,
+        .threads_per_row = softmax->threads_per_row,
+        .rows_per_thread = softmax->rows_per_thread,
     };
     return softmax->step->launch(&args, stream);
 }
@@ -242,8 +239,8 @@ static int queue(const void *context, int variant, int copy, cudaStream_t stream
 static void add_size(struct job *job, const char *key, const char *option, int size)
 {
     size_t json = strlen(job->shape_json), flags = strlen(job->shape_flags);
-    snprintf(job->shape_json + (json ? json - 1 : 0), sizeof job->shape_json - json, "%s\"%s\":%d}", json ? "," : "{", key,
-             size);
+    snprintf(job->shape_json + (json ? json - 1 : 0), sizeof job->shape_json - json, "%s\"%s\":%d}", json ? "," : "{",
+             key, size);
     snprintf(job->shape_flags + flags, sizeof job->shape_flags - flags, "%s%s %d", flags ? " " : "", option, size);
 }
 

@@ -12,8 +12,8 @@ extern "C" {
 // Each row of Y is the softmax of that row of X. Both are row-major, begin at a multiple of 16 bytes, and a row follows
 // the row before it with no gap. An element may be −∞, where something is masked, but not all of a row.
 struct softmax_args {
-    const void *X;  // [rows, cols]
-    void *Y;        // [rows, cols]
+    const void *X;   // [rows, cols]
+    void *Y;         // [rows, cols]
     int rows, cols;  // each at most 2^30
     int variant;
     int threads_per_row, rows_per_thread;  // 0: the step decides
@@ -22,8 +22,8 @@ struct softmax_args {
 struct softmax_step {
     const char *name;
     enum dtype dtype;
-    const char *arch;  // least compute capability, "75"; "90a" is exactly 9.0
-    struct variant variants[MAX_VARIANTS + 1];
+    const char *arch;                // least compute capability, "75"; "90a" is exactly 9.0
+    const struct variant *variants;  // ends with {}
     int (*launch)(const struct softmax_args *args, cudaStream_t stream);
     // What --threads-per-row and --rows-per-thread accept, ending with 0. None: the step has no such options.
     const int *threads_per_row, *rows_per_thread;

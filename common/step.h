@@ -7,18 +7,16 @@
 
 enum dtype { FP32 };
 
-// One way of running a step's kernel. The last variant of a step is the one that runs unless --variant names another.
+// One way of running a step's kernel. A step lists its variants, at most MAX_VARIANTS, and ends the list with {}; the last
+// one runs unless --variant names another.
 struct variant {
     const char *name;
     const char *idea;  // one line
 };
 
-enum { MAX_VARIANTS = 8 };  // the list ends with an empty name
+enum { MAX_VARIANTS = 8 };
 
 // How many blocks of `size` cover `count` things. No sum here can overflow.
-static inline int ceil_div(int count, int size)
-{
-    return (count - 1) / size + 1;
-}
+static inline int ceil_div(int count, int size) { return (count - 1) / size + 1; }
 
 #endif

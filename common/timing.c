@@ -12,7 +12,7 @@
 enum {
     ITERS = 20,
     LEAST_ITERS = 5,
-    QUEUED = 128,        // launches behind one gate: a queue holds about a thousand commands, then the host would wait
+    QUEUED = 128,  // launches behind one gate: a queue holds about a thousand commands, then the host would wait
     MAX_BATCH = 100,
     GATE_SECONDS = 5,
 };
@@ -51,8 +51,8 @@ struct timer {
     const struct work *work;
     cudaStream_t stream;
     int batch;
-    int launches;       // so far: they rotate over the copies
-    void *flush;        // more than L2 holds; NULL unless --cold
+    int launches;  // so far: they rotate over the copies
+    void *flush;   // more than L2 holds; NULL unless --cold
     size_t flush_bytes;
 };
 
@@ -172,7 +172,9 @@ struct timing time_launches(const struct work *work, const struct device *device
 
 struct timing time_round_trips(const struct work *work, const struct options *options)
 {
-    struct timing timing = {.warmup = options->warmup, .iters = options->iters ? options->iters : ITERS, .batch = 1,
+    struct timing timing = {.warmup = options->warmup,
+                            .iters = options->iters ? options->iters : ITERS,
+                            .batch = 1,
                             .copies = work->copies};
     double *ms = allocate_samples(timing.iters);
     for (int i = -options->warmup; i < timing.iters; i++) {

@@ -9,7 +9,7 @@
 struct timing {
     double median_ms, p10_ms, p90_ms;  // of one launch
     int iters, warmup;
-    int batch;                         // launches per sample: more than one where a single one is too short
+    int batch;  // launches per sample: more than one where a single one is too short
     int copies;
     bool cold;
 };

@@ -17,7 +17,8 @@ __global__ void sum(const int *in, int *out)
 int main()
 {
     int numbers[256], total, *in, *out;
-    for (int i = 0; i < 256; i++) numbers[i] = i;
+    for (int i = 0; i < 256; i++)
+        numbers[i] = i;
     cudaMalloc(&in, sizeof numbers);
     cudaMalloc(&out, sizeof total);
     cudaMemcpy(in, numbers, sizeof numbers, cudaMemcpyHostToDevice);

@@ -5,10 +5,12 @@
 
 #include "cuda_runtime.h"
 
-namespace cooperative_groups {
+namespace cooperative_groups
+{
 
-class thread_block {
-  public:
+class thread_block
+{
+public:
     void sync() const { __syncthreads(); }
     unsigned thread_rank() const { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
     unsigned num_threads() const { return blockDim.x * blockDim.y * blockDim.z; }
@@ -21,12 +23,14 @@ class thread_block {
 SIMT_INLINE thread_block this_thread_block() { return thread_block(); }
 
 /* `Size` neighbouring threads of a warp. */
-template <unsigned Size, class Parent = void> class thread_block_tile {
+template <unsigned Size, class Parent = void> class thread_block_tile
+{
     static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
-  public:
+public:
     thread_block_tile() = default;
-    template <class Other> thread_block_tile(const thread_block_tile<Size, Other> &) {} /* who was parted does not matter */
+    template <class Other> thread_block_tile(const thread_block_tile<Size, Other> &) {
+    } /* who was parted does not matter */
     static unsigned mask()
     {
         unsigned lane = this_thread_block().thread_rank() % 32;
@@ -38,10 +42,22 @@ template <unsigned Size, class Parent = void> class thread_block_tile {
     static constexpr unsigned size() { return Size; }
     static unsigned meta_group_rank() { return this_thread_block().thread_rank() / Size; }
     static unsigned meta_group_size() { return (this_thread_block().num_threads() + Size - 1) / Size; }
-    template <class T> __attribute__((always_inline)) T shfl(T v, int lane) const { return __shfl_sync(mask(), v, lane, Size); }
-    template <class T> __attribute__((always_inline)) T shfl_up(T v, unsigned by) const { return __shfl_up_sync(mask(), v, by, Size); }
-    template <class T> __attribute__((always_inline)) T shfl_down(T v, unsigned by) const { return __shfl_down_sync(mask(), v, by, Size); }
-    template <class T> __attribute__((always_inline)) T shfl_xor(T v, unsigned by) const { return __shfl_xor_sync(mask(), v, (int)by, Size); }
+    template <class T> __attribute__((always_inline)) T shfl(T v, int lane) const
+    {
+        return __shfl_sync(mask(), v, lane, Size);
+    }
+    template <class T> __attribute__((always_inline)) T shfl_up(T v, unsigned by) const
+    {
+        return __shfl_up_sync(mask(), v, by, Size);
+    }
+    template <class T> __attribute__((always_inline)) T shfl_down(T v, unsigned by) const
+    {
+        return __shfl_down_sync(mask(), v, by, Size);
+    }
+    template <class T> __attribute__((always_inline)) T shfl_xor(T v, unsigned by) const
+    {
+        return __shfl_xor_sync(mask(), v, (int)by, Size);
+    }
     __attribute__((always_inline)) int any(int predicate) const { return __any_sync(mask(), predicate); }
     __attribute__((always_inline)) int all(int predicate) const { return __all_sync(mask(), predicate); }
     __attribute__((always_inline)) unsigned ballot(int predicate) const
@@ -55,21 +71,26 @@ template <unsigned Size, class Parent> SIMT_INLINE thread_block_tile<Size, Paren
 }
 
 /* The threads of the warp that are here together. */
-class coalesced_group {
+class coalesced_group
+{
     unsigned lanes;
 
-  public:
+public:
     explicit coalesced_group(unsigned mask) : lanes(mask) {}
     __attribute__((always_inline)) void sync() const { __syncwarp(lanes); }
     unsigned num_threads() const { return (unsigned)__popc(lanes); }
     unsigned size() const { return num_threads(); }
-    unsigned thread_rank() const { return (unsigned)__popc(lanes & ((1u << this_thread_block().thread_rank() % 32) - 1)); }
+    unsigned thread_rank() const
+    {
+        return (unsigned)__popc(lanes & ((1u << this_thread_block().thread_rank() % 32) - 1));
+    }
     __attribute__((always_inline)) int any(int predicate) const { return __any_sync(lanes, predicate); }
     __attribute__((always_inline)) int all(int predicate) const { return __all_sync(lanes, predicate); }
     template <class T> __attribute__((always_inline)) T shfl(T v, unsigned rank) const
     {
         unsigned rest = lanes;
-        while (rank--) rest &= rest - 1;
+        while (rank--)
+            rest &= rest - 1;
         return __shfl_sync(lanes, v, __ffs((int)rest) - 1);
     }
 };
@@ -77,5 +98,5 @@ SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(__activ
 
 template <class Group> SIMT_INLINE void sync(const Group &group) { group.sync(); }
 
-}
+}  // namespace cooperative_groups
 #endif

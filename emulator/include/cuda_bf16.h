@@ -12,7 +12,10 @@ SIMT_INLINE __nv_bfloat16 __float2bfloat16(float f) { return __nv_bfloat16(f); }
 SIMT_INLINE __nv_bfloat16 __float2bfloat16_rn(float f) { return __nv_bfloat16(f); }
 SIMT_INLINE __nv_bfloat16 __double2bfloat16(double f) { return __nv_bfloat16(f); }
 SIMT_INLINE float __bfloat162float(__nv_bfloat16 b) { return b; }
-SIMT_INLINE __nv_bfloat162 __floats2bfloat162_rn(float x, float y) { return __nv_bfloat162(__nv_bfloat16(x), __nv_bfloat16(y)); }
+SIMT_INLINE __nv_bfloat162 __floats2bfloat162_rn(float x, float y)
+{
+    return __nv_bfloat162(__nv_bfloat16(x), __nv_bfloat16(y));
+}
 SIMT_INLINE __nv_bfloat162 __float2bfloat162_rn(float f) { return __nv_bfloat162(__nv_bfloat16(f), __nv_bfloat16(f)); }
 SIMT_INLINE float2 __bfloat1622float2(__nv_bfloat162 b) { return make_float2(b.x, b.y); }
 SIMT_INLINE __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return __nv_bfloat162(x, y); }

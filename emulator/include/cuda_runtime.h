@@ -69,7 +69,8 @@ SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_g
 
 /* ---- warp collectives ------------------------------------------------------------------------------------ */
 
-namespace simt {
+namespace simt
+{
 template <class T> SIMT_INLINE T shuffle(enum simt_shuffle how, unsigned mask, T value, int by, int width)
 {
     static_assert(std::is_trivially_destructible<T>::value && (sizeof(T) == 8 || sizeof(T) <= 4),
@@ -80,7 +81,7 @@ template <class T> SIMT_INLINE T shuffle(enum simt_shuffle how, unsigned mask, T
     __builtin_memcpy((void *)&value, &bits, sizeof(T));
     return value;
 }
-}
+}  // namespace simt
 template <class T> SIMT_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = 32)
 {
     return simt::shuffle(SIMT_SHUFFLE_INDEX, mask, value, lane, width);
@@ -101,14 +102,15 @@ SIMT_INLINE unsigned __activemask() { return simt_warp_active(); }
 SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate); }
 SIMT_INLINE int __any_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate) != 0; }
 SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !predicate) == 0; }
-namespace simt {
+namespace simt
+{
 template <class T> SIMT_INLINE unsigned match(unsigned mask, T value)
 {
     unsigned long long bits = 0;
     __builtin_memcpy((void *)&bits, &value, sizeof(T));
     return simt_warp_match(mask, bits);
 }
-}
+}  // namespace simt
 template <class T> SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) { return simt::match(mask, value); }
 template <class T> SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int *all)
 {
@@ -117,11 +119,26 @@ template <class T> SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value,
     return *all ? mask : 0;
 }
 SIMT_INLINE unsigned __reduce_add_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_ADD, mask, v); }
-SIMT_INLINE int __reduce_add_sync(unsigned mask, int v) { return (int)simt_warp_reduce(SIMT_REDUCE_ADD, mask, (unsigned)v); }
-SIMT_INLINE unsigned __reduce_min_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_UMIN, mask, v); }
-SIMT_INLINE int __reduce_min_sync(unsigned mask, int v) { return (int)simt_warp_reduce(SIMT_REDUCE_MIN, mask, (unsigned)v); }
-SIMT_INLINE unsigned __reduce_max_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_UMAX, mask, v); }
-SIMT_INLINE int __reduce_max_sync(unsigned mask, int v) { return (int)simt_warp_reduce(SIMT_REDUCE_MAX, mask, (unsigned)v); }
+SIMT_INLINE int __reduce_add_sync(unsigned mask, int v)
+{
+    return (int)simt_warp_reduce(SIMT_REDUCE_ADD, mask, (unsigned)v);
+}
+SIMT_INLINE unsigned __reduce_min_sync(unsigned mask, unsigned v)
+{
+    return simt_warp_reduce(SIMT_REDUCE_UMIN, mask, v);
+}
+SIMT_INLINE int __reduce_min_sync(unsigned mask, int v)
+{
+    return (int)simt_warp_reduce(SIMT_REDUCE_MIN, mask, (unsigned)v);
+}
+SIMT_INLINE unsigned __reduce_max_sync(unsigned mask, unsigned v)
+{
+    return simt_warp_reduce(SIMT_REDUCE_UMAX, mask, v);
+}
+SIMT_INLINE int __reduce_max_sync(unsigned mask, int v)
+{
+    return (int)simt_warp_reduce(SIMT_REDUCE_MAX, mask, (unsigned)v);
+}
 SIMT_INLINE unsigned __reduce_and_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_AND, mask, v); }
 SIMT_INLINE unsigned __reduce_or_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_OR, mask, v); }
 SIMT_INLINE unsigned __reduce_xor_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_XOR, mask, v); }

@@ -10,7 +10,7 @@
 #include "vector_types.h"
 
 #define CUDART_VERSION 13000
-#define CUDA_VERSION   13000
+#define CUDA_VERSION 13000
 #define CUDARTAPI
 #define CUDART_CB
 
@@ -52,7 +52,9 @@ cudaError_t cudaPeekAtLastError(void);
 
 /* ---- device ---------------------------------------------------------------------------------------------- */
 
-typedef struct CUuuid_st { char bytes[16]; } cudaUUID_t;
+typedef struct CUuuid_st {
+    char bytes[16];
+} cudaUUID_t;
 
 struct cudaDeviceProp {
     char name[256];
@@ -61,13 +63,13 @@ struct cudaDeviceProp {
     int regsPerBlock, warpSize;
     size_t memPitch;
     int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
-    int clockRate;                       /* kHz; gone from CUDA 13, kept for older programs */
+    int clockRate; /* kHz; gone from CUDA 13, kept for older programs */
     size_t totalConstMem;
     int major, minor;
     size_t textureAlignment;
     int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
     int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, asyncEngineCount, unifiedAddressing;
-    int memoryClockRate;                 /* kHz; gone from CUDA 13 */
+    int memoryClockRate; /* kHz; gone from CUDA 13 */
     int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor;
     int streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
     size_t sharedMemPerMultiprocessor;
@@ -107,9 +109,23 @@ enum cudaDeviceAttr {
 };
 
 enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
-enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
-enum { cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleBlockingSync = 4, cudaDeviceMapHost = 8 };
+enum cudaFuncCache {
+    cudaFuncCachePreferNone,
+    cudaFuncCachePreferShared,
+    cudaFuncCachePreferL1,
+    cudaFuncCachePreferEqual
+};
+enum cudaSharedMemConfig {
+    cudaSharedMemBankSizeDefault,
+    cudaSharedMemBankSizeFourByte,
+    cudaSharedMemBankSizeEightByte
+};
+enum {
+    cudaDeviceScheduleAuto = 0,
+    cudaDeviceScheduleSpin = 1,
+    cudaDeviceScheduleBlockingSync = 4,
+    cudaDeviceMapHost = 8
+};
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
@@ -152,7 +168,8 @@ cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream SIMT_DEFAULT(0));
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream SIMT_DEFAULT(0), unsigned flags SIMT_DEFAULT(0));
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream SIMT_DEFAULT(0),
+                                     unsigned flags SIMT_DEFAULT(0));
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 /* Milliseconds of this CPU between the two records: it says nothing of any GPU. */
@@ -168,7 +185,11 @@ enum cudaMemcpyKind {
     cudaMemcpyDefault
 };
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
-struct cudaPointerAttributes { enum cudaMemoryType type; int device; void *devicePointer, *hostPointer; };
+struct cudaPointerAttributes {
+    enum cudaMemoryType type;
+    int device;
+    void *devicePointer, *hostPointer;
+};
 enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2 };
 enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4 };
 enum { cudaHostRegisterDefault = 0 };
@@ -198,7 +219,12 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 /* Everything is where it is: these succeed and do nothing. */
 cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, cudaStream_t stream SIMT_DEFAULT(0));
 cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, int advice, int device);
-enum { cudaMemAdviseSetReadMostly = 1, cudaMemAdviseSetPreferredLocation = 3, cudaMemAdviseSetAccessedBy = 5, cudaCpuDeviceId = -1 };
+enum {
+    cudaMemAdviseSetReadMostly = 1,
+    cudaMemAdviseSetPreferredLocation = 3,
+    cudaMemAdviseSetAccessedBy = 5,
+    cudaCpuDeviceId = -1
+};
 
 /* ---- kernels --------------------------------------------------------------------------------------------- */
 
@@ -213,13 +239,15 @@ enum cudaFuncAttribute {
 
 /* Blocks of `threads` threads that one SM can hold by threads, blocks and dynamic shared memory; registers, which the
  * emulator does not know, are left out. */
-cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function);/* What the templates of simt/api.h call. A launch of that kernel may then have so much dynamic shared memory. */
+/* What the templates of simt/api.h call. A launch of that kernel may then have so much dynamic shared memory. */
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function);
 cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const void *function);
 /* Of the variable that begins at `symbol`: cudaErrorInvalidSymbol: none does; cudaErrorInvalidValue: over its end. */
 cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
-cudaError_t simt_copy_waits(cudaError_t error, enum cudaMemcpyKind kind); /* after such a copy that is not asynchronous */
+cudaError_t simt_copy_waits(cudaError_t error,
+                            enum cudaMemcpyKind kind); /* after such a copy that is not asynchronous */
 cudaError_t simt_symbol_address(void **address, const void *symbol);
 
 cudaError_t cudaProfilerStart(void);

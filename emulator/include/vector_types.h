@@ -6,45 +6,50 @@
 #define SIMT_VECTOR_TYPES_H
 
 #ifdef __cplusplus
-#define SIMT_COPY(T, BYTES)                                                                                        \
-    typedef char simt_move __attribute__((vector_size(BYTES), may_alias));                                         \
-    __attribute__((always_inline)) T(const T &o) { *(simt_move *)this = *(const simt_move *)&o; }                  \
-    __attribute__((always_inline)) T &operator=(const T &o)                                                        \
-    {                                                                                                              \
-        *(simt_move *)this = *(const simt_move *)&o;                                                               \
-        return *this;                                                                                              \
-    }                                                                                                              \
-    __attribute__((always_inline)) T(const volatile T &o)                                                          \
-    {                                                                                                              \
-        *(simt_move *)this = *(const volatile simt_move *)&o;                                                      \
-    }                                                                                                              \
-    __attribute__((always_inline)) void operator=(const T &o) volatile                                             \
-    {                                                                                                              \
-        *(volatile simt_move *)this = *(const simt_move *)&o;                                                      \
+#define SIMT_COPY(T, BYTES) \
+    typedef char simt_move __attribute__((vector_size(BYTES), may_alias)); \
+    __attribute__((always_inline)) T(const T &o) { *(simt_move *)this = *(const simt_move *)&o; } \
+    __attribute__((always_inline)) T &operator=(const T &o) \
+    { \
+        *(simt_move *)this = *(const simt_move *)&o; \
+        return *this; \
+    } \
+    __attribute__((always_inline)) T(const volatile T &o) { *(simt_move *)this = *(const volatile simt_move *)&o; } \
+    __attribute__((always_inline)) void operator=(const T &o) volatile \
+    { \
+        *(volatile simt_move *)this = *(const simt_move *)&o; \
     }
-#define SIMT_VEC2(T, E, BYTES)                                                                                     \
-    struct __attribute__((aligned(BYTES))) T {                                                                     \
-        E x, y;                                                                                                    \
-        T() = default;                                                                                             \
-        constexpr T(E x_, E y_ = {}) : x(x_), y(y_) {}                                                            \
-        SIMT_COPY(T, BYTES)                                                                                        \
+#define SIMT_VEC2(T, E, BYTES) \
+    struct __attribute__((aligned(BYTES))) T { \
+        E x, y; \
+        T() = default; \
+        constexpr T(E x_, E y_ = {}) : x(x_), y(y_) {} \
+        SIMT_COPY(T, BYTES) \
     };
-#define SIMT_VEC4(T, E, BYTES)                                                                                     \
-    struct __attribute__((aligned(BYTES))) T {                                                                     \
-        E x, y, z, w;                                                                                              \
-        T() = default;                                                                                             \
-        constexpr T(E x_, E y_ = {}, E z_ = {}, E w_ = {}) : x(x_), y(y_), z(z_), w(w_) {}                      \
-        SIMT_COPY(T, BYTES)                                                                                        \
+#define SIMT_VEC4(T, E, BYTES) \
+    struct __attribute__((aligned(BYTES))) T { \
+        E x, y, z, w; \
+        T() = default; \
+        constexpr T(E x_, E y_ = {}, E z_ = {}, E w_ = {}) : x(x_), y(y_), z(z_), w(w_) {} \
+        SIMT_COPY(T, BYTES) \
     };
 #else
-#define SIMT_VEC2(T, E, BYTES) typedef struct __attribute__((aligned(BYTES))) T { E x, y; } T;
-#define SIMT_VEC4(T, E, BYTES) typedef struct __attribute__((aligned(BYTES))) T { E x, y, z, w; } T;
+#define SIMT_VEC2(T, E, BYTES) \
+    typedef struct __attribute__((aligned(BYTES))) T { \
+        E x, y; \
+    } T;
+#define SIMT_VEC4(T, E, BYTES) \
+    typedef struct __attribute__((aligned(BYTES))) T { \
+        E x, y, z, w; \
+    } T;
 #endif
 
-#define SIMT_VECTORS(T, E, BYTES2, BYTES4)                                                                         \
-    typedef struct T##1 { E x; } T##1;                                                                             \
-    SIMT_VEC2(T##2, E, BYTES2)                                                                                     \
-    typedef struct T##3 { E x, y, z; } T##3;                                                                       \
+#define SIMT_VECTORS(T, E, BYTES2, BYTES4) \
+    typedef struct T##1 { E x; } \
+    T##1; \
+    SIMT_VEC2(T##2, E, BYTES2) \
+    typedef struct T##3 { E x, y, z; } \
+    T##3; \
     SIMT_VEC4(T##4, E, BYTES4)
 
 SIMT_VECTORS(char, signed char, 2, 4)
@@ -56,11 +61,14 @@ SIMT_VECTORS(uint, unsigned, 8, 16)
 SIMT_VECTORS(float, float, 8, 16)
 
 /* The 32-byte ones move as two 16-byte halves, on a GPU too. */
-#define SIMT_WIDE_VECTORS(T, E)                                                                                    \
-    typedef struct T##1 { E x; } T##1;                                                                             \
-    SIMT_VEC2(T##2, E, 16)                                                                                         \
-    typedef struct T##3 { E x, y, z; } T##3;                                                                       \
-    typedef struct __attribute__((aligned(16))) T##4 { E x, y, z, w; } T##4;
+#define SIMT_WIDE_VECTORS(T, E) \
+    typedef struct T##1 { E x; } \
+    T##1; \
+    SIMT_VEC2(T##2, E, 16) \
+    typedef struct T##3 { E x, y, z; } \
+    T##3; \
+    typedef struct __attribute__((aligned(16))) T##4 { E x, y, z, w; } \
+    T##4;
 
 SIMT_WIDE_VECTORS(long, long)
 SIMT_WIDE_VECTORS(ulong, unsigned long)

@@ -13,7 +13,7 @@
 #include "report.h"
 #include <string.h>
 
-#define POLL_LIMIT (1u << 12)  /* volatile loads count for as many as would make this few */
+#define POLL_LIMIT (1u << 12) /* volatile loads count for as many as would make this few */
 
 bool simt_checked;
 
@@ -28,7 +28,8 @@ static bool is_written(const struct object *o, size_t offset, unsigned bytes, un
     for (size_t at = offset, end = offset + bytes; at < end;) {
         size_t stop = (at | (unit - 1)) + 1 < end ? (at | (unit - 1)) + 1 : end;
         unsigned bits = __atomic_load_n(&written[at / 8], __ATOMIC_RELAXED) >> at % 8 & ((1u << (stop - at)) - 1);
-        if (!bits) return false;
+        if (!bits)
+            return false;
         at = stop;
     }
     return true;
@@ -40,7 +41,8 @@ static bool is_initialised(const struct object *o, size_t offset, unsigned bytes
         unsigned bits = __atomic_load_n(&o->written[offset / 8], __ATOMIC_RELAXED) >> (offset & 4) & 15;
         return bits != 0;
     }
-    if (is_written(o, offset, bytes, 4)) return true;
+    if (is_written(o, offset, bytes, 4))
+        return true;
     return bytes >= 8 && is_written(o, offset, bytes, 8) && !lines_of_vector(pc);
 }
 
@@ -69,9 +71,12 @@ static void check_bounds(struct block *b, const void *pc, const struct place *p,
                          enum access kind)
 {
     const struct object *o = p->object;
-    if (is_misaligned(address, bytes, pc)) report_access(b, "misaligned access", pc, address, bytes, kind, "");
-    if (!o || p->offset + bytes > o->bytes) report_access(b, "out of bounds", pc, address, bytes, kind, "");
-    if (__atomic_load_n(&o->freed, __ATOMIC_RELAXED)) report_access(b, "use after free", pc, address, bytes, kind, "");
+    if (is_misaligned(address, bytes, pc))
+        report_access(b, "misaligned access", pc, address, bytes, kind, "");
+    if (!o || p->offset + bytes > o->bytes)
+        report_access(b, "out of bounds", pc, address, bytes, kind, "");
+    if (__atomic_load_n(&o->freed, __ATOMIC_RELAXED))
+        report_access(b, "use after free", pc, address, bytes, kind, "");
 }
 
 static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
@@ -88,7 +93,8 @@ static void check_local(struct block *b, const void *pc, const void *address, un
         report_access(
             b, "another thread's local memory", pc, address, bytes, kind,
             "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
-    if (is_misaligned(address, bytes, pc)) report_access(b, "misaligned access", pc, address, bytes, kind, "");
+    if (is_misaligned(address, bytes, pc))
+        report_access(b, "misaligned access", pc, address, bytes, kind, "");
 }
 
 void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
@@ -104,7 +110,8 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
         if (stores)
             report_access(b, "write to constant memory", pc, address, bytes, kind,
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
-        if (p.object) check_bounds(b, pc, &p, address, bytes, kind);
+        if (p.object)
+            check_bounds(b, pc, &p, address, bytes, kind);
         return;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
@@ -114,10 +121,13 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
         bool reads = kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE;
         if (reads && !b->copies && !is_initialised(p.object, p.offset, bytes, pc))
             report_uninitialised(b, &p, address, bytes, pc, kind);
-        if (stores) mark_written(p.object, p.offset, bytes);
+        if (stores)
+            mark_written(p.object, p.offset, bytes);
     }
-    if (p.object->cells || p.space == SPACE_SHARED) race_access(b, pc, &p, bytes, kind, scope);
-    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE) message_volatile(b, address, stores);
+    if (p.object->cells || p.space == SPACE_SHARED)
+        race_access(b, pc, &p, bytes, kind, scope);
+    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
+        message_volatile(b, address, stores);
     if (b->counting && kind != ACCESS_ATOMIC) {
         bool shared = p.space == SPACE_SHARED;
         counters_access(b, pc, shared ? (stores ? SHARED_ST : SHARED_LD) : (stores ? GLOBAL_ST : GLOBAL_LD), address,
@@ -165,29 +175,32 @@ static bool is_partly_initialised(const void *address, size_t bytes)
 static void range(const void *address, size_t bytes, enum access kind, const void *pc)
 {
     const unsigned char *p = address, *end = p + bytes;
-    if (simt_worker && kind == ACCESS_LOAD) running()->copies = is_partly_initialised(address, bytes);
+    if (simt_worker && kind == ACCESS_LOAD)
+        running()->copies = is_partly_initialised(address, bytes);
     while (p < end) {
         unsigned piece = 16;
-        while (piece > (size_t)(end - p) || ((uintptr_t)p & (piece - 1))) piece /= 2;
+        while (piece > (size_t)(end - p) || ((uintptr_t)p & (piece - 1)))
+            piece /= 2;
         access(p, piece, kind, pc);
         p += piece;
     }
-    if (simt_worker) running()->copies = false;
+    if (simt_worker)
+        running()->copies = false;
 }
 
-#define HOOKS(BYTES)                                                                                               \
-    void simt_hook_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); }                                  \
-    void simt_hook_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); }                                \
-    void simt_hook_unaligned_read##BYTES(void *p) { range(p, BYTES, ACCESS_LOAD, CALLER()); }                         \
-    void simt_hook_unaligned_write##BYTES(void *p) { range(p, BYTES, ACCESS_STORE, CALLER()); }                       \
-    void simt_hook_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }       \
-    void simt_hook_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); }     \
-    void simt_hook_unaligned_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); }   \
+#define HOOKS(BYTES) \
+    void simt_hook_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); } \
+    void simt_hook_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); } \
+    void simt_hook_unaligned_read##BYTES(void *p) { range(p, BYTES, ACCESS_LOAD, CALLER()); } \
+    void simt_hook_unaligned_write##BYTES(void *p) { range(p, BYTES, ACCESS_STORE, CALLER()); } \
+    void simt_hook_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); } \
+    void simt_hook_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); } \
+    void simt_hook_unaligned_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); } \
     void simt_hook_unaligned_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); } \
-    void simt_hook_read_write##BYTES(void *p)                                                                         \
-    {                                                                                                              \
-        access(p, BYTES, ACCESS_LOAD, CALLER());                                                                   \
-        access(p, BYTES, ACCESS_STORE, CALLER());                                                                  \
+    void simt_hook_read_write##BYTES(void *p) \
+    { \
+        access(p, BYTES, ACCESS_LOAD, CALLER()); \
+        access(p, BYTES, ACCESS_STORE, CALLER()); \
     }
 HOOKS(1)
 HOOKS(2)
@@ -229,34 +242,70 @@ void simt_hook_vptr_read(void **p) { (void)p; }
 void simt_hook_vptr_update(void **p, void *value) { (void)p, (void)value; }
 
 /* std::atomic and the guards of static variables, in host code: compilers hand these over as well. */
-#define ATOMICS(BITS, T)                                                                                           \
-    T simt_hook_atomic##BITS##_load(const volatile T *p, int order) { (void)order; return __atomic_load_n(p, 5); }    \
-    void simt_hook_atomic##BITS##_store(volatile T *p, T v, int order) { (void)order; __atomic_store_n(p, v, 5); }    \
-    T simt_hook_atomic##BITS##_exchange(volatile T *p, T v, int o) { (void)o; return __atomic_exchange_n(p, v, 5); }  \
-    T simt_hook_atomic##BITS##_fetch_add(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_add(p, v, 5); }  \
-    T simt_hook_atomic##BITS##_fetch_sub(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_sub(p, v, 5); }  \
-    T simt_hook_atomic##BITS##_fetch_and(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_and(p, v, 5); }  \
-    T simt_hook_atomic##BITS##_fetch_or(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_or(p, v, 5); }    \
-    T simt_hook_atomic##BITS##_fetch_xor(volatile T *p, T v, int o) { (void)o; return __atomic_fetch_xor(p, v, 5); }  \
-    int simt_hook_atomic##BITS##_compare_exchange_strong(volatile T *p, T *e, T v, int o, int f)                      \
-    {                                                                                                              \
-        (void)o, (void)f;                                                                                          \
-        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5);                                                      \
-    }                                                                                                              \
-    int simt_hook_atomic##BITS##_compare_exchange_weak(volatile T *p, T *e, T v, int o, int f)                        \
-    {                                                                                                              \
-        (void)o, (void)f;                                                                                          \
-        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5);                                                      \
-    }                                                                                                              \
-    T simt_hook_atomic##BITS##_compare_exchange_val(volatile T *p, T e, T v, int o, int f)                            \
-    {                                                                                                              \
-        (void)o, (void)f;                                                                                          \
-        __atomic_compare_exchange_n(p, &e, v, 0, 5, 5);                                                            \
-        return e;                                                                                                  \
+#define ATOMICS(BITS, T) \
+    T simt_hook_atomic##BITS##_load(const volatile T *p, int order) \
+    { \
+        (void)order; \
+        return __atomic_load_n(p, 5); \
+    } \
+    void simt_hook_atomic##BITS##_store(volatile T *p, T v, int order) \
+    { \
+        (void)order; \
+        __atomic_store_n(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_exchange(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        return __atomic_exchange_n(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_add(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        return __atomic_fetch_add(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_sub(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        return __atomic_fetch_sub(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_and(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        return __atomic_fetch_and(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_or(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        return __atomic_fetch_or(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_xor(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        return __atomic_fetch_xor(p, v, 5); \
+    } \
+    int simt_hook_atomic##BITS##_compare_exchange_strong(volatile T *p, T *e, T v, int o, int f) \
+    { \
+        (void)o, (void)f; \
+        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
+    } \
+    int simt_hook_atomic##BITS##_compare_exchange_weak(volatile T *p, T *e, T v, int o, int f) \
+    { \
+        (void)o, (void)f; \
+        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
+    } \
+    T simt_hook_atomic##BITS##_compare_exchange_val(volatile T *p, T e, T v, int o, int f) \
+    { \
+        (void)o, (void)f; \
+        __atomic_compare_exchange_n(p, &e, v, 0, 5, 5); \
+        return e; \
     }
 ATOMICS(8, uint8_t)
 ATOMICS(16, uint16_t)
 ATOMICS(32, uint32_t)
 ATOMICS(64, uint64_t)
-void simt_hook_atomic_thread_fence(int order) { (void)order; __atomic_thread_fence(5); }
+void simt_hook_atomic_thread_fence(int order)
+{
+    (void)order;
+    __atomic_thread_fence(5);
+}
 void simt_hook_atomic_signal_fence(int order) { (void)order; }

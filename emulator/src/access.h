@@ -19,7 +19,8 @@ static inline void moves_on(struct worker *w)
     if (w->block->n_undefined && w->storing)
         collective_check_value(w->block, access_value(w->storing, w->stored_bytes), w->stored_bytes, w->stored_at);
     __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
-    if (w->block->suspicion->pending) race_judge(w->block);
+    if (w->block->suspicion->pending)
+        race_judge(w->block);
 }
 
 #endif

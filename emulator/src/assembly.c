@@ -16,8 +16,10 @@ static void drop_comments(char *text)
             char *close = strstr(p + 2, "*/");
             end = close ? close + 2 : p + strlen(p);
         }
-        while (end && p < end) *p++ = ' ';
-        if (!*p) return;
+        while (end && p < end)
+            *p++ = ' ';
+        if (!*p)
+            return;
     }
 }
 
@@ -25,11 +27,13 @@ static void drop_comments(char *text)
 static char *first_instruction(const char *text)
 {
     char *copy = strdup(text);
-    if (!copy) abort();
+    if (!copy)
+        abort();
     drop_comments(copy);
     for (char *part = strtok(copy, ";{}\n"); part; part = strtok(NULL, ";{}\n")) {
         part += strspn(part, " \t\r");
-        if (*part && *part != '.') return part;
+        if (*part && *part != '.')
+            return part;
     }
     free(copy);
     return NULL;
@@ -39,7 +43,8 @@ void simt_assembly(struct simt_assembly_site *site, struct simt_asm_operand *ope
 {
     (void)operands;
     char what[512], *instruction = first_instruction(site->text);
-    if (!instruction) return;
+    if (!instruction)
+        return;
     snprintf(what, sizeof what, "inline PTX `%s`", instruction);
     report_unsupported(what, site->file, site->line);
 }

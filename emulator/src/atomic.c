@@ -11,7 +11,8 @@
 
 static u64 load(const void *p, unsigned bytes)
 {
-    if (bytes == 2) return __atomic_load_n((const uint16_t *)p, __ATOMIC_SEQ_CST);
+    if (bytes == 2)
+        return __atomic_load_n((const uint16_t *)p, __ATOMIC_SEQ_CST);
     return bytes == 4 ? __atomic_load_n((const uint32_t *)p, __ATOMIC_SEQ_CST)
                       : __atomic_load_n((const u64 *)p, __ATOMIC_SEQ_CST);
 }
@@ -31,7 +32,8 @@ static bool swap(void *p, unsigned bytes, u64 from, u64 to)
 
 static u64 combine_float(enum simt_atomic_op op, enum simt_type type, u64 old, u64 value)
 {
-    if (op == SIMT_ATOMIC_EXCHANGE) return value;
+    if (op == SIMT_ATOMIC_EXCHANGE)
+        return value;
     if (type == SIMT_F32) {
         float a, b;
         uint32_t bits;
@@ -78,21 +80,29 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum
     bool is_float = type == SIMT_F32 || type == SIMT_F64;
     moves_on(w);
     b->compares = op == SIMT_ATOMIC_CAS;
-    if (simt_checked) access_check(b, CALLER(), address, bytes, ACCESS_ATOMIC, scope);
-    if (simt_checked && op == SIMT_ATOMIC_CAS) race_compare_and_swap(b, address, bytes);
-    if (b->n_undefined) collective_check_value(b, value, bytes, CALLER());
+    if (simt_checked)
+        access_check(b, CALLER(), address, bytes, ACCESS_ATOMIC, scope);
+    if (simt_checked && op == SIMT_ATOMIC_CAS)
+        race_compare_and_swap(b, address, bytes);
+    if (b->n_undefined)
+        collective_check_value(b, value, bytes, CALLER());
     counters_event(b, CALLER(), EVENT_ATOMIC);
     b->quiet += QUIET_ATOMIC;
-    if (b->quiet >= QUIET_LIMIT) give_way(b, CALLER());
+    if (b->quiet >= QUIET_LIMIT)
+        give_way(b, CALLER());
     bool held = simt_checked && message_atomic_begin(b, address);
     u64 old, new;
     do {
         old = load(address, bytes);
         new = is_float ? combine_float(op, type, old, value) : combine(op, type, old, value, compare);
     } while (!swap(address, bytes, old, new));
-    if (!simt_checked) return old;
-    struct strong_access a = {.address = address, .scope = scope, .writes = op != SIMT_ATOMIC_CAS || old == compare,
-                              .compares = op == SIMT_ATOMIC_CAS, .compare = compare};
+    if (!simt_checked)
+        return old;
+    struct strong_access a = {.address = address,
+                              .scope = scope,
+                              .writes = op != SIMT_ATOMIC_CAS || old == compare,
+                              .compares = op == SIMT_ATOMIC_CAS,
+                              .compare = compare};
     message_atomic_end(b, &a, held);
     return old;
 }
@@ -100,6 +110,7 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum
 void simt_fence(enum simt_scope scope)
 {
     moves_on(simt_worker);
-    if (simt_checked) order_fence(running(), scope);
+    if (simt_checked)
+        order_fence(running(), scope);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

@@ -16,7 +16,8 @@ void *base_reserve(size_t bytes)
 
 void base_release(void *memory, size_t bytes)
 {
-    if (memory) munmap(memory, bytes ? bytes : 1);
+    if (memory)
+        munmap(memory, bytes ? bytes : 1);
 }
 
 void base_forget(void *memory, size_t bytes) { madvise(memory, bytes, MADV_DONTNEED); }

@@ -32,7 +32,8 @@ struct block *block_new(struct worker *w)
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
-    for (unsigned i = 0; i < BARRIERS; i++) b->barriers[i].waiting.kind = i ? &named_barrier : &block_barrier;
+    for (unsigned i = 0; i < BARRIERS; i++)
+        b->barriers[i].waiting.kind = i ? &named_barrier : &block_barrier;
     shared_new(b);
     return b;
 }
@@ -69,7 +70,8 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         thread->waits_for = NULL;
         thread->pc = NULL;
         thread->stack = NULL;
-        if (simt_checked) memset(thread->turns, 0, sizeof thread->turns);
+        if (simt_checked)
+            memset(thread->turns, 0, sizeof thread->turns);
     }
     order_begin_block(b);
     for (unsigned i = 0; i * WARP < l->threads; i++) {
@@ -92,9 +94,12 @@ static void check_lines(struct block *b, const struct barrier *barrier)
 {
     unsigned first = NO_THREAD;
     for (unsigned t = 0; t < b->launch->threads; t++) {
-        if (!waits_in(b, t, barrier)) continue;
-        if (first == NO_THREAD) first = t;
-        if (!lines_same(b->threads[first].pc, b->threads[t].pc)) report_divergence(b, first, t);
+        if (!waits_in(b, t, barrier))
+            continue;
+        if (first == NO_THREAD)
+            first = t;
+        if (!lines_same(b->threads[first].pc, b->threads[t].pc))
+            report_divergence(b, first, t);
     }
 }
 
@@ -108,24 +113,29 @@ static void order_and_count(struct block *b, const struct barrier *barrier)
         return;
     }
     for (unsigned t = 0; t < b->launch->threads; t++)
-        if (waits_in(b, t, barrier)) met[t / WARP] |= 1u << t % WARP;
+        if (waits_in(b, t, barrier))
+            met[t / WARP] |= 1u << t % WARP;
     for (unsigned w = 0; w * WARP < b->launch->threads; w++)
-        if (met[w] && met[w] == b->warps[w].live) counters_warp_joined(b, w);
+        if (met[w] && met[w] == b->warps[w].live)
+            counters_warp_joined(b, w);
     order_some(b, met);
 }
 
 static void release(struct block *b, struct barrier *barrier)
 {
     bool whole = barrier == &b->barriers[0];
-    if (simt_checked && whole) check_lines(b, barrier); /* a named barrier may be met at several places */
+    if (simt_checked && whole)
+        check_lines(b, barrier); /* a named barrier may be met at several places */
     order_and_count(b, barrier);
     barrier->result = barrier->count;
     barrier->arrived = 0;
     barrier->count = 0;
     b->barriers_in_use &= ~(1u << (barrier - b->barriers));
     for (unsigned t = 0; t < b->launch->threads; t++) {
-        if (!waits_in(b, t, barrier)) continue;
-        if (simt_checked) memset(b->threads[t].turns, 0, sizeof b->threads[t].turns);
+        if (!waits_in(b, t, barrier))
+            continue;
+        if (simt_checked)
+            memset(b->threads[t].turns, 0, sizeof b->threads[t].turns);
         wake(b, t);
     }
 }
@@ -181,8 +191,10 @@ void block_thread_done(struct block *b)
             release(b, barrier); /* who has left is not waited for */
     }
     unsigned next = next_or_deadlock(b);
-    if (next == NO_THREAD) counters_block_joined(b);
-    if (next == NO_THREAD || b->threads[next].stack) fiber_exit(b, next);
+    if (next == NO_THREAD)
+        counters_block_joined(b);
+    if (next == NO_THREAD || b->threads[next].stack)
+        fiber_exit(b, next);
     fiber_hand_over(b, self, next);
 }
 

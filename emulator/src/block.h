@@ -28,12 +28,12 @@ struct warp {
 struct barrier {
     struct waiting waiting;
     unsigned arrived;
-    unsigned expected; /* threads; 0: all that have not left */
+    unsigned expected;      /* threads; 0: all that have not left */
     unsigned count, result; /* of __syncthreads_count() */
 };
 
 struct undefined_read { /* the first shuffle of a warp that took something from a lane that took no part */
-    const void *pc; /* NULL: there was none */
+    const void *pc;     /* NULL: there was none */
     unsigned thread, from, mask;
 };
 
@@ -51,26 +51,26 @@ struct block {
     struct warp *warps;
     struct barrier barriers[BARRIERS];
     unsigned barriers_in_use; /* a bit for each that somebody waits in */
-    unsigned yields; /* since a thread of this block last did something else than give way */
-    unsigned quiet;  /* accesses since a thread last gave way */
+    unsigned yields;          /* since a thread of this block last did something else than give way */
+    unsigned quiet;           /* accesses since a thread last gave way */
     /* order.c */
     uint32_t now, floor;
     struct clock acquired, released[2];
     unsigned n_knowledge;
     /* shared.c */
     unsigned char *arena;
-    struct object *arrays;  /* as launch->arrays, at this block's addresses */
-    unsigned n_arrays;      /* of them known so far */
-    unsigned last_array;    /* that an access went to */
-    unsigned char *written; /* a bit for each byte of the arena */
-    struct cells *cells;    /* of the arena */
+    struct object *arrays;                      /* as launch->arrays, at this block's addresses */
+    unsigned n_arrays;                          /* of them known so far */
+    unsigned last_array;                        /* that an access went to */
+    unsigned char *written;                     /* a bit for each byte of the arena */
+    struct cells *cells;                        /* of the arena */
     struct undefined_read undefined[MAX_WARPS]; /* collective.c */
     unsigned n_undefined;
     struct suspicion *suspicion; /* race.c */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
-    bool compares;               /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
-    bool copies;                 /* access.c: the running thread copies something of which a part has been written */
+    bool compares; /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
+    bool copies;   /* access.c: the running thread copies something of which a part has been written */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
@@ -80,8 +80,8 @@ static inline bool has_left(const struct block *b, unsigned thread)
     return !(b->warps[thread / WARP].live >> thread % WARP & 1);
 }
 
-struct block *block_new(struct worker *w);                      /* empty; reused for one block after another */
+struct block *block_new(struct worker *w);                       /* empty; reused for one block after another */
 void block_begin(struct block *b, struct launch *l, u64 number); /* nobody has run yet */
-void block_thread_done(struct block *b);                        /* called by a fiber at the end of its kernel */
+void block_thread_done(struct block *b);                         /* called by a fiber at the end of its kernel */
 
 #endif

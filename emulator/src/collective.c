@@ -16,7 +16,7 @@ static struct collective *call_of(const struct block *b, unsigned warp, unsigned
 }
 static void *payload_of(const struct exchange *x, unsigned lane) { return call_of(x->b, x->warp, lane)->payload; }
 
-#define EACH_LANE(lane, lanes)                                                                                     \
+#define EACH_LANE(lane, lanes) \
     for (uint32_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint32_t)__builtin_ctz(rest_), true); rest_ &= rest_ - 1)
 
 /* ---- the operations ---- */
@@ -65,12 +65,16 @@ static u64 read_undefined(const struct exchange *x, unsigned lane, unsigned from
 
 static bool is_undefined(u64 value, unsigned bytes)
 {
-    if (bytes == 2) return (value & 0x7fff) == (UNDEFINED32 & 0x7fff);
-    if (bytes == 8 && (value & ~0ull >> 1) == UNDEFINED64) return true;
-    if ((value & 0x7fffffff) == UNDEFINED32) return true;
+    if (bytes == 2)
+        return (value & 0x7fff) == (UNDEFINED32 & 0x7fff);
+    if (bytes == 8 && (value & ~0ull >> 1) == UNDEFINED64)
+        return true;
+    if ((value & 0x7fffffff) == UNDEFINED32)
+        return true;
     for (uint32_t times = 1; times < 32; times += 2) {
         uint32_t beyond = (uint32_t)value - times * UNDEFINED32 + NEAR;
-        if (beyond < 2 * NEAR) return true;
+        if (beyond < 2 * NEAR)
+            return true;
     }
     return false;
 }
@@ -78,16 +82,20 @@ static bool is_undefined(u64 value, unsigned bytes)
 void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc)
 {
     const struct undefined_read *u = &b->undefined[b->cur / WARP];
-    if (u->pc && is_undefined(value, bytes)) report_undefined(b, u, pc);
+    if (u->pc && is_undefined(value, bytes))
+        report_undefined(b, u, pc);
 }
 
 static void shuffle(const struct exchange *x)
 {
-    EACH_LANE(lane, x->lanes) {
+    EACH_LANE(lane, x->lanes)
+    {
         struct shuffle *s = payload_of(x, lane);
         unsigned from = source_lane(s, lane);
-        if (x->lanes >> from & 1) s->result = ((const struct shuffle *)payload_of(x, from))->bits;
-        else s->result = read_undefined(x, lane, from);
+        if (x->lanes >> from & 1)
+            s->result = ((const struct shuffle *)payload_of(x, from))->bits;
+        else
+            s->result = read_undefined(x, lane, from);
     }
 }
 
@@ -99,9 +107,11 @@ struct vote {
 static void ballot(const struct exchange *x)
 {
     unsigned yes = 0;
-    EACH_LANE(lane, x->lanes) {
+    EACH_LANE(lane, x->lanes)
+    {
         const struct vote *v = payload_of(x, lane);
-        if (v->predicate) yes |= 1u << lane;
+        if (v->predicate)
+            yes |= 1u << lane;
     }
     EACH_LANE(lane, x->lanes) { ((struct vote *)payload_of(x, lane))->result = yes; }
 }
@@ -113,7 +123,8 @@ struct match {
 
 static void match(const struct exchange *x)
 {
-    EACH_LANE(lane, x->lanes) {
+    EACH_LANE(lane, x->lanes)
+    {
         struct match *m = payload_of(x, lane);
         m->result = 0;
         EACH_LANE(other, x->lanes)
@@ -147,7 +158,8 @@ static void reduce(const struct exchange *x)
 {
     unsigned result = 0;
     bool first = true;
-    EACH_LANE(lane, x->lanes) {
+    EACH_LANE(lane, x->lanes)
+    {
         const struct reduction *r = payload_of(x, lane);
         result = first ? r->value : reduced(r->how, result, r->value);
         first = false;
@@ -178,9 +190,11 @@ static bool waits_in_collective(const struct thread *t)
 static bool complete(const struct block *b, unsigned warp, const struct collective *c)
 {
     uint32_t wanted = c->mask & b->warps[warp].live;
-    EACH_LANE(lane, wanted) {
+    EACH_LANE(lane, wanted)
+    {
         const struct thread *t = &b->threads[warp * WARP + lane];
-        if (!waits_in_collective(t) || t->call->op != c->op || t->call->mask != c->mask) return false;
+        if (!waits_in_collective(t) || t->call->op != c->op || t->call->mask != c->mask)
+            return false;
     }
     return wanted != 0;
 }
@@ -189,7 +203,8 @@ static bool complete(const struct block *b, unsigned warp, const struct collecti
 static void check_lines(struct block *b, unsigned warp, uint32_t lanes)
 {
     unsigned first = warp * WARP + (unsigned)__builtin_ctz(lanes);
-    EACH_LANE(lane, lanes & (lanes - 1)) {
+    EACH_LANE(lane, lanes & (lanes - 1))
+    {
         if (!lines_same(b->threads[first].pc, b->threads[warp * WARP + lane].pc))
             report_divergence(b, first, warp * WARP + lane);
     }
@@ -199,20 +214,26 @@ static void finish(struct block *b, unsigned warp, const struct collective *any)
 {
     struct exchange x = {.b = b, .warp = warp, .lanes = any->mask & b->warps[warp].live, .mask = any->mask};
     const struct collective_op *op = any->op;
-    if (simt_checked && !op->orders) check_lines(b, warp, x.lanes);
-    if (x.lanes == b->warps[warp].live) counters_warp_joined(b, warp);
-    if (op->exchange) op->exchange(&x);
+    if (simt_checked && !op->orders)
+        check_lines(b, warp, x.lanes);
+    if (x.lanes == b->warps[warp].live)
+        counters_warp_joined(b, warp);
+    if (op->exchange)
+        op->exchange(&x);
     EACH_LANE(lane, x.lanes) { wake(b, warp * WARP + lane); }
-    if (!op->orders) return;
+    if (!op->orders)
+        return;
     order_warp_sync(b, warp, x.lanes);
     EACH_LANE(lane, x.lanes) { __builtin_memset(b->threads[warp * WARP + lane].turns, 0, sizeof b->threads->turns); }
 }
 
 void collective_lane_left(struct block *b, unsigned warp)
 {
-    EACH_LANE(lane, b->warps[warp].live) {
+    EACH_LANE(lane, b->warps[warp].live)
+    {
         struct thread *t = &b->threads[warp * WARP + lane];
-        if (waits_in_collective(t) && t->call->op != &active_op && complete(b, warp, t->call)) finish(b, warp, t->call);
+        if (waits_in_collective(t) && t->call->op != &active_op && complete(b, warp, t->call))
+            finish(b, warp, t->call);
     }
 }
 
@@ -226,9 +247,12 @@ void collective_join(const struct collective_op *op, unsigned mask, void *payloa
     t->call = &c;
     t->waits_for = &c.waiting;
     counters_event(b, pc, op->event);
-    if (!(mask >> b->cur % WARP & 1)) report_outside_mask(b, b->cur);
-    if (complete(b, b->cur / WARP, &c)) finish(b, b->cur / WARP, &c);
-    else wait_for(b, &c.waiting, pc);
+    if (!(mask >> b->cur % WARP & 1))
+        report_outside_mask(b, b->cur);
+    if (complete(b, b->cur / WARP, &c))
+        finish(b, b->cur / WARP, &c);
+    else
+        wait_for(b, &c.waiting, pc);
     t->call = NULL;
 }
 
@@ -238,15 +262,18 @@ bool collective_resolve_active(struct block *b)
     bool any = false;
     for (unsigned t = 0; t < b->launch->threads; t++) {
         const struct thread *first = &b->threads[t];
-        if (has_left(b, t) || !waits_in_collective(first) || first->call->op != &active_op) continue;
+        if (has_left(b, t) || !waits_in_collective(first) || first->call->op != &active_op)
+            continue;
         uint32_t mask = 0;
         unsigned warp = t / WARP;
-        EACH_LANE(lane, b->warps[warp].live) {
+        EACH_LANE(lane, b->warps[warp].live)
+        {
             const struct thread *other = &b->threads[warp * WARP + lane];
             if (waits_in_collective(other) && other->call->op == &active_op && other->pc == first->pc)
                 mask |= 1u << lane;
         }
-        EACH_LANE(lane, mask) {
+        EACH_LANE(lane, mask)
+        {
             ((struct vote *)call_of(b, warp, lane)->payload)->result = mask;
             wake(b, warp * WARP + lane);
         }

@@ -16,7 +16,7 @@ struct exchange { /* all lanes have come */
 struct collective_op {
     struct waiting_kind waiting;
     enum event event;
-    bool orders;                               /* memory, as __syncwarp() does */
+    bool orders;                                /* memory, as __syncwarp() does */
     void (*exchange)(const struct exchange *x); /* reads and writes the lanes' payloads; may be NULL */
 };
 

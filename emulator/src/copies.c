@@ -17,7 +17,8 @@ struct side {
 static bool span_of(size_t pitch, size_t width, size_t height, size_t *span)
 {
     size_t rows;
-    if (__builtin_mul_overflow(pitch, height - 1, &rows)) return false;
+    if (__builtin_mul_overflow(pitch, height - 1, &rows))
+        return false;
     return !__builtin_add_overflow(rows, width, span);
 }
 
@@ -25,18 +26,18 @@ static bool span_of(size_t pitch, size_t width, size_t height, size_t *span)
 static bool look(struct side *s, size_t width, size_t height)
 {
     size_t span;
-    if (!s->start || !span_of(s->pitch, width, height, &span)) return false;
+    if (!s->start || !span_of(s->pitch, width, height, &span))
+        return false;
     s->object = memory_covers(s->start) ? memory_find(s->start) : symbol_find(s->start);
-    if (!s->object) return !memory_covers(s->start);
-    if (memory_freed(s->object) || s->object->heap) return false;
+    if (!s->object)
+        return !memory_covers(s->start);
+    if (memory_freed(s->object) || s->object->heap)
+        return false;
     size_t offset = (size_t)(s->start - s->object->base);
     return offset < s->object->bytes && span <= s->object->bytes - offset;
 }
 
-static bool may_be_host(const struct side *s)
-{
-    return !s->object || s->object->unified;
-}
+static bool may_be_host(const struct side *s) { return !s->object || s->object->unified; }
 
 static cudaError_t check_direction(const struct side *to, const struct side *from, enum cudaMemcpyKind kind)
 {
@@ -60,18 +61,23 @@ static size_t offset_of(const struct side *s, size_t row)
 static void copy_row(const struct side *to, const struct side *from, size_t row, size_t width)
 {
     memmove(to->start + row * to->pitch, from->start + row * from->pitch, width);
-    if (!to->object) return;
-    if (from->object) written_copy(to->object, offset_of(to, row), from->object, offset_of(from, row), width);
-    else written_mark(to->object, offset_of(to, row), width);
+    if (!to->object)
+        return;
+    if (from->object)
+        written_copy(to->object, offset_of(to, row), from->object, offset_of(from, row), width);
+    else
+        written_mark(to->object, offset_of(to, row), width);
 }
 
 /* A copy to the host of what neither a copy nor a kernel has written any byte of: the kernel that was to was forgotten.
  */
 static void check_written(const struct side *to, const struct side *from, size_t width, size_t height, const void *pc)
 {
-    if (to->object || !from->object || !from->object->written) return;
+    if (to->object || !from->object || !from->object->written)
+        return;
     for (size_t row = 0; row < height; row++)
-        if (written_any(from->object, offset_of(from, row), width)) return;
+        if (written_any(from->object, offset_of(from, row), width))
+            return;
     report_host("uninitialised global memory", pc,
                 "Neither a copy nor a kernel has written any of what is copied to the host.");
 }
@@ -79,15 +85,21 @@ static void check_written(const struct side *to, const struct side *from, size_t
 static cudaError_t copy(struct side to, struct side from, size_t width, size_t height, enum cudaMemcpyKind kind,
                         const void *pc)
 {
-    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return simt_fail(cudaErrorInvalidMemcpyDirection);
-    if (width == 0 || height == 0) return cudaSuccess;
-    if (height > 1 && (width > to.pitch || width > from.pitch)) return simt_fail(cudaErrorInvalidPitchValue);
-    if (!look(&to, width, height) || !look(&from, width, height)) return simt_fail(cudaErrorInvalidValue);
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return simt_fail(cudaErrorInvalidMemcpyDirection);
+    if (width == 0 || height == 0)
+        return cudaSuccess;
+    if (height > 1 && (width > to.pitch || width > from.pitch))
+        return simt_fail(cudaErrorInvalidPitchValue);
+    if (!look(&to, width, height) || !look(&from, width, height))
+        return simt_fail(cudaErrorInvalidValue);
     cudaError_t error = check_direction(&to, &from, kind);
-    if (error != cudaSuccess) return simt_fail(error);
+    if (error != cudaSuccess)
+        return simt_fail(error);
     check_written(&to, &from, width, height, pc);
     memory_open();
-    for (size_t row = 0; row < height; row++) copy_row(&to, &from, row, width);
+    for (size_t row = 0; row < height; row++)
+        copy_row(&to, &from, row, width);
     memory_close();
     return cudaSuccess;
 }
@@ -95,14 +107,12 @@ static cudaError_t copy(struct side to, struct side from, size_t width, size_t h
 /* The host waits for a copy that is not asynchronous, except for one from device to device. */
 static cudaError_t synchronise_after(cudaError_t error, enum cudaMemcpyKind kind)
 {
-    if (error == cudaSuccess && kind != cudaMemcpyDeviceToDevice) memory_synchronised();
+    if (error == cudaSuccess && kind != cudaMemcpyDeviceToDevice)
+        memory_synchronised();
     return error;
 }
 
-static struct side side(const void *start, size_t pitch)
-{
-    return (struct side){(unsigned char *)start, pitch, NULL};
-}
+static struct side side(const void *start, size_t pitch) { return (struct side){(unsigned char *)start, pitch, NULL}; }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
@@ -133,9 +143,12 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 
 static cudaError_t fill(struct side s, int value, size_t width, size_t height)
 {
-    if (width == 0 || height == 0) return cudaSuccess;
-    if (height > 1 && width > s.pitch) return simt_fail(cudaErrorInvalidPitchValue);
-    if (!look(&s, width, height) || !s.object) return simt_fail(cudaErrorInvalidValue);
+    if (width == 0 || height == 0)
+        return cudaSuccess;
+    if (height > 1 && width > s.pitch)
+        return simt_fail(cudaErrorInvalidPitchValue);
+    if (!look(&s, width, height) || !s.object)
+        return simt_fail(cudaErrorInvalidValue);
     memory_open();
     for (size_t row = 0; row < height; row++) {
         memset(s.start + row * s.pitch, value, width);
@@ -150,10 +163,7 @@ cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width_by
     return fill(side(pointer, pitch), value, width_bytes, height);
 }
 
-cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
-{
-    return fill(side(pointer, bytes), value, bytes, 1);
-}
+cudaError_t cudaMemset(void *pointer, int value, size_t bytes) { return fill(side(pointer, bytes), value, bytes, 1); }
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
@@ -167,7 +177,8 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
 static cudaError_t part_of(const void *symbol, size_t offset, size_t bytes)
 {
     const struct object *o = symbol_find(symbol);
-    if (!o || o->base != symbol) return cudaErrorInvalidSymbol;
+    if (!o || o->base != symbol)
+        return cudaErrorInvalidSymbol;
     return offset <= o->bytes && bytes <= o->bytes - offset ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -177,7 +188,8 @@ cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, si
     if (error == cudaSuccess && kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
         kind != cudaMemcpyDefault)
         error = cudaErrorInvalidMemcpyDirection;
-    if (error != cudaSuccess) return simt_fail(error);
+    if (error != cudaSuccess)
+        return simt_fail(error);
     return copy(side((char *)symbol + offset, bytes), side(from, bytes), bytes, 1, kind, CALLER());
 }
 
@@ -187,20 +199,20 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, si
     if (error == cudaSuccess && kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
         kind != cudaMemcpyDefault)
         error = cudaErrorInvalidMemcpyDirection;
-    if (error != cudaSuccess) return simt_fail(error);
+    if (error != cudaSuccess)
+        return simt_fail(error);
     return copy(side(to, bytes), side((const char *)symbol + offset, bytes), bytes, 1, kind, CALLER());
 }
 
-cudaError_t simt_copy_waits(cudaError_t error, enum cudaMemcpyKind kind)
-{
-    return synchronise_after(error, kind);
-}
+cudaError_t simt_copy_waits(cudaError_t error, enum cudaMemcpyKind kind) { return synchronise_after(error, kind); }
 
 cudaError_t simt_symbol_address(void **address, const void *symbol)
 {
-    if (!address) return simt_fail(cudaErrorInvalidValue);
+    if (!address)
+        return simt_fail(cudaErrorInvalidValue);
     cudaError_t error = part_of(symbol, 0, 0);
-    if (error == cudaSuccess) *address = (void *)symbol;
+    if (error == cudaSuccess)
+        *address = (void *)symbol;
     return simt_fail(error);
 }
 
@@ -211,7 +223,8 @@ cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, 
     struct side s = side(pointer, bytes);
     (void)device;
     (void)stream;
-    if (bytes == 0 || !look(&s, bytes, 1) || !s.object || !s.object->managed) return simt_fail(cudaErrorInvalidValue);
+    if (bytes == 0 || !look(&s, bytes, 1) || !s.object || !s.object->managed)
+        return simt_fail(cudaErrorInvalidValue);
     return cudaSuccess;
 }
 
@@ -224,21 +237,27 @@ cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, int advice, int dev
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
 {
     struct side s = side(pointer, 1);
-    if (!attributes) return simt_fail(cudaErrorInvalidValue);
+    if (!attributes)
+        return simt_fail(cudaErrorInvalidValue);
     bool known = look(&s, 1, 1) && s.object;
     bool device = known && !s.object->unified;
     *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = known ? 0 : -2};
-    if (device) attributes->type = cudaMemoryTypeDevice;
-    else if (known) attributes->type = s.object->managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
-    if (known) attributes->devicePointer = (void *)pointer;
-    if (!device) attributes->hostPointer = (void *)pointer;
+    if (device)
+        attributes->type = cudaMemoryTypeDevice;
+    else if (known)
+        attributes->type = s.object->managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
+    if (known)
+        attributes->devicePointer = (void *)pointer;
+    if (!device)
+        attributes->hostPointer = (void *)pointer;
     return cudaSuccess;
 }
 
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 {
     struct side s = side(host, 1);
-    if (!device || flags || !memory_is_unified(host) || !look(&s, 1, 1)) return simt_fail(cudaErrorInvalidValue);
+    if (!device || flags || !memory_is_unified(host) || !look(&s, 1, 1))
+        return simt_fail(cudaErrorInvalidValue);
     *device = host;
     return cudaSuccess;
 }

@@ -10,17 +10,22 @@ struct launch;
 enum counted { SHARED_LD, SHARED_ST, GLOBAL_LD, GLOBAL_ST, COUNTED_ACCESSES };
 enum event { EVENT_BARRIER, EVENT_WARP_BARRIER, EVENT_SHUFFLE, EVENT_VOTE, EVENT_ATOMIC, EVENTS };
 
-struct access_counts { u64 requests, bytes, wavefronts, conflicts, sectors; };
+struct access_counts {
+    u64 requests, bytes, wavefronts, conflicts, sectors;
+};
 struct counts {
     struct access_counts access[COUNTED_ACCESSES];
     u64 event[EVENTS];
 };
-struct line_counts { const void *pc; struct counts counts; };
+struct line_counts {
+    const void *pc;
+    struct counts counts;
+};
 
 extern bool counters_on;
 
-void counters_begin(struct block *b);                  /* the block begins: what it does is counted if counters_on */
-void counters_end(struct block *b);                    /* the launch has ended: adds what was counted here to the kernel's */
+void counters_begin(struct block *b); /* the block begins: what it does is counted if counters_on */
+void counters_end(struct block *b);   /* the launch has ended: adds what was counted here to the kernel's */
 void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes);
 void counters_event(struct block *b, const void *pc, enum event what);
 void counters_warp_joined(struct block *b, unsigned warp); /* all lanes have met: requests are complete */

@@ -8,27 +8,31 @@
 #define KB ((size_t)1 << 10)
 
 static const struct gpu gpus[] = {
-    {"h200", "NVIDIA H200", "NVIDIA H200 datasheet; CUDA C++ Programming Guide, compute capability 9.0", 9, 0, 132, 128, 1.98, 4800,
-     3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32},
-    {"a100", "NVIDIA A100", "NVIDIA A100 40GB datasheet; compute capability 8.0", 8, 0, 108, 64, 1.41, 1555, 1215000, 5120, 40 * GB,
-     40 << 20, 164 * KB, 163 * KB, 2048, 32},
-    {"rtx4090", "NVIDIA GeForce RTX 4090", "NVIDIA Ada architecture whitepaper; compute capability 8.9", 8, 9, 128, 128, 2.52, 1008,
-     10501000, 384, 24 * GB, 72 << 20, 100 * KB, 99 * KB, 1536, 24},
-    {"t4", "Tesla T4", "NVIDIA T4 datasheet; compute capability 7.5", 7, 5, 40, 64, 1.59, 320, 5001000, 256, 16 * GB, 4 << 20, 64 * KB,
-     64 * KB, 1024, 16},
+    {"h200", "NVIDIA H200", "NVIDIA H200 datasheet; CUDA C++ Programming Guide, compute capability 9.0", 9, 0, 132, 128,
+     1.98, 4800, 3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32},
+    {"a100", "NVIDIA A100", "NVIDIA A100 40GB datasheet; compute capability 8.0", 8, 0, 108, 64, 1.41, 1555, 1215000,
+     5120, 40 * GB, 40 << 20, 164 * KB, 163 * KB, 2048, 32},
+    {"rtx4090", "NVIDIA GeForce RTX 4090", "NVIDIA Ada architecture whitepaper; compute capability 8.9", 8, 9, 128, 128,
+     2.52, 1008, 10501000, 384, 24 * GB, 72 << 20, 100 * KB, 99 * KB, 1536, 24},
+    {"t4", "Tesla T4", "NVIDIA T4 datasheet; compute capability 7.5", 7, 5, 40, 64, 1.59, 320, 5001000, 256, 16 * GB,
+     4 << 20, 64 * KB, 64 * KB, 1024, 16},
 };
 
 const struct gpu *device_gpu(void)
 {
     static const struct gpu *chosen;
     const char *wish = getenv("SIMT_GPU");
-    if (chosen) return chosen;
+    if (chosen)
+        return chosen;
     chosen = &gpus[0];
-    if (!wish) return chosen;
+    if (!wish)
+        return chosen;
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
-        if (!strcmp(wish, gpus[i].name)) return chosen = &gpus[i];
+        if (!strcmp(wish, gpus[i].name))
+            return chosen = &gpus[i];
     fprintf(stderr, "simt: SIMT_GPU=%s is not known; accepted are", wish);
-    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) fprintf(stderr, " %s", gpus[i].name);
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+        fprintf(stderr, " %s", gpus[i].name);
     fprintf(stderr, "\n");
     exit(2);
 }
@@ -36,17 +40,36 @@ const struct gpu *device_gpu(void)
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
     const struct gpu *g = device_gpu();
-    if (device != 0) return simt_fail(cudaErrorInvalidDevice);
-    *p = (struct cudaDeviceProp){
-        .totalGlobalMem = g->memory, .sharedMemPerBlock = 48 * KB, .regsPerBlock = 65536, .warpSize = WARP,
-        .memPitch = 2147483647, .maxThreadsPerBlock = MAX_THREADS, .maxThreadsDim = {1024, 1024, 64},
-        .maxGridSize = {2147483647, 65535, 65535}, .clockRate = (int)(g->clock_ghz * 1e6), .totalConstMem = 64 * KB,
-        .major = g->major, .minor = g->minor, .textureAlignment = 512, .multiProcessorCount = g->sms,
-        .canMapHostMemory = 1, .unifiedAddressing = 1, .memoryClockRate = g->memory_clock_khz,
-        .memoryBusWidth = g->bus_width_bits, .l2CacheSize = (int)g->l2, .maxThreadsPerMultiProcessor = g->threads_per_sm,
-        .globalL1CacheSupported = 1, .localL1CacheSupported = 1, .sharedMemPerMultiprocessor = g->shared_per_sm,
-        .regsPerMultiprocessor = 65536, .managedMemory = 1, .maxBlocksPerMultiProcessor = g->blocks_per_sm,
-        .sharedMemPerBlockOptin = g->shared_optin, .reservedSharedMemPerBlock = g->major >= 8 ? KB : 0};
+    if (device != 0)
+        return simt_fail(cudaErrorInvalidDevice);
+    *p = (struct cudaDeviceProp){.totalGlobalMem = g->memory,
+                                 .sharedMemPerBlock = 48 * KB,
+                                 .regsPerBlock = 65536,
+                                 .warpSize = WARP,
+                                 .memPitch = 2147483647,
+                                 .maxThreadsPerBlock = MAX_THREADS,
+                                 .maxThreadsDim = {1024, 1024, 64},
+                                 .maxGridSize = {2147483647, 65535, 65535},
+                                 .clockRate = (int)(g->clock_ghz * 1e6),
+                                 .totalConstMem = 64 * KB,
+                                 .major = g->major,
+                                 .minor = g->minor,
+                                 .textureAlignment = 512,
+                                 .multiProcessorCount = g->sms,
+                                 .canMapHostMemory = 1,
+                                 .unifiedAddressing = 1,
+                                 .memoryClockRate = g->memory_clock_khz,
+                                 .memoryBusWidth = g->bus_width_bits,
+                                 .l2CacheSize = (int)g->l2,
+                                 .maxThreadsPerMultiProcessor = g->threads_per_sm,
+                                 .globalL1CacheSupported = 1,
+                                 .localL1CacheSupported = 1,
+                                 .sharedMemPerMultiprocessor = g->shared_per_sm,
+                                 .regsPerMultiprocessor = 65536,
+                                 .managedMemory = 1,
+                                 .maxBlocksPerMultiProcessor = g->blocks_per_sm,
+                                 .sharedMemPerBlockOptin = g->shared_optin,
+                                 .reservedSharedMemPerBlock = g->major >= 8 ? KB : 0};
     snprintf(p->name, sizeof p->name, "SIMT emulator%s (%s)", simt_checked ? "" : " without checks", g->title);
     return cudaSuccess;
 }
@@ -55,7 +78,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 {
     struct cudaDeviceProp p;
     cudaError_t error = cudaGetDeviceProperties(&p, device);
-    if (error != cudaSuccess) return error;
+    if (error != cudaSuccess)
+        return error;
     switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
     case cudaDevAttrMaxBlockDimX: *value = p.maxThreadsDim[0]; break;
@@ -92,11 +116,13 @@ cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, cons
 {
     const struct gpu *g = device_gpu();
     (void)function; /* registers, which the emulator does not know, are left out */
-    if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin) return simt_fail(cudaErrorInvalidValue);
+    if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin)
+        return simt_fail(cudaErrorInvalidValue);
     int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
     size_t each = dynamic_shared + (g->shared_per_sm - g->shared_optin);
     int by_shared = each ? (int)(g->shared_per_sm / each) : g->blocks_per_sm;
     *blocks = by_threads < g->blocks_per_sm ? by_threads : g->blocks_per_sm;
-    if (by_shared < *blocks) *blocks = by_shared;
+    if (by_shared < *blocks)
+        *blocks = by_shared;
     return cudaSuccess;
 }

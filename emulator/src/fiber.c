@@ -102,7 +102,8 @@ void fiber_init(struct worker *w)
     if (!all_slots) {
         size_t span = (size_t)MOST_SLOTS * STACK_SLOT;
         unsigned char *m = mmap(NULL, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (m == MAP_FAILED) perror("simt: no address space for the threads' stacks"), exit(2);
+        if (m == MAP_FAILED)
+            perror("simt: no address space for the threads' stacks"), exit(2);
         all_slots = m;
     }
     w->stacks = base_reserve(sizeof *w->stacks);
@@ -122,7 +123,8 @@ static unsigned char *new_slot(void)
 
 static unsigned char *take_slot(struct stacks *s)
 {
-    if (!s->n_unused) return new_slot();
+    if (!s->n_unused)
+        return new_slot();
     return s->unused[--s->n_unused];
 }
 
@@ -131,7 +133,8 @@ static void give_slot(struct stacks *s, unsigned char *slot)
     if (s->n_unused == s->capacity) {
         s->capacity = s->capacity ? 2 * s->capacity : MAX_THREADS;
         s->unused = realloc(s->unused, s->capacity * sizeof *s->unused);
-        if (!s->unused) perror("simt"), exit(2);
+        if (!s->unused)
+            perror("simt"), exit(2);
     }
     s->unused[s->n_unused++] = slot;
 }
@@ -166,14 +169,16 @@ static __attribute__((noinline)) void poison_stack(void)
 
 static void run_kernel(struct block *b)
 {
-    if (simt_checked) poison_stack();
+    if (simt_checked)
+        poison_stack();
     b->launch->thread(b->launch->params);
     block_thread_done(b); /* returns when this fiber is to run another thread from its start */
 }
 
 static void fiber_main(void)
 {
-    for (;;) run_kernel(running());
+    for (;;)
+        run_kernel(running());
 }
 
 void fiber_run(struct worker *w, struct block *b)
@@ -199,7 +204,8 @@ void fiber_exit(struct block *b, unsigned next)
     struct thread *t = current(b);
     give_slot(b->worker->stacks, t->stack);
     t->stack = NULL;
-    if (next == NO_THREAD) simt_switch(&unused, b->worker->main_sp);
+    if (next == NO_THREAD)
+        simt_switch(&unused, b->worker->main_sp);
     b->cur = next;
     simt_switch(&unused, b->threads[next].sp);
     __builtin_unreachable();
@@ -223,7 +229,8 @@ void fiber_abandon(struct block *b)
 void fiber_free_stacks(struct block *b)
 {
     for (unsigned t = 0; t < b->launch->threads; t++) {
-        if (b->threads[t].stack) give_slot(b->worker->stacks, b->threads[t].stack);
+        if (b->threads[t].stack)
+            give_slot(b->worker->stacks, b->threads[t].stack);
         b->threads[t].stack = NULL;
     }
 }

@@ -25,7 +25,10 @@ struct reader { /* the function that is being read */
     uintptr_t base;
 };
 
-struct traced { uintptr_t pc; const struct flow_block *block; };
+struct traced {
+    uintptr_t pc;
+    const struct flow_block *block;
+};
 
 struct object {
     struct code_object code;
@@ -61,10 +64,11 @@ static bool starts_with(const char *s, const char *start) { return !strncmp(s, s
 
 static bool never_returns(const char *operands)
 {
-    static const char *const names[] = {"<simt_assert_fail", "<simt_trap", "<abort",
-                                        "<exit", "<_Unwind_Resume", "<__cxa_"};
+    static const char *const names[] = {"<simt_assert_fail", "<simt_trap", "<abort", "<exit",
+                                        "<_Unwind_Resume",   "<__cxa_"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (strstr(operands, names[i])) return true;
+        if (strstr(operands, names[i]))
+            return true;
     return false;
 }
 
@@ -72,9 +76,11 @@ static bool never_returns(const char *operands)
 static uintptr_t target_of(const char *operands)
 {
     const char *name = strrchr(operands, '<');
-    if (!name || name - operands < 2) return 0;
+    if (!name || name - operands < 2)
+        return 0;
     const char *start = name - 1;
-    while (start > operands && start[-1] != ' ' && start[-1] != '\t' && start[-1] != ',') start--;
+    while (start > operands && start[-1] != ' ' && start[-1] != '\t' && start[-1] != ',')
+        start--;
     return strtoull(start, NULL, 16);
 }
 
@@ -83,7 +89,8 @@ static struct instruction decoded(uintptr_t at, const char *text)
     struct instruction i = {.at = at, .falls_through = true};
     while (starts_with(text, "bnd ") || starts_with(text, "notrack ") || starts_with(text, "repz ")) {
         const char *space = strchr(text, ' ');
-        if (!space) break;
+        if (!space)
+            break;
         text = space + strspn(space, " ");
     }
     bool always = starts_with(text, "jmp") || starts_with(text, "b ") || starts_with(text, "b\t") ||
@@ -93,10 +100,13 @@ static struct instruction decoded(uintptr_t at, const char *text)
     i.calls = starts_with(text, "call") || starts_with(text, "bl");
     i.traces = i.calls && strstr(text, "<__sanitizer_cov_trace_pc");
     i.jumps = always || sometimes;
-    if (i.jumps) i.target = target_of(text);
+    if (i.jumps)
+        i.target = target_of(text);
     i.returns = starts_with(text, "ret");
-    if (always || i.returns || starts_with(text, "ud2") || starts_with(text, "hlt")) i.falls_through = false;
-    if (i.calls && never_returns(text)) i.falls_through = false;
+    if (always || i.returns || starts_with(text, "ud2") || starts_with(text, "hlt"))
+        i.falls_through = false;
+    if (i.calls && never_returns(text))
+        i.falls_through = false;
     return i;
 }
 
@@ -107,8 +117,10 @@ static size_t index_of(const struct reader *r, uintptr_t at)
     size_t low = 0, high = r->n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (r->code[middle].at < at) low = middle + 1;
-        else high = middle;
+        if (r->code[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low < r->n && r->code[low].at == at ? low : r->n;
 }
@@ -121,12 +133,16 @@ static unsigned find_blocks(const struct reader *r, unsigned *block_of)
     for (size_t i = 0; i < r->n; i++) {
         const struct instruction *code = &r->code[i];
         size_t target = code->target ? index_of(r, code->target) : r->n;
-        if (code->jumps && target < r->n) leads[target] = true;
-        if (code->traces) leads[i] = true;
-        if ((code->jumps || !code->falls_through) && i + 1 < r->n) leads[i + 1] = true;
+        if (code->jumps && target < r->n)
+            leads[target] = true;
+        if (code->traces)
+            leads[i] = true;
+        if ((code->jumps || !code->falls_through) && i + 1 < r->n)
+            leads[i + 1] = true;
     }
     for (size_t i = 0; i < r->n; i++) {
-        if (i == 0 || leads[i]) n++;
+        if (i == 0 || leads[i])
+            n++;
         block_of[i] = n - 1;
     }
     free(leads);
@@ -138,12 +154,17 @@ static void connect_blocks(const struct reader *r, const unsigned *block_of, str
     for (size_t i = 0; i < r->n; i++) {
         const struct instruction *code = &r->code[i];
         struct flow_block *b = &f->blocks[block_of[i]];
-        if (code->returns) b->returns = true;
-        if (code->traces) b->traced = r->base + r->code[i + 1 < r->n ? i + 1 : i].at;
-        if (i + 1 < r->n && block_of[i + 1] == block_of[i]) continue;
+        if (code->returns)
+            b->returns = true;
+        if (code->traces)
+            b->traced = r->base + r->code[i + 1 < r->n ? i + 1 : i].at;
+        if (i + 1 < r->n && block_of[i + 1] == block_of[i])
+            continue;
         size_t target = code->target && code->jumps ? index_of(r, code->target) : r->n;
-        if (target < r->n) b->next[0] = block_of[target];
-        if (code->falls_through && i + 1 < r->n) b->next[1] = block_of[i + 1];
+        if (target < r->n)
+            b->next[0] = block_of[target];
+        if (code->falls_through && i + 1 < r->n)
+            b->next[1] = block_of[i + 1];
     }
 }
 
@@ -158,14 +179,16 @@ static void cut_unreachable(struct flow *f)
         const struct flow_block *b = &f->blocks[todo[n]];
         for (int way = 0; way < 2; way++) {
             unsigned to = b->next[way];
-            if (to == NONE || reached[to]) continue;
+            if (to == NONE || reached[to])
+                continue;
             reached[to] = true;
             todo[n] = to;
             n++;
         }
     }
     for (unsigned b = 0; b < f->n; b++)
-        if (!reached[b]) f->blocks[b].next[0] = f->blocks[b].next[1] = NONE;
+        if (!reached[b])
+            f->blocks[b].next[0] = f->blocks[b].next[1] = NONE;
     free(reached);
     free(todo);
 }
@@ -187,17 +210,23 @@ static u64 *dominators(const struct flow *f, bool backwards)
         for (unsigned b = 0; b < f->n; b++) {
             for (int way = 0; way < 2; way++) {
                 unsigned to = f->blocks[b].next[way];
-                if (to == NONE) continue;
+                if (to == NONE)
+                    continue;
                 unsigned into = backwards ? b : to, from = backwards ? to : b;
-                for (size_t i = 0; i < row; i++) meets[into * row + i] &= before[from * row + i];
+                for (size_t i = 0; i < row; i++)
+                    meets[into * row + i] &= before[from * row + i];
             }
-            if (!backwards || !f->blocks[b].returns) continue;
-            for (size_t i = 0; i < row; i++) meets[b * row + i] &= before[f->n * row + i];
+            if (!backwards || !f->blocks[b].returns)
+                continue;
+            for (size_t i = 0; i < row; i++)
+                meets[b * row + i] &= before[f->n * row + i];
         }
         for (unsigned b = 0; b < f->n; b++) {
-            if (b == start) continue;
+            if (b == start)
+                continue;
             put(meets + b * row, b);
-            if (!memcmp(before + b * row, meets + b * row, row * sizeof *before)) continue;
+            if (!memcmp(before + b * row, meets + b * row, row * sizeof *before))
+                continue;
             memcpy(before + b * row, meets + b * row, row * sizeof *before);
             changed = true;
         }
@@ -219,8 +248,10 @@ static void fill_region(const struct flow *f, struct flow_loop *l, const u64 *af
         const struct flow_block *b = &f->blocks[todo[n]];
         for (int way = 0; way < 2; way++) {
             unsigned to = b->next[way];
-            if (to == NONE || has(l->region, to)) continue;
-            if (!has(body, to) && has(after + l->header * row, to)) continue;
+            if (to == NONE || has(l->region, to))
+                continue;
+            if (!has(body, to) && has(after + l->header * row, to))
+                continue;
             put(l->region, to);
             todo[n] = to;
             n++;
@@ -238,17 +269,21 @@ static u64 *body_of(const struct flow *f, unsigned header, const u64 *before)
     for (bool changed = true; changed;) {
         changed = false;
         for (unsigned b = 0; b < f->n; b++) {
-            if (has(body, b) || !has(before + b * row, header)) continue;
+            if (has(body, b) || !has(before + b * row, header))
+                continue;
             for (int way = 0; way < 2; way++) {
                 unsigned to = f->blocks[b].next[way];
-                if (to == NONE || has(body, b) || (to != header && !has(body, to))) continue;
+                if (to == NONE || has(body, b) || (to != header && !has(body, to)))
+                    continue;
                 put(body, b);
                 changed = any = true;
             }
         }
-        if (changed && !has(body, header)) put(body, header);
+        if (changed && !has(body, header))
+            put(body, header);
     }
-    if (any) return body;
+    if (any)
+        return body;
     free(body);
     return NULL;
 }
@@ -258,7 +293,8 @@ static void find_loops(struct flow *f)
     u64 *before = dominators(f, false), *after = dominators(f, true);
     for (unsigned header = 0; header < f->n; header++) {
         u64 *body = body_of(f, header, before);
-        if (!body) continue;
+        if (!body)
+            continue;
         f->loops = grown(f->loops, (f->n_loops + 1) * sizeof *f->loops);
         f->loops[f->n_loops] = (struct flow_loop){.header = header};
         fill_region(f, &f->loops[f->n_loops], after, body);
@@ -275,7 +311,8 @@ static void find_ways(struct flow *f, unsigned start)
 {
     struct flow_block *b = &f->blocks[start];
     unsigned *from = zeros((f->n + 1) * sizeof *from), *todo = zeros((f->n + 1) * sizeof *todo), n = 0, done = 0;
-    for (unsigned i = 0; i < f->n; i++) from[i] = NONE;
+    for (unsigned i = 0; i < f->n; i++)
+        from[i] = NONE;
     todo[0] = start;
     n++;
     while (done < n) {
@@ -283,7 +320,8 @@ static void find_ways(struct flow *f, unsigned start)
         done++;
         for (int way = 0; way < 2; way++) {
             unsigned to = f->blocks[at].next[way];
-            if (to == NONE || from[to] != NONE) continue;
+            if (to == NONE || from[to] != NONE)
+                continue;
             from[to] = at;
             if (!f->blocks[to].traced) {
                 todo[n] = to;
@@ -325,7 +363,8 @@ static struct flow *flow_of(const struct reader *r)
         f->blocks[b] = (struct flow_block){.flow = f, .next = {NONE, NONE}, .loop = NONE};
     connect_blocks(r, block_of, f);
     cut_unreachable(f);
-    if (f->n <= MOST_BLOCKS) find_loops(f);
+    if (f->n <= MOST_BLOCKS)
+        find_loops(f);
     free(block_of);
     return f;
 }
@@ -333,10 +372,12 @@ static struct flow *flow_of(const struct reader *r)
 static void end_function(struct object *o, struct reader *r)
 {
     bool any = false;
-    for (size_t i = 0; i < r->n; i++) any |= r->code[i].traces;
+    for (size_t i = 0; i < r->n; i++)
+        any |= r->code[i].traces;
     struct flow *f = any ? flow_of(r) : NULL;
     for (unsigned b = 0; f && b < f->n; b++) {
-        if (!f->blocks[b].traced) continue;
+        if (!f->blocks[b].traced)
+            continue;
         find_ways(f, b);
         add_traced(o, &f->blocks[b]);
     }
@@ -347,8 +388,10 @@ static void read_line(struct object *o, struct reader *r, char *line)
 {
     char *end;
     uintptr_t at = strtoull(line, &end, 16);
-    if (end != line && starts_with(end, " <") && strstr(end, ">:")) end_function(o, r);
-    if (end == line || *end != ':' || end[1] != '\t') return;
+    if (end != line && starts_with(end, " <") && strstr(end, ">:"))
+        end_function(o, r);
+    if (end == line || *end != ':' || end[1] != '\t')
+        return;
     if (r->n == r->room) {
         r->room = r->room ? 2 * r->room : 1024;
         r->code = grown(r->code, r->room * sizeof *r->code);
@@ -370,20 +413,25 @@ static void read_object(struct object *o)
     char *line = NULL;
     size_t size = 0;
     FILE *f = lines_tool(command);
-    while (f && getline(&line, &size, f) > 0) read_line(o, &r, line + strspn(line, " "));
-    if (f) lines_tool_end(f);
+    while (f && getline(&line, &size, f) > 0)
+        read_line(o, &r, line + strspn(line, " "));
+    if (f)
+        lines_tool_end(f);
     end_function(o, &r);
     free(line);
     free(r.code);
-    if (o->n_traced) qsort(o->traced, o->n_traced, sizeof *o->traced, by_address);
+    if (o->n_traced)
+        qsort(o->traced, o->n_traced, sizeof *o->traced, by_address);
 }
 
 static const struct object *object_of(const void *pc)
 {
     struct code_object code;
-    if (!lines_object(pc, &code)) return NULL;
+    if (!lines_object(pc, &code))
+        return NULL;
     for (const struct object *o = objects; o; o = o->next)
-        if (o->code.base == code.base && !strcmp(o->code.file, code.file)) return o;
+        if (o->code.base == code.base && !strcmp(o->code.file, code.file))
+            return o;
     struct object *o = zeros(sizeof *o);
     o->code = code;
     o->next = objects;

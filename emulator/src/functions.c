@@ -18,14 +18,16 @@ static size_t n_functions, room;
 static struct function *find(const void *address)
 {
     for (size_t i = 0; i < n_functions; i++)
-        if (functions[i].address == address) return &functions[i];
+        if (functions[i].address == address)
+            return &functions[i];
     return NULL;
 }
 
 static struct function *find_or_add(const void *address)
 {
     struct function *f = find(address);
-    if (f) return f;
+    if (f)
+        return f;
     if (n_functions == room) {
         room = room ? 2 * room : 16;
         functions = realloc(functions, room * sizeof *functions);
@@ -53,7 +55,8 @@ void function_has_static(const void *function, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     struct function *f = bytes ? find_or_add(function) : NULL;
-    if (f && bytes > f->static_bytes) f->static_bytes = bytes;
+    if (f && bytes > f->static_bytes)
+        f->static_bytes = bytes;
     pthread_mutex_unlock(&lock);
 }
 
@@ -73,8 +76,10 @@ static cudaError_t set_dynamic_limit(const void *function, int value)
 cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
     cudaError_t error = cudaErrorInvalidValue;
-    if (!function) return simt_fail(cudaErrorInvalidDeviceFunction);
-    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) error = set_dynamic_limit(function, value);
+    if (!function)
+        return simt_fail(cudaErrorInvalidDeviceFunction);
+    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
+        error = set_dynamic_limit(function, value);
     else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100)
         error = cudaSuccess; /* a hint, which changes no result */
     return simt_fail(error);

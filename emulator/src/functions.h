@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-size_t function_dynamic_limit(const void *function);               /* 48 KiB, unless it has been opted in for more */
-void function_has_static(const void *function, size_t bytes);      /* a launch has found so much static shared memory */
+size_t function_dynamic_limit(const void *function);          /* 48 KiB, unless it has been opted in for more */
+void function_has_static(const void *function, size_t bytes); /* a launch has found so much static shared memory */
 
 #endif

@@ -37,16 +37,14 @@ static void *from_heap(size_t bytes, size_t alignment, const void *pc)
 static void check_host_free(const void *pointer, const void *pc)
 {
     const struct object *o = memory_covers(pointer) ? memory_find(pointer) : NULL;
-    if (!memory_covers(pointer)) return;
+    if (!memory_covers(pointer))
+        return;
     if (o && o->heap)
         report_host("bad free", pc, "What new or malloc in a kernel returned is freed in a kernel, not on the host.");
     report_host("bad free", pc, "What an allocation of the CUDA API returned is freed by cudaFree or cudaFreeHost.");
 }
 
-OURS void *simt_malloc(size_t bytes)
-{
-    return simt_worker ? memory_heap_allocate(bytes, CALLER()) : malloc(bytes);
-}
+OURS void *simt_malloc(size_t bytes) { return simt_worker ? memory_heap_allocate(bytes, CALLER()) : malloc(bytes); }
 
 OURS void simt_free(void *pointer)
 {
@@ -58,44 +56,49 @@ OURS void simt_free(void *pointer)
     free(pointer);
 }
 
-#define NEW(NAME, HOST)                                                            \
-    OURS void *NAME(size_t bytes)                                                  \
-    {                                                                              \
-        if (simt_worker) return memory_heap_allocate(bytes, CALLER());            \
-        return HOST ? HOST(bytes) : malloc(bytes);                                \
+#define NEW(NAME, HOST) \
+    OURS void *NAME(size_t bytes) \
+    { \
+        if (simt_worker) \
+            return memory_heap_allocate(bytes, CALLER()); \
+        return HOST ? HOST(bytes) : malloc(bytes); \
     }
 NEW(simt_new, _Znwm)
 NEW(simt_new_array, _Znam)
 
-#define NEW_ALIGNED(NAME, HOST)                                                                       \
-    OURS void *NAME(size_t bytes, size_t alignment)                                                   \
-    {                                                                                                 \
-        if (simt_worker) return from_heap(bytes, alignment, CALLER());                                \
-        return HOST ? HOST(bytes, alignment) : aligned_alloc(alignment, bytes);                       \
+#define NEW_ALIGNED(NAME, HOST) \
+    OURS void *NAME(size_t bytes, size_t alignment) \
+    { \
+        if (simt_worker) \
+            return from_heap(bytes, alignment, CALLER()); \
+        return HOST ? HOST(bytes, alignment) : aligned_alloc(alignment, bytes); \
     }
 NEW_ALIGNED(simt_new_aligned, _ZnwmSt11align_val_t)
 NEW_ALIGNED(simt_new_array_aligned, _ZnamSt11align_val_t)
 
-#define NEW_NOTHROW(NAME, HOST)                                                                  \
-    OURS void *NAME(size_t bytes, const void *nothrow)                                           \
-    {                                                                                            \
-        if (simt_worker) return memory_heap_allocate(bytes, CALLER());                           \
-        return HOST ? HOST(bytes, nothrow) : malloc(bytes);                                      \
+#define NEW_NOTHROW(NAME, HOST) \
+    OURS void *NAME(size_t bytes, const void *nothrow) \
+    { \
+        if (simt_worker) \
+            return memory_heap_allocate(bytes, CALLER()); \
+        return HOST ? HOST(bytes, nothrow) : malloc(bytes); \
     }
 NEW_NOTHROW(simt_new_nothrow, _ZnwmRKSt9nothrow_t)
 NEW_NOTHROW(simt_new_array_nothrow, _ZnamRKSt9nothrow_t)
 
 /* PARAMETERS and ARGUMENTS: what comes after the pointer. */
-#define DELETE(NAME, HOST, PARAMETERS, ARGUMENTS)    \
-    OURS void NAME PARAMETERS                        \
-    {                                                \
-        if (simt_worker) {                           \
-            memory_heap_free(pointer, CALLER());     \
-            return;                                  \
-        }                                            \
-        check_host_free(pointer, CALLER());          \
-        if (HOST) HOST ARGUMENTS;                    \
-        else free(pointer);                          \
+#define DELETE(NAME, HOST, PARAMETERS, ARGUMENTS) \
+    OURS void NAME PARAMETERS \
+    { \
+        if (simt_worker) { \
+            memory_heap_free(pointer, CALLER()); \
+            return; \
+        } \
+        check_host_free(pointer, CALLER()); \
+        if (HOST) \
+            HOST ARGUMENTS; \
+        else \
+            free(pointer); \
     }
 DELETE(simt_delete, _ZdlPv, (void *pointer), (pointer))
 DELETE(simt_delete_array, _ZdaPv, (void *pointer), (pointer))

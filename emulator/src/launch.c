@@ -43,11 +43,16 @@ void simt_configure(const struct simt_configuration *asked)
 static cudaError_t refuse(const struct simt_kernel *kernel, const struct simt_configuration *asked)
 {
     u64 threads = (u64)asked->block[0] * asked->block[1] * asked->block[2];
-    if (threads == 0 || asked->grid[0] == 0 || asked->grid[1] == 0 || asked->grid[2] == 0) return cudaErrorInvalidValue;
-    if (threads > MAX_THREADS || asked->block[2] > 64) return cudaErrorInvalidValue;
-    if (asked->grid[0] > 2147483647u || asked->grid[1] > 65535 || asked->grid[2] > 65535) return cudaErrorInvalidValue;
-    if (asked->dynamic_shared > function_dynamic_limit(kernel->function)) return cudaErrorInvalidValue;
-    if (kernel->max_threads && threads > kernel->max_threads) return cudaErrorInvalidValue;
+    if (threads == 0 || asked->grid[0] == 0 || asked->grid[1] == 0 || asked->grid[2] == 0)
+        return cudaErrorInvalidValue;
+    if (threads > MAX_THREADS || asked->block[2] > 64)
+        return cudaErrorInvalidValue;
+    if (asked->grid[0] > 2147483647u || asked->grid[1] > 65535 || asked->grid[2] > 65535)
+        return cudaErrorInvalidValue;
+    if (asked->dynamic_shared > function_dynamic_limit(kernel->function))
+        return cudaErrorInvalidValue;
+    if (kernel->max_threads && threads > kernel->max_threads)
+        return cudaErrorInvalidValue;
     return cudaSuccess;
 }
 
@@ -96,10 +101,13 @@ static void run(struct launch *l)
     watchdog_end();
     memory_close();
     memory_launched();
-    if (counters_on && l->cancelled == cudaSuccess) profile_launch(l);
-    if (l->synchronises) messages_end_launch();
+    if (counters_on && l->cancelled == cudaSuccess)
+        profile_launch(l);
+    if (l->synchronises)
+        messages_end_launch();
     race_end_launch();
-    if (l->cancelled == cudaSuccess) report_finish_launch();
+    if (l->cancelled == cudaSuccess)
+        report_finish_launch();
 }
 
 void simt_launch(const struct simt_kernel *kernel, const void *caller, void (*thread)(const void *params),
@@ -111,7 +119,8 @@ void simt_launch(const struct simt_kernel *kernel, const void *caller, void (*th
             "A kernel is started by kernel<<<grid, block>>>(arguments); on a GPU this call would start nothing.");
     n_configured--;
     struct simt_configuration asked = configured[n_configured];
-    if (simt_fail(refuse(kernel, &asked)) != cudaSuccess) return;
+    if (simt_fail(refuse(kernel, &asked)) != cudaSuccess)
+        return;
     if (params_bytes > MOST_PARAMETER_BYTES)
         report_unsupported("kernel parameters of more than 32,764 bytes (nor does CUDA)", asked.file, asked.line);
     struct launch l = {

@@ -24,7 +24,7 @@ struct launch {
     unsigned most_in_hand; /* blocks that one worker may have begun */
     cudaError_t cancelled; /* the error that ended it early */
     bool many_workers;
-    bool synchronises;     /* order.c: some thread has used a fence or a volatile access */
+    bool synchronises; /* order.c: some thread has used a fence or a volatile access */
     /* shared.c */
     unsigned n_arrays, static_bytes, arena_bytes;
     struct array_place arrays[MAX_ARRAYS];

@@ -18,7 +18,11 @@ extern char **environ;
 
 /* ---- objects ---- */
 
-struct search { uintptr_t pc; struct code_object *out; bool found; };
+struct search {
+    uintptr_t pc;
+    struct code_object *out;
+    bool found;
+};
 
 static int holds(struct dl_phdr_info *info, size_t size, void *of)
 {
@@ -26,7 +30,8 @@ static int holds(struct dl_phdr_info *info, size_t size, void *of)
     (void)size;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *h = &info->dlpi_phdr[i];
-        if (h->p_type != PT_LOAD || s->pc - info->dlpi_addr - h->p_vaddr >= h->p_memsz) continue;
+        if (h->p_type != PT_LOAD || s->pc - info->dlpi_addr - h->p_vaddr >= h->p_memsz)
+            continue;
         s->found = true;
         s->out->base = info->dlpi_addr;
         snprintf(s->out->file, sizeof s->out->file, "%s", info->dlpi_name);
@@ -38,7 +43,8 @@ bool lines_object(const void *pc, struct code_object *out)
 {
     struct search s = {.pc = (uintptr_t)pc, .out = out};
     dl_iterate_phdr(holds, &s);
-    if (!s.found || out->file[0]) return s.found;
+    if (!s.found || out->file[0])
+        return s.found;
     ssize_t length = readlink("/proc/self/exe", out->file, sizeof out->file - 1); /* the program has no name */
     out->file[length < 0 ? 0 : length] = 0;
     return length > 0;
@@ -66,7 +72,8 @@ static bool start_tool(char *const *command, int output)
     int error = posix_spawnp(&id, command[0], &files, &attributes, command, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
-    if (!error) __atomic_store_n(&tool, id, __ATOMIC_SEQ_CST);
+    if (!error)
+        __atomic_store_n(&tool, id, __ATOMIC_SEQ_CST);
     return !error;
 }
 
@@ -78,17 +85,21 @@ FILE *lines_tool(char *const *command)
     if (!pipe2(ends, O_CLOEXEC)) {
         bool started = start_tool(command, ends[1]);
         close(ends[1]);
-        if (started) f = fdopen(ends[0], "r");
-        else close(ends[0]);
+        if (started)
+            f = fdopen(ends[0], "r");
+        else
+            close(ends[0]);
     }
-    if (!f) pthread_mutex_unlock(&tool_lock);
+    if (!f)
+        pthread_mutex_unlock(&tool_lock);
     return f;
 }
 
 static void bury(pid_t id)
 {
     while (id && waitpid(id, NULL, 0) < 0)
-        if (errno != EINTR) break;
+        if (errno != EINTR)
+            break;
 }
 
 void lines_tool_end(FILE *f)
@@ -101,7 +112,8 @@ void lines_tool_end(FILE *f)
 void lines_tool_kill(void)
 {
     pid_t id = __atomic_exchange_n(&tool, 0, __ATOMIC_SEQ_CST);
-    if (!id) return;
+    if (!id)
+        return;
     kill(id, SIGKILL);
     bury(id);
 }
@@ -112,15 +124,18 @@ void lines_tool_kill(void)
 static void shorten(char *file)
 {
     char cwd[4096];
-    if (!getcwd(cwd, sizeof cwd)) return;
+    if (!getcwd(cwd, sizeof cwd))
+        return;
     size_t n = strlen(cwd);
-    if (!strncmp(file, cwd, n) && file[n] == '/') memmove(file, file + n + 1, strlen(file + n + 1) + 1);
+    if (!strncmp(file, cwd, n) && file[n] == '/')
+        memmove(file, file + n + 1, strlen(file + n + 1) + 1);
 }
 
 static void read_frame(char *where, const char *function, struct source_line *out)
 {
     char *colon = strrchr(where, ':');
-    if (!colon || where[0] == '?') return;
+    if (!colon || where[0] == '?')
+        return;
     out->line = atoi(colon + 1);
     *colon = 0;
     snprintf(out->file, sizeof out->file, "%.*s", (int)sizeof out->file - 1, where);
@@ -140,13 +155,17 @@ static void read_answers(FILE *f, const unsigned *which, unsigned n, struct sour
             i++;
             continue;
         }
-        if (getline(&where, &where_size, f) <= 0) break;
+        if (getline(&where, &where_size, f) <= 0)
+            break;
         where[strcspn(where, "\n")] = 0;
         char *note = strstr(where, " (discriminator");
-        if (note) *note = 0;
+        if (note)
+            *note = 0;
         bool ours = strstr(where, "/emulator/include/") != NULL, innermost = i < n && !out[which[i]].line;
-        if (innermost && strstr(where, "/emulator/include/vector_types.h")) out[which[i]].of_vector = true;
-        if (innermost && !ours) read_frame(where, function, &out[which[i]]);
+        if (innermost && strstr(where, "/emulator/include/vector_types.h"))
+            out[which[i]].of_vector = true;
+        if (innermost && !ours)
+            read_frame(where, function, &out[which[i]]);
     }
     free(function);
     free(where);
@@ -183,7 +202,8 @@ static bool is_of_system(const struct code_object *o)
 {
     static const char *const places[] = {"/lib", "/usr/lib", "linux-vdso"};
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++)
-        if (!strncmp(o->file, places[i], strlen(places[i]))) return true;
+        if (!strncmp(o->file, places[i], strlen(places[i])))
+            return true;
     return false;
 }
 
@@ -199,22 +219,28 @@ static void resolve_all(const void *const *pcs, unsigned n, struct source_line *
     }
     for (unsigned first = 0; first < n; first++) {
         struct code_object object, other;
-        if (done[first] || !lines_object(pcs[first], &object)) continue;
+        if (done[first] || !lines_object(pcs[first], &object))
+            continue;
         unsigned n_which = 0;
         for (unsigned i = first; i < n && n_which < MOST; i++) {
-            if (done[i] || !lines_object(pcs[i], &other) || other.base != object.base) continue;
+            if (done[i] || !lines_object(pcs[i], &other) || other.base != object.base)
+                continue;
             done[i] = true;
             which[n_which] = i;
             n_which++;
         }
-        if (!is_of_system(&object)) resolve_some(&object, pcs, which, n_which, out);
+        if (!is_of_system(&object))
+            resolve_some(&object, pcs, which, n_which, out);
     }
     free(done);
 }
 
 /* ---- answers so far ---- */
 
-static struct known { const void *pc; struct source_line line; } *known; /* answers so far, by address */
+static struct known {
+    const void *pc;
+    struct source_line line;
+} *known; /* answers so far, by address */
 static unsigned n_known;
 
 static int by_pc(const void *a, const void *b)
@@ -239,7 +265,8 @@ static void learn(const void *const *pcs, unsigned n)
     }
     resolve_all(pcs, n, lines);
     for (unsigned i = 0; i < n; i++) {
-        if (!lines[i].line) snprintf(lines[i].file, sizeof lines[i].file, "%p", pcs[i]);
+        if (!lines[i].line)
+            snprintf(lines[i].file, sizeof lines[i].file, "%p", pcs[i]);
         known[n_known] = (struct known){pcs[i], lines[i]};
         n_known++;
     }
@@ -258,10 +285,13 @@ void lines_resolve(const void *const *pcs, unsigned n, struct source_line *out)
     }
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < n; i++)
-        if (!look_up(pcs[i])) new[n_new++] = pcs[i];
-    if (n_new) learn(new, n_new);
+        if (!look_up(pcs[i]))
+            new[n_new++] = pcs[i];
+    if (n_new)
+        learn(new, n_new);
     free(new);
-    for (unsigned i = 0; i < n; i++) out[i] = look_up(pcs[i])->line;
+    for (unsigned i = 0; i < n; i++)
+        out[i] = look_up(pcs[i])->line;
     pthread_mutex_unlock(&lock);
 }
 
@@ -274,7 +304,8 @@ struct source_line lines_of(const void *pc)
 
 bool lines_same(const void *pc, const void *other)
 {
-    if (pc == other) return true;
+    if (pc == other)
+        return true;
     struct source_line a = lines_of(pc), b = lines_of(other);
     return a.line == b.line && !strcmp(a.file, b.file);
 }

@@ -15,11 +15,14 @@ struct source_line lines_of(const void *pc);
 bool lines_of_vector(const void *pc);
 bool lines_same(const void *pc, const void *other);
 
-struct code_object { char file[4096]; uintptr_t base; };    /* the program or a shared object, and where it was loaded */
+struct code_object {
+    char file[4096];
+    uintptr_t base;
+}; /* the program or a shared object, and where it was loaded */
 bool lines_object(const void *pc, struct code_object *out); /* the one that holds this address */
 
 FILE *lines_tool(char *const *command); /* what a program of binutils says; NULL: it cannot be started. One at a time */
 void lines_tool_end(FILE *f);
-void lines_tool_kill(void);             /* before the program ends at once: leaves no process behind */
+void lines_tool_kill(void); /* before the program ends at once: leaves no process behind */
 
 #endif

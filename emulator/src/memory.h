@@ -27,17 +27,15 @@ static inline size_t memory_offset(const void *address)
     return base ? (size_t)((uintptr_t)address - (uintptr_t)base) : MEMORY_SPAN;
 }
 
-static inline bool memory_covers(const void *address)
-{
-    return memory_offset(address) < MEMORY_SPAN;
-}
+static inline bool memory_covers(const void *address) { return memory_offset(address) < MEMORY_SPAN; }
 
 /* The object whose granule that is, live or freed; the address may lie behind its last byte. NULL: none. */
 static inline const struct object *memory_find(const void *address)
 {
     size_t offset = memory_offset(address);
     const uint32_t *entry;
-    if (offset >= MEMORY_SPAN) return NULL;
+    if (offset >= MEMORY_SPAN)
+        return NULL;
     entry = &memory_map[offset / MEMORY_GRANULE];
     if (offset - MEMORY_HEAP_START < MEMORY_HEAP_SPAN)
         entry = &memory_heap_map[(offset - MEMORY_HEAP_START) / MEMORY_HEAP_GRANULE];
@@ -46,16 +44,10 @@ static inline const struct object *memory_find(const void *address)
 }
 
 /* In the half that the host may not touch? */
-static inline bool memory_is_device(const void *address)
-{
-    return memory_offset(address) < MEMORY_HALF;
-}
+static inline bool memory_is_device(const void *address) { return memory_offset(address) < MEMORY_HALF; }
 
 /* In the half that holds managed and pinned memory? */
-static inline bool memory_is_unified(const void *address)
-{
-    return memory_offset(address) - MEMORY_HALF < MEMORY_HALF;
-}
+static inline bool memory_is_unified(const void *address) { return memory_offset(address) - MEMORY_HALF < MEMORY_HALF; }
 
 /* Another thread may be freeing it. */
 static inline bool memory_freed(const struct object *object)
@@ -81,8 +73,8 @@ enum memory_state {
     MEMORY_FINE,             /* it may, or the address is not ours */
     MEMORY_NOT_SYNCHRONISED, /* managed, and kernels may still use it */
     MEMORY_FREED,
-    MEMORY_BEYOND,           /* in no allocation */
-    MEMORY_OF_DEVICE         /* live, but not the host's */
+    MEMORY_BEYOND,   /* in no allocation */
+    MEMORY_OF_DEVICE /* live, but not the host's */
 };
 enum memory_state memory_host_fault(const void *address, const struct object **object);
 
@@ -99,8 +91,8 @@ cudaError_t memory_heap_limit(size_t bytes); /* cudaErrorInvalidValue once a ker
 size_t memory_heap_limit_now(void);
 
 /* ---- symbols.c ---- */
-const struct object *symbol_find(const void *address);    /* the variable there; NULL: none */
-const struct object *symbol_nearest(const void *address); /* within 256 bytes of one; NULL: none is near */
+const struct object *symbol_find(const void *address);        /* the variable there; NULL: none */
+const struct object *symbol_nearest(const void *address);     /* within 256 bytes of one; NULL: none is near */
 void symbol_each(void (*visit)(const struct object *object)); /* of those with cells */
 
 /* ---- written.c: initialisation, a bit for each byte of an object ---- */

@@ -16,8 +16,8 @@
 struct location { /* that strong accesses have written to or read from, in this launch */
     struct location *next;
     const void *address;
-    uint32_t owner;              /* serial of the block whose shared memory it is; 0: global */
-    uint32_t block;              /* the block that message[SIMT_SCOPE_BLOCK] is for */
+    uint32_t owner; /* serial of the block whose shared memory it is; 0: global */
+    uint32_t block; /* the block that message[SIMT_SCOPE_BLOCK] is for */
     struct careless {
         uint32_t serial, thread;
         enum lock_fence fence;
@@ -53,16 +53,20 @@ static struct location *location_at(struct block *b, struct bucket *bucket, cons
 {
     bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
     struct location *x = bucket->first;
-    while (x && x->address != address) x = x->next;
+    while (x && x->address != address)
+        x = x->next;
     if (!x && make) {
         x = calloc(1, sizeof *x);
-        if (!x) base_out_of_memory();
+        if (!x)
+            base_out_of_memory();
         x->address = address;
         x->next = bucket->first;
         bucket->first = x;
     }
-    if (!x) return NULL;
-    if (shared && x->owner != b->serial) location_reset(x); /* another block's, in the same arena before this one */
+    if (!x)
+        return NULL;
+    if (shared && x->owner != b->serial)
+        location_reset(x); /* another block's, in the same arena before this one */
     x->owner = shared ? b->serial : 0;
     return x;
 }
@@ -86,13 +90,15 @@ void messages_end_launch(void)
 static bool is_observer(const struct location *x, uint32_t serial, unsigned thread)
 {
     for (unsigned i = 0; i < x->n_observers && i < MOST_OBSERVERS; i++)
-        if (x->observers[i].serial == serial && x->observers[i].thread == thread) return true;
+        if (x->observers[i].serial == serial && x->observers[i].thread == thread)
+            return true;
     return x->n_observers > MOST_OBSERVERS;
 }
 
 static void loose_join(struct clock *into, const struct clock *from)
 {
-    if (into->n + from->n <= MOST_LOOSE) clock_join(into, from);
+    if (into->n + from->n <= MOST_LOOSE)
+        clock_join(into, from);
 }
 
 /* `takes`: by atomicCAS, which takes locks; all others read flags, and what a thread does when it has seen one depends
@@ -100,13 +106,19 @@ static void loose_join(struct clock *into, const struct clock *from)
 static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes)
 {
     bool own = x->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
-    if (own) clock_join(&k->seen[SIMT_SCOPE_BLOCK], &x->message[SIMT_SCOPE_BLOCK]);
-    if (wide) clock_join(&k->seen[SIMT_SCOPE_DEVICE], &x->message[SIMT_SCOPE_DEVICE]);
-    if (own && !takes) clock_join(&k->taken, &x->message[SIMT_SCOPE_BLOCK]);
-    if (wide && !takes) clock_join(&k->taken, &x->message[SIMT_SCOPE_DEVICE]);
+    if (own)
+        clock_join(&k->seen[SIMT_SCOPE_BLOCK], &x->message[SIMT_SCOPE_BLOCK]);
+    if (wide)
+        clock_join(&k->seen[SIMT_SCOPE_DEVICE], &x->message[SIMT_SCOPE_DEVICE]);
+    if (own && !takes)
+        clock_join(&k->taken, &x->message[SIMT_SCOPE_BLOCK]);
+    if (wide && !takes)
+        clock_join(&k->taken, &x->message[SIMT_SCOPE_DEVICE]);
     loose_join(&k->loose, &x->loose);
-    if (is_observer(x, b->serial, b->cur)) return;
-    if (x->n_observers < MOST_OBSERVERS) x->observers[x->n_observers] = (struct entry){b->serial, b->cur, b->now};
+    if (is_observer(x, b->serial, b->cur))
+        return;
+    if (x->n_observers < MOST_OBSERVERS)
+        x->observers[x->n_observers] = (struct entry){b->serial, b->cur, b->now};
     x->n_observers++;
 }
 
@@ -117,8 +129,10 @@ static void location_write(struct block *b, struct knowledge *k, struct location
         clock_clear(&x->message[SIMT_SCOPE_BLOCK]);
         x->block = b->serial;
     }
-    if (publishes) clock_join(&x->message[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
-    if (publishes) clock_join(&x->message[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
+    if (publishes)
+        clock_join(&x->message[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
+    if (publishes)
+        clock_join(&x->message[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
     if (scope != SIMT_SCOPE_BLOCK) {
         clock_join(&x->message[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
         clock_join(&x->message[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
@@ -133,7 +147,8 @@ static void location_write(struct block *b, struct knowledge *k, struct location
 /* A volatile load is announced before it is done; what it has read from is looked up when its thread goes on. */
 void message_absorb(struct block *b, struct knowledge *k)
 {
-    if (!k->loaded) return;
+    if (!k->loaded)
+        return;
     struct bucket *bucket = bucket_of(k->loaded);
     const void *address = k->loaded;
     k->loaded = NULL;
@@ -155,7 +170,8 @@ static void take_lock(struct block *b, const struct strong_access *a)
 /* Called with the location's lock held. */
 static void leave_lock(struct block *b, struct knowledge *k, struct location *x)
 {
-    if (k->careless != NO_LOCK) x->careless = (struct careless){b->serial, b->cur, k->careless, k->lock_free};
+    if (k->careless != NO_LOCK)
+        x->careless = (struct careless){b->serial, b->cur, k->careless, k->lock_free};
     k->lock = NULL;
     k->lock_fence = NO_LOCK;
     k->careless = NO_LOCK;
@@ -177,7 +193,8 @@ void message_volatile(struct block *b, const void *address, bool stores)
     clock_clear(&x->message[1]);
     clock_clear(&x->loose);
     location_write(b, k, x, SIMT_SCOPE_SYSTEM);
-    if (address == k->lock) leave_lock(b, k, x);
+    if (address == k->lock)
+        leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);
     b->now++;
 }
@@ -185,7 +202,8 @@ void message_volatile(struct block *b, const void *address, bool stores)
 bool message_atomic_begin(struct block *b, const void *address)
 {
     bool hold = __atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST);
-    if (hold) pthread_mutex_lock(&bucket_of(address)->lock);
+    if (hold)
+        pthread_mutex_lock(&bucket_of(address)->lock);
     return hold;
 }
 
@@ -193,14 +211,19 @@ void message_atomic_end(struct block *b, const struct strong_access *a, bool hel
 {
     struct bucket *bucket = bucket_of(a->address);
     bool takes = a->compares && a->writes;
-    if (takes) take_lock(b, a);
-    if (!held && !__atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST)) return;
-    if (!held) pthread_mutex_lock(&bucket->lock);
+    if (takes)
+        take_lock(b, a);
+    if (!held && !__atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST))
+        return;
+    if (!held)
+        pthread_mutex_lock(&bucket->lock);
     struct knowledge *k = order_knowledge(b, b->cur);
     struct location *x = location_at(b, bucket, a->address, true);
     location_read(b, k, x, a->scope, a->compares);
-    if (a->writes) location_write(b, k, x, a->scope);
-    if (a->writes && !takes && a->address == k->lock) leave_lock(b, k, x);
+    if (a->writes)
+        location_write(b, k, x, a->scope);
+    if (a->writes && !takes && a->address == k->lock)
+        leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);
     message_absorb(b, k);
     b->now++;
@@ -209,7 +232,8 @@ void message_atomic_end(struct block *b, const struct strong_access *a, bool hel
 bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
 {
     struct knowledge *k = current(b)->knowledge;
-    if (!k) return false;
+    if (!k)
+        return false;
     message_absorb(b, k);
     return clock_knows(&k->taken, serial, thread, stamp);
 }
@@ -217,7 +241,8 @@ bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t st
 bool message_loosely(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
 {
     struct knowledge *k = current(b)->knowledge;
-    if (!k) return false;
+    if (!k)
+        return false;
     message_absorb(b, k);
     return clock_knows(&k->loose, serial, thread, stamp);
 }
@@ -229,18 +254,23 @@ static enum observation observation(struct block *b, const void *address)
 {
     enum observation found = UNSEEN;
     struct knowledge *k = current(b)->knowledge;
-    if (!k) return UNSEEN;
+    if (!k)
+        return UNSEEN;
     message_absorb(b, k);
     struct bucket *bucket = bucket_of(address);
     pthread_mutex_lock(&bucket->lock);
     const struct location *x = location_at(b, bucket, address, false);
-    if (x && x->n_observers > MOST_OBSERVERS) found = OBSERVED_AND_FENCED;
+    if (x && x->n_observers > MOST_OBSERVERS)
+        found = OBSERVED_AND_FENCED;
     for (unsigned i = 0; x && found != OBSERVED_AND_FENCED && i < x->n_observers; i++) {
         const struct entry *e = &x->observers[i];
         bool own = e->thread == b->cur;
-        if (e->serial != b->serial) continue;
-        if (own) found = OBSERVED;
-        if (e->stamp <= b->floor || (own && e->stamp < k->fenced)) found = OBSERVED_AND_FENCED;
+        if (e->serial != b->serial)
+            continue;
+        if (own)
+            found = OBSERVED;
+        if (e->stamp <= b->floor || (own && e->stamp < k->fenced))
+            found = OBSERVED_AND_FENCED;
     }
     pthread_mutex_unlock(&bucket->lock);
     return found;
@@ -261,13 +291,15 @@ enum lock_fence message_lock(const struct block *b)
 void message_note_careless(struct block *b)
 {
     struct knowledge *k = current(b)->knowledge;
-    if (k->careless == NO_LOCK) k->careless = k->lock_fence;
+    if (k->careless == NO_LOCK)
+        k->careless = k->lock_fence;
 }
 
 bool message_lock_was_careless(struct block *b, uint32_t serial, unsigned thread)
 {
     const struct knowledge *k = current(b)->knowledge;
-    if (!k || !k->lock) return false;
+    if (!k || !k->lock)
+        return false;
     struct bucket *bucket = bucket_of(k->lock);
     pthread_mutex_lock(&bucket->lock);
     const struct location *x = location_at(b, bucket, k->lock, false);

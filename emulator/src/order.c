@@ -18,9 +18,11 @@
 struct knowledge *order_knowledge(struct block *b, unsigned thread)
 {
     struct thread *t = &b->threads[thread];
-    if (t->knowledge) return t->knowledge;
+    if (t->knowledge)
+        return t->knowledge;
     t->knowledge = calloc(1, sizeof *t->knowledge);
-    if (!t->knowledge) base_out_of_memory();
+    if (!t->knowledge)
+        base_out_of_memory();
     b->n_knowledge++;
     return t->knowledge;
 }
@@ -58,7 +60,8 @@ void order_begin_block(struct block *b)
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
 {
     if (serial == b->serial) {
-        if (stamp <= b->floor || thread == b->cur) return true;
+        if (stamp <= b->floor || thread == b->cur)
+            return true;
         if (thread / WARP == b->cur / WARP && b->warps[thread / WARP].known[b->cur % WARP][thread % WARP] >= stamp)
             return true;
     }
@@ -78,8 +81,10 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         const struct knowledge *k = b->threads[warp * WARP + lane].knowledge;
         known[lane][lane] = b->now;
         for (unsigned i = 0; i < WARP; i++)
-            if (known[lane][i] > seen[i]) seen[i] = known[lane][i];
-        if (!k) continue;
+            if (known[lane][i] > seen[i])
+                seen[i] = known[lane][i];
+        if (!k)
+            continue;
         any = true;
         clock_join(&all.acquired, &k->acquired);
         clock_join(&all.loose, &k->loose);
@@ -92,7 +97,8 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest);
         memcpy(known[lane], seen, sizeof seen);
-        if (!any) continue;
+        if (!any)
+            continue;
         struct knowledge *k = order_knowledge(b, warp * WARP + lane);
         clock_copy(&k->acquired, &all.acquired);
         clock_copy(&k->loose, &all.loose);
@@ -110,7 +116,8 @@ void order_block_barrier(struct block *b)
 {
     for (unsigned t = 0; b->n_knowledge && t < b->launch->threads; t++) {
         struct knowledge *k = b->threads[t].knowledge;
-        if (!k) continue;
+        if (!k)
+            continue;
         message_absorb(b, k);
         clock_join(&b->acquired, &k->acquired);
         clock_clear(&k->acquired);
@@ -134,10 +141,13 @@ static void snapshot(struct block *b, unsigned self, const struct knowledge *k, 
     for (unsigned lane = 0; lane < WARP; lane++) {
         unsigned thread = self / WARP * WARP + lane;
         uint32_t stamp = thread == self ? b->now : known[lane];
-        if (stamp > b->floor) clock_add(out, (struct entry){b->serial, thread, stamp});
+        if (stamp > b->floor)
+            clock_add(out, (struct entry){b->serial, thread, stamp});
     }
-    if (b->floor) clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
-    if (k) clock_join(out, &k->acquired);
+    if (b->floor)
+        clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
+    if (k)
+        clock_join(out, &k->acquired);
     clock_join(out, &b->acquired);
 }
 
@@ -145,9 +155,11 @@ void order_some(struct block *b, const uint32_t *lanes)
 {
     struct clock all = {0};
     for (unsigned t = 0; t < b->launch->threads; t++)
-        if (lanes[t / WARP] >> t % WARP & 1) snapshot(b, t, b->threads[t].knowledge, &all);
+        if (lanes[t / WARP] >> t % WARP & 1)
+            snapshot(b, t, b->threads[t].knowledge, &all);
     for (unsigned t = 0; t < b->launch->threads; t++)
-        if (lanes[t / WARP] >> t % WARP & 1) clock_join(&order_knowledge(b, t)->acquired, &all);
+        if (lanes[t / WARP] >> t % WARP & 1)
+            clock_join(&order_knowledge(b, t)->acquired, &all);
     clock_free(&all);
     b->now++;
 }
@@ -174,6 +186,7 @@ void order_fence(struct block *b, enum simt_scope scope)
     }
     clock_clear(&k->released[SIMT_SCOPE_BLOCK]);
     snapshot(b, b->cur, k, &k->released[SIMT_SCOPE_BLOCK]);
-    if (scope != SIMT_SCOPE_BLOCK) clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
+    if (scope != SIMT_SCOPE_BLOCK)
+        clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
     b->now++;
 }

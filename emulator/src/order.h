@@ -20,8 +20,8 @@ struct block;
 enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
 
 struct knowledge {
-    struct clock acquired;      /* has happened before */
-    struct clock seen[2]; /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
+    struct clock acquired; /* has happened before */
+    struct clock seen[2];  /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
     struct clock
         taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
     struct clock released[2];   /* what the last fence of at least that scope covers */

@@ -40,7 +40,10 @@ struct path {
 
 struct paths {
     struct path path[MAX_THREADS];
-    struct { const void *pc; const struct flow_block *block; } near[NEAR]; /* answers of flow_block() */
+    struct {
+        const void *pc;
+        const struct flow_block *block;
+    } near[NEAR]; /* answers of flow_block() */
 };
 
 static u64 mixed(u64 key, u64 value)
@@ -92,7 +95,8 @@ static void turn(struct path *p, const struct flow_loop *loop)
 {
     const struct call *c = last_call(p);
     if (p->n_loops == c->outer_loops || p->loops[p->n_loops - 1].loop != loop) {
-        if (p->n_loops == MOST_LOOPS) return;
+        if (p->n_loops == MOST_LOOPS)
+            return;
         p->loops[p->n_loops] = (struct turns){.loop = loop, .key = key_of(p)};
         p->n_loops++;
         return;
@@ -109,17 +113,20 @@ static void step(struct path *p, const struct flow *f, unsigned at)
     const struct call *c = last_call(p);
     while (p->n_loops > c->outer_loops) {
         const u64 *region = p->loops[p->n_loops - 1].loop->region;
-        if (region[at / 64] >> at % 64 & 1) break;
+        if (region[at / 64] >> at % 64 & 1)
+            break;
         p->n_loops--;
     }
     unsigned loop = f->blocks[at].loop;
-    if (loop != ~0u) turn(p, &f->loops[loop]);
+    if (loop != ~0u)
+        turn(p, &f->loops[loop]);
 }
 
 static const struct flow_way *way_to(const struct flow_block *from, unsigned to)
 {
     for (unsigned i = 0; i < from->n_ways; i++)
-        if (from->ways[i].to == to) return &from->ways[i];
+        if (from->ways[i].to == to)
+            return &from->ways[i];
     return NULL;
 }
 
@@ -128,20 +135,26 @@ static void move(struct path *p, const struct flow_block *block)
     struct call *c = last_call(p);
     const struct flow_block *from = c->block;
     c->block = block;
-    if (!block) return;
+    if (!block)
+        return;
     unsigned at = (unsigned)(block - block->flow->blocks);
-    if (from && from->flow != block->flow) p->n_loops = c->outer_loops; /* a second call, from the same place */
+    if (from && from->flow != block->flow)
+        p->n_loops = c->outer_loops; /* a second call, from the same place */
     const struct flow_way *way = from && from->flow == block->flow ? way_to(from, at) : NULL;
-    for (unsigned i = way ? way->n : 0; i > 0; i--) step(p, block->flow, way->steps[i - 1]);
+    for (unsigned i = way ? way->n : 0; i > 0; i--)
+        step(p, block->flow, way->steps[i - 1]);
     step(p, block->flow, at);
 }
 
 static void visit(struct path *p, const struct flow_block *block, uintptr_t frame, uintptr_t returns_to)
 {
-    while (p->n_calls && last_call(p)->frame < frame) leave_call(p);
-    if (p->n_calls && last_call(p)->frame == frame && last_call(p)->returns_to != returns_to) leave_call(p);
+    while (p->n_calls && last_call(p)->frame < frame)
+        leave_call(p);
+    if (p->n_calls && last_call(p)->frame == frame && last_call(p)->returns_to != returns_to)
+        leave_call(p);
     if (!p->n_calls || last_call(p)->frame > frame) {
-        if (p->n_calls == MOST_CALLS) return;
+        if (p->n_calls == MOST_CALLS)
+            return;
         enter_call(p, frame, returns_to);
     }
     move(p, block);
@@ -150,8 +163,10 @@ static void visit(struct path *p, const struct flow_block *block, uintptr_t fram
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
 {
-    if (__builtin_expect(!counters_on, 1)) return;
-    if (!simt_worker || !running()->paths) return;
+    if (__builtin_expect(!counters_on, 1))
+        return;
+    if (!simt_worker || !running()->paths)
+        return;
     struct block *b = running();
     const uintptr_t *own = __builtin_frame_address(0);
     const uintptr_t *frame = (const uintptr_t *)own[0]; /* the caller's: kernels are compiled with frame pointers */
@@ -160,7 +175,8 @@ void __sanitizer_cov_trace_pc(void)
 
 void path_begin(struct block *b)
 {
-    if (!b->paths) b->paths = base_reserve(sizeof *b->paths); /* kept: most of it is never touched */
+    if (!b->paths)
+        b->paths = base_reserve(sizeof *b->paths); /* kept: most of it is never touched */
 }
 
 void path_begin_block(struct block *b)

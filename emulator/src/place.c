@@ -23,15 +23,19 @@ struct place place_of(struct block *b, const void *address, unsigned bytes)
         return in_object(SPACE_SHARED, shared_find(b, (unsigned)((const unsigned char *)address - b->arena), bytes),
                          address);
     const struct object *o = memory_find(address);
-    if (o || memory_covers(address)) return in_object(SPACE_GLOBAL, o, address);
-    if (fiber_is_stack(address)) return (struct place){.space = SPACE_LOCAL};
+    if (o || memory_covers(address))
+        return in_object(SPACE_GLOBAL, o, address);
+    if (fiber_is_stack(address))
+        return (struct place){.space = SPACE_LOCAL};
     if (within(address, b->launch->params, b->launch->params_bytes) ||
         within(address, simt_block_dim, sizeof simt_block_dim) || within(address, simt_grid_dim, sizeof simt_grid_dim))
         return (struct place){.space = SPACE_PARAMETERS};
     const struct object *variable = symbol_find(address);
     if (variable)
         return in_object(variable->symbol->kind == SIMT_CONSTANT ? SPACE_CONSTANT : SPACE_GLOBAL, variable, address);
-    if (symbol_nearest(address)) return (struct place){.space = SPACE_GLOBAL};
-    if (memory_is_constant(address)) return (struct place){.space = SPACE_CONSTANT};
+    if (symbol_nearest(address))
+        return (struct place){.space = SPACE_GLOBAL};
+    if (memory_is_constant(address))
+        return (struct place){.space = SPACE_CONSTANT};
     return (struct place){.space = SPACE_NOWHERE};
 }

@@ -26,8 +26,8 @@ struct object {
     const void *made_at, *freed_at;      /* code addresses; NULL for variables and shared arrays */
     const struct simt_symbol *symbol;    /* a __device__, __constant__ or __managed__ variable; else NULL */
     const struct simt_shared_site *site; /* a __shared__ array; else NULL */
-    unsigned char *written;              /* a bit for each byte that somebody has written; NULL: all are, or nobody asks */
-    struct cells *cells;                 /* who touched which word: race.h; NULL: not watched */
+    unsigned char *written; /* a bit for each byte that somebody has written; NULL: all are, or nobody asks */
+    struct cells *cells;    /* who touched which word: race.h; NULL: not watched */
 };
 
 struct place {

@@ -17,7 +17,8 @@ static bool fill(int descriptor)
     char bytes[16384];
     memset(bytes, 0xff, sizeof bytes);
     for (size_t at = 0; at < CHUNK; at += sizeof bytes)
-        if (pwrite(descriptor, bytes, sizeof bytes, (off_t)at) != (ssize_t)sizeof bytes) return false;
+        if (pwrite(descriptor, bytes, sizeof bytes, (off_t)at) != (ssize_t)sizeof bytes)
+            return false;
     return true;
 }
 
@@ -30,8 +31,10 @@ static int temporary_file(void)
 static void make_file(void)
 {
     int descriptor = memfd_create("simt-fresh-memory", MFD_CLOEXEC);
-    if (descriptor < 0) descriptor = temporary_file();
-    if (descriptor >= 0 && fill(descriptor)) file = descriptor;
+    if (descriptor < 0)
+        descriptor = temporary_file();
+    if (descriptor >= 0 && fill(descriptor))
+        file = descriptor;
 }
 
 /* Returns how many bytes it has mapped: fewer than asked for where the system allows no more mappings. */
@@ -40,7 +43,8 @@ static size_t map_chunks(unsigned char *start, size_t bytes)
     int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
     for (size_t at = 0; at < bytes; at += CHUNK) {
         size_t piece = bytes - at < CHUNK ? bytes - at : CHUNK;
-        if (mmap(start + at, piece, PROT_READ | PROT_WRITE, flags, file, 0) == MAP_FAILED) return at;
+        if (mmap(start + at, piece, PROT_READ | PROT_WRITE, flags, file, 0) == MAP_FAILED)
+            return at;
     }
     return bytes;
 }
@@ -51,7 +55,8 @@ void poison(unsigned char *start, size_t bytes)
     size_t mapped = 0;
     if (bytes >= LARGE) {
         pthread_once(&once, make_file);
-        if (file >= 0) mapped = map_chunks(start, bytes);
+        if (file >= 0)
+            mapped = map_chunks(start, bytes);
     }
     memset(start + mapped, 0xff, bytes - mapped);
 }

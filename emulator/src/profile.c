@@ -30,9 +30,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kernel *kernel_of(const struct launch *l)
 {
     for (unsigned i = 0; i < n_kernels; i++)
-        if (kernels[i].made == l->kernel) return &kernels[i];
+        if (kernels[i].made == l->kernel)
+            return &kernels[i];
     kernels = realloc(kernels, (n_kernels + 1) * sizeof *kernels);
-    if (!kernels) perror("simt"), exit(2);
+    if (!kernels)
+        perror("simt"), exit(2);
     kernels[n_kernels] = (struct kernel){.made = l->kernel};
     snprintf(kernels[n_kernels].name, sizeof kernels->name, "%s", l->kernel->name);
     return &kernels[n_kernels++];
@@ -54,12 +56,14 @@ void profile_add(const struct launch *l, const struct line_counts *lines, unsign
     struct kernel *k = kernel_of(l);
     for (unsigned i = 0; i < n; i++) {
         unsigned at = 0;
-        while (at < k->n_places && k->places[at].pc != lines[i].pc) at++;
+        while (at < k->n_places && k->places[at].pc != lines[i].pc)
+            at++;
         if (at == k->n_places) {
             if (k->n_places == k->room) {
                 k->room = k->room ? 2 * k->room : 32;
                 k->places = realloc(k->places, k->room * sizeof *k->places);
-                if (!k->places) perror("simt"), exit(2);
+                if (!k->places)
+                    perror("simt"), exit(2);
             }
             k->places[k->n_places++] = (struct line_counts){.pc = lines[i].pc};
         }
@@ -79,21 +83,28 @@ static int by_line(const void *a, const void *b)
 static void fold_lines(struct kernel *k)
 {
     const void **pcs = malloc((k->n_places + 1) * sizeof *pcs);
-    struct source_line *lines = malloc((k->n_places + 1) * sizeof *lines), *unique = malloc((k->n_places + 1) * sizeof *unique);
+    struct source_line *lines = malloc((k->n_places + 1) * sizeof *lines),
+                       *unique = malloc((k->n_places + 1) * sizeof *unique);
     struct line_counts *folded = calloc(k->n_places + 1, sizeof *folded);
-    if (!pcs || !lines || !unique || !folded) perror("simt"), exit(2);
-    for (unsigned i = 0; i < k->n_places; i++) pcs[i] = k->places[i].pc;
+    if (!pcs || !lines || !unique || !folded)
+        perror("simt"), exit(2);
+    for (unsigned i = 0; i < k->n_places; i++)
+        pcs[i] = k->places[i].pc;
     lines_resolve(pcs, k->n_places, lines);
     size_t base = strcspn(k->name, "<( ");
     for (unsigned i = 0; i < k->n_places; i++) { /* "void k<true, 1>(float*)": the instance's own name */
         char head[sizeof k->name];
         snprintf(head, sizeof head, "%.*s", (int)base, k->name);
         const char *at = strstr(lines[i].function, head), *end = at + base;
-        if (!at || k->demangled[0]) continue;
+        if (!at || k->demangled[0])
+            continue;
         if (*end == '<')
             for (int depth = 0; *end; end++) {
                 depth += (*end == '<') - (*end == '>');
-                if (!depth) { end++; break; }
+                if (!depth) {
+                    end++;
+                    break;
+                }
             }
         snprintf(k->demangled, sizeof k->demangled, "%.*s", (int)(end - at), at);
     }
@@ -101,10 +112,12 @@ static void fold_lines(struct kernel *k)
     qsort(unique, k->n_places, sizeof *unique, by_line);
     unsigned n = 0;
     for (unsigned i = 0; i < k->n_places; i++)
-        if (!i || by_line(&unique[i], &unique[n - 1])) unique[n++] = unique[i];
+        if (!i || by_line(&unique[i], &unique[n - 1]))
+            unique[n++] = unique[i];
     for (unsigned i = 0; i < k->n_places; i++)
         for (unsigned u = 0; u < n; u++)
-            if (!by_line(&unique[u], &lines[i])) counters_merge(&folded[u].counts, &k->places[i].counts);
+            if (!by_line(&unique[u], &lines[i]))
+                counters_merge(&folded[u].counts, &k->places[i].counts);
     free(pcs), free(lines), free(k->places);
     k->places = folded;
     k->lines = unique;
@@ -114,7 +127,8 @@ static void fold_lines(struct kernel *k)
 static struct counts total_of(const struct kernel *k)
 {
     struct counts total = {0};
-    for (unsigned i = 0; i < k->n_places; i++) counters_merge(&total, &k->places[i].counts);
+    for (unsigned i = 0; i < k->n_places; i++)
+        counters_merge(&total, &k->places[i].counts);
     return total;
 }
 
@@ -128,12 +142,14 @@ static void source_text(const struct source_line *l, char *out, size_t size)
     char text[1024];
     out[0] = 0;
     for (int n = 0; f && n < l->line; n++)
-        if (!fgets(text, sizeof text, f)) text[0] = 0;
+        if (!fgets(text, sizeof text, f))
+            text[0] = 0;
     if (f && l->line) {
         const char *start = text + strspn(text, " \t");
         snprintf(out, size, "%.*s", (int)strcspn(start, "\n"), start);
     }
-    if (f) fclose(f);
+    if (f)
+        fclose(f);
 }
 
 static void table_row(FILE *f, const char *name, const struct counts *c, const char *text)
@@ -144,9 +160,10 @@ static void table_row(FILE *f, const char *name, const struct counts *c, const c
     u64 global = c->access[GLOBAL_LD].requests + c->access[GLOBAL_ST].requests;
     u64 sectors = c->access[GLOBAL_LD].sectors + c->access[GLOBAL_ST].sectors;
     char per[32] = "";
-    if (global) snprintf(per, sizeof per, "%.2f", (double)sectors / (double)global);
-    fprintf(f, "%6s %11llu %11llu %11llu %11llu %11llu %7s %9llu  %s\n", name, shared, waves, conflicts, global, sectors, per,
-            c->event[EVENT_BARRIER], text);
+    if (global)
+        snprintf(per, sizeof per, "%.2f", (double)sectors / (double)global);
+    fprintf(f, "%6s %11llu %11llu %11llu %11llu %11llu %7s %9llu  %s\n", name, shared, waves, conflicts, global,
+            sectors, per, c->event[EVENT_BARRIER], text);
 }
 
 static void print_table(FILE *f)
@@ -154,14 +171,16 @@ static void print_table(FILE *f)
     for (unsigned i = 0; i < n_kernels; i++) {
         const struct kernel *k = &kernels[i];
         struct counts total = total_of(k);
-        fprintf(f, "\n%s  %lu launch%s, grid (%u,%u,%u), block (%u,%u,%u), shared %u + %zu bytes\n", title(k), k->launches,
-                k->launches == 1 ? "" : "es", k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
-                k->shared_static, k->shared_dynamic);
-        fprintf(f, "%6s %11s %11s %11s %11s %11s %7s %9s\n%6s %11s %11s %11s %11s %11s %7s %9s\n", "line", "shared", "shared", "bank",
-                "global", "global", "sectors", "barriers", "", "requests", "wavefronts", "conflicts", "requests", "sectors", "a req.", "");
+        fprintf(f, "\n%s  %lu launch%s, grid (%u,%u,%u), block (%u,%u,%u), shared %u + %zu bytes\n", title(k),
+                k->launches, k->launches == 1 ? "" : "es", k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
+                k->block[2], k->shared_static, k->shared_dynamic);
+        fprintf(f, "%6s %11s %11s %11s %11s %11s %7s %9s\n%6s %11s %11s %11s %11s %11s %7s %9s\n", "line", "shared",
+                "shared", "bank", "global", "global", "sectors", "barriers", "", "requests", "wavefronts", "conflicts",
+                "requests", "sectors", "a req.", "");
         for (unsigned n = 0; n < k->n_places; n++) {
             char text[80], line[16];
-            if (!n || strcmp(k->lines[n].file, k->lines[n - 1].file)) fprintf(f, "%s\n", k->lines[n].file);
+            if (!n || strcmp(k->lines[n].file, k->lines[n - 1].file))
+                fprintf(f, "%s\n", k->lines[n].file);
             source_text(&k->lines[n], text, sizeof text);
             snprintf(line, sizeof line, "%d", k->lines[n].line);
             table_row(f, line, &k->places[n].counts, text);
@@ -169,8 +188,8 @@ static void print_table(FILE *f)
         table_row(f, "total", &total, "");
         const u64 *e = total.event;
         if (e[EVENT_SHUFFLE] + e[EVENT_VOTE] + e[EVENT_WARP_BARRIER] + e[EVENT_ATOMIC])
-            fprintf(f, "       shuffles %llu, votes %llu, warp barriers %llu, atomics %llu\n", e[EVENT_SHUFFLE], e[EVENT_VOTE],
-                    e[EVENT_WARP_BARRIER], e[EVENT_ATOMIC]);
+            fprintf(f, "       shuffles %llu, votes %llu, warp barriers %llu, atomics %llu\n", e[EVENT_SHUFFLE],
+                    e[EVENT_VOTE], e[EVENT_WARP_BARRIER], e[EVENT_ATOMIC]);
     }
 }
 
@@ -180,7 +199,8 @@ static void json_string(FILE *f, const char *s)
 {
     fputc('"', f);
     for (; *s; s++) {
-        if (*s == '"' || *s == '\\') fputc('\\', f);
+        if (*s == '"' || *s == '\\')
+            fputc('\\', f);
         fputc(*s, f);
     }
     fputc('"', f);
@@ -191,12 +211,14 @@ static void json_counts(FILE *f, const struct counts *c)
     static const char *const shared[] = {"shared_ld", "shared_st"}, *const global[] = {"global_ld", "global_st"};
     static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes", "atomics"};
     for (int i = 0; i < 2; i++)
-        fprintf(f, "\"%s_requests\":%llu,\"%s_wavefronts\":%llu,\"%s_conflicts\":%llu,", shared[i], c->access[i].requests, shared[i],
-                c->access[i].wavefronts, shared[i], c->access[i].conflicts);
+        fprintf(f, "\"%s_requests\":%llu,\"%s_wavefronts\":%llu,\"%s_conflicts\":%llu,", shared[i],
+                c->access[i].requests, shared[i], c->access[i].wavefronts, shared[i], c->access[i].conflicts);
     for (int i = 0; i < 2; i++)
-        fprintf(f, "\"%s_requests\":%llu,\"%s_sectors\":%llu,\"%s_bytes\":%llu,", global[i], c->access[GLOBAL_LD + i].requests,
-                global[i], c->access[GLOBAL_LD + i].sectors, global[i], c->access[GLOBAL_LD + i].bytes);
-    for (int i = 0; i < EVENTS; i++) fprintf(f, "\"%s\":%llu%s", events[i], c->event[i], i + 1 < EVENTS ? "," : "");
+        fprintf(f, "\"%s_requests\":%llu,\"%s_sectors\":%llu,\"%s_bytes\":%llu,", global[i],
+                c->access[GLOBAL_LD + i].requests, global[i], c->access[GLOBAL_LD + i].sectors, global[i],
+                c->access[GLOBAL_LD + i].bytes);
+    for (int i = 0; i < EVENTS; i++)
+        fprintf(f, "\"%s\":%llu%s", events[i], c->event[i], i + 1 < EVENTS ? "," : "");
 }
 
 static void write_json(const char *path)
@@ -207,8 +229,10 @@ static void write_json(const char *path)
         fprintf(stderr, "simt: cannot write SIMT_PROFILE_JSON=%s\n", path);
         exit(2);
     }
-    fprintf(f, "{\"gpu\":{\"name\":\"%s\",\"title\":\"%s\",\"sms\":%d,\"clock_ghz\":%g,\"fp32_lanes_per_sm\":%d,\"dram_gbps\":%g,\"source\":",
-            g->name, g->title, g->sms, g->clock_ghz, g->fp32_lanes_per_sm, g->dram_gbps);
+    fprintf(
+        f,
+        "{\"gpu\":{\"name\":\"%s\",\"title\":\"%s\",\"sms\":%d,\"clock_ghz\":%g,\"fp32_lanes_per_sm\":%d,\"dram_gbps\":%g,\"source\":",
+        g->name, g->title, g->sms, g->clock_ghz, g->fp32_lanes_per_sm, g->dram_gbps);
     json_string(f, g->source);
     fprintf(f, "},\"kernels\":[");
     for (unsigned i = 0; i < n_kernels; i++) {
@@ -216,9 +240,11 @@ static void write_json(const char *path)
         struct counts total = total_of(k);
         fprintf(f, "%s{\"kernel\":", i ? "," : "");
         json_string(f, title(k));
-        fprintf(f, ",\"launches\":%lu,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared_static\":%u,\"shared_dynamic\":%zu,\"total\":{",
-                k->launches, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared_static,
-                k->shared_dynamic);
+        fprintf(
+            f,
+            ",\"launches\":%lu,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared_static\":%u,\"shared_dynamic\":%zu,\"total\":{",
+            k->launches, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared_static,
+            k->shared_dynamic);
         json_counts(f, &total);
         fprintf(f, "},\"lines\":[");
         for (unsigned n = 0; n < k->n_places; n++) {
@@ -239,11 +265,16 @@ static void write_json(const char *path)
 static void finish(FILE *table)
 {
     const char *json = getenv("SIMT_PROFILE_JSON");
-    for (unsigned i = 0; i < n_kernels; i++) fold_lines(&kernels[i]);
-    if (!simt_checked && n_kernels) fprintf(table, "simt: this is a plain build: accesses are not counted.\n");
-    if (json) write_json(json);
-    else print_table(table);
-    for (unsigned i = 0; i < n_kernels; i++) free(kernels[i].places), free(kernels[i].lines);
+    for (unsigned i = 0; i < n_kernels; i++)
+        fold_lines(&kernels[i]);
+    if (!simt_checked && n_kernels)
+        fprintf(table, "simt: this is a plain build: accesses are not counted.\n");
+    if (json)
+        write_json(json);
+    else
+        print_table(table);
+    for (unsigned i = 0; i < n_kernels; i++)
+        free(kernels[i].places), free(kernels[i].lines);
     free(kernels);
     kernels = NULL;
     n_kernels = 0;
@@ -257,7 +288,8 @@ cudaError_t cudaProfilerStart(void)
 
 cudaError_t cudaProfilerStop(void)
 {
-    if (!counters_on || whole_program) return cudaSuccess;
+    if (!counters_on || whole_program)
+        return cudaSuccess;
     counters_on = false;
     finish(stdout);
     return cudaSuccess;
@@ -268,7 +300,8 @@ static void at_end(void) { finish(stderr); }
 __attribute__((constructor)) static void begin(void)
 {
     const char *wish = getenv("SIMT_PROFILE");
-    if (!wish || !strcmp(wish, "0")) return;
+    if (!wish || !strcmp(wish, "0"))
+        return;
     counters_on = whole_program = true;
     atexit(at_end);
 }

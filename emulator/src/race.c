@@ -50,7 +50,8 @@ struct cells {
 struct cells *race_cells(size_t bytes, unsigned readers)
 {
     struct cells *c = malloc(sizeof *c);
-    if (!c) return NULL;
+    if (!c)
+        return NULL;
     c->readers = readers;
     c->bytes = bytes;
     c->cell_bytes = (1 + readers) * sizeof(struct record);
@@ -61,7 +62,8 @@ struct cells *race_cells(size_t bytes, unsigned readers)
 
 void race_cells_free(struct cells *c)
 {
-    if (!c) return;
+    if (!c)
+        return;
     base_release(c->words, (c->bytes / 4 + 1) * c->cell_bytes);
     base_release(c->parts, (c->bytes / 4 + 1) * 4 * c->cell_bytes);
     free(c);
@@ -84,11 +86,15 @@ static struct cell *part_cell(const struct cells *c, size_t offset)
 
 /* Blocks on several workers touch the same cells of global memory. */
 #define LOCKS 1024
-static struct { bool held; char alone[63]; } locks[LOCKS] __attribute__((aligned(64)));
+static struct {
+    bool held;
+    char alone[63];
+} locks[LOCKS] __attribute__((aligned(64)));
 
 static bool *lock_cells(const struct block *b, const struct place *place)
 {
-    if (place->space == SPACE_SHARED || !b->launch->many_workers) return NULL;
+    if (place->space == SPACE_SHARED || !b->launch->many_workers)
+        return NULL;
     bool *lock = &locks[(place->offset >> 6) % LOCKS].held;
     while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE)) {
     }
@@ -97,7 +103,8 @@ static bool *lock_cells(const struct block *b, const struct place *place)
 
 static void unlock_cells(bool *lock)
 {
-    if (lock) __atomic_clear(lock, __ATOMIC_RELEASE);
+    if (lock)
+        __atomic_clear(lock, __ATOMIC_RELEASE);
 }
 
 /* ---- code addresses in 27 bits: from the program's start, or, in shared objects, from a table ---- */
@@ -112,11 +119,14 @@ static pthread_mutex_t distant_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned short_pc(const void *pc)
 {
     size_t offset = (size_t)((const char *)pc - __ehdr_start);
-    if (offset < NEAR_BITS) return (unsigned)offset;
+    if (offset < NEAR_BITS)
+        return (unsigned)offset;
     pthread_mutex_lock(&distant_lock);
     unsigned i = 0;
-    while (i < n_distant && distant[i] != pc) i++;
-    if (i == n_distant && n_distant < 4095) distant[n_distant++] = pc;
+    while (i < n_distant && distant[i] != pc)
+        i++;
+    if (i == n_distant && n_distant < 4095)
+        distant[n_distant++] = pc;
     pthread_mutex_unlock(&distant_lock);
     return NEAR_BITS + i;
 }
@@ -139,7 +149,7 @@ struct visit {
     enum access kind;
     enum strength strength;
     const struct cell *cell; /* in hand */
-    uint32_t flags; /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
+    uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
     uint8_t turn; /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
     bool raced;   /* with the following, to be reported when the locks are open again */
     bool other_stored;
@@ -151,15 +161,19 @@ struct visit {
 
 static enum strength strength_of(enum access kind, enum simt_scope scope)
 {
-    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE) return VOLATILE;
-    if (kind != ACCESS_ATOMIC) return PLAIN;
+    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
+        return VOLATILE;
+    if (kind != ACCESS_ATOMIC)
+        return PLAIN;
     return scope == SIMT_SCOPE_BLOCK ? ATOMIC_BLOCK : ATOMIC_DEVICE;
 }
 
 static enum access kind_of(enum strength strength, bool stored)
 {
-    if (strength == VOLATILE) return stored ? ACCESS_VOLATILE_STORE : ACCESS_VOLATILE_LOAD;
-    if (strength != PLAIN) return ACCESS_ATOMIC;
+    if (strength == VOLATILE)
+        return stored ? ACCESS_VOLATILE_STORE : ACCESS_VOLATILE_LOAD;
+    if (strength != PLAIN)
+        return ACCESS_ATOMIC;
     return stored ? ACCESS_STORE : ACCESS_LOAD;
 }
 
@@ -168,7 +182,8 @@ static const unsigned char *address_of(const struct visit *v) { return v->place-
 static void note_conflict(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored,
                           enum why why)
 {
-    if (v->raced) return;
+    if (v->raced)
+        return;
     v->raced = true;
     v->other = *r;
     v->other_thread = thread;
@@ -197,30 +212,38 @@ static void meet_strong(struct visit *v, const struct record *r, unsigned thread
     struct block *b = v->b;
     bool too_small = r->serial != b->serial && (v->strength == ATOMIC_BLOCK || strength == ATOMIC_BLOCK);
     bool volatile_data = v->strength == VOLATILE || (strength == VOLATILE && v->kind != ACCESS_ATOMIC);
-    if (!too_small && !volatile_data) return;
+    if (!too_small && !volatile_data)
+        return;
     bool loosely = message_loosely(b, r->serial, thread, STAMP(r));
-    if (too_small && !loosely) note_conflict(v, r, thread, strength, stored, SCOPE_TOO_SMALL);
-    if (too_small || message_observed(b, address_of(v))) return;
+    if (too_small && !loosely)
+        note_conflict(v, r, thread, strength, stored, SCOPE_TOO_SMALL);
+    if (too_small || message_observed(b, address_of(v)))
+        return;
     bool last_write = r == &v->cell->write && !(r->who & COMPARES);
     bool overwritten = last_write && v->kind == ACCESS_VOLATILE_STORE;
-    if (loosely || overwritten) note_conflict(v, r, thread, strength, stored, loosely ? FENCE_MISSING : NOTHING_ORDERS);
+    if (loosely || overwritten)
+        note_conflict(v, r, thread, strength, stored, loosely ? FENCE_MISSING : NOTHING_ORDERS);
 }
 
 /* Atomic operations that the thread has seen the last of: a store of its own there comes after them in any case, as where
  * the last to arrive in a barrier sets its counter back; a load does if there was a fence between. */
 static bool follows_own_view(const struct visit *v)
 {
-    if (v->kind == ACCESS_STORE) return message_observed(v->b, address_of(v));
+    if (v->kind == ACCESS_STORE)
+        return message_observed(v->b, address_of(v));
     return message_observed_and_fenced(v->b, address_of(v));
 }
 
 static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
-    if (order_before(v->b, r->serial, thread, STAMP(r))) return;
-    if (strength != PLAIN && v->strength == PLAIN && follows_own_view(v)) return;
-    if (v->strength != PLAIN && message_seen(v->b, r->serial, thread, STAMP(r))) return;
-    bool warp_synchronous =
-        r->serial == v->b->serial && thread / WARP == v->warp && v->strength == VOLATILE && strength == VOLATILE;
+    if (order_before(v->b, r->serial, thread, STAMP(r)))
+        return;
+    if (strength != PLAIN && v->strength == PLAIN && follows_own_view(v))
+        return;
+    if (v->strength != PLAIN && message_seen(v->b, r->serial, thread, STAMP(r)))
+        return;
+    bool warp_synchronous = r->serial == v->b->serial && thread / WARP == v->warp && v->strength == VOLATILE &&
+                            strength == VOLATILE;
     if (v->strength != PLAIN && strength != PLAIN && !warp_synchronous) {
         meet_strong(v, r, thread, strength, stored);
         return;
@@ -230,22 +253,27 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
 
 static void meet_write(struct visit *v, const struct record *r)
 {
-    if (r->serial < v->least_serial) return;
-    if (r->serial == v->b->serial && STAMP(r) <= v->b->floor) return;
+    if (r->serial < v->least_serial)
+        return;
+    if (r->serial == v->b->serial && STAMP(r) <= v->b->floor)
+        return;
     unsigned thread = WARP_OF(r) * WARP + LANE(r);
     bool one_warp = r->serial == v->b->serial && WARP_OF(r) == v->warp;
     if (IS_CARELESS(r) && message_lock_was_careless(v->b, r->serial, thread))
         note_conflict(v, r, thread, STRENGTH(r), true, FENCE_MISSING);
     bool one_instruction = one_warp && access_stores(v->kind) && TURN(r) == v->turn && full_pc(r) == v->pc;
-    if (!one_instruction) meet(v, r, thread, STRENGTH(r), true);
+    if (!one_instruction)
+        meet(v, r, thread, STRENGTH(r), true);
 }
 
 static bool is_atomic(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }
 
 static void meet_reads(struct visit *v, const struct record *r)
 {
-    if (r->serial < v->least_serial) return;
-    if (r->serial == v->b->serial && STAMP(r) <= v->b->floor) return;
+    if (r->serial < v->least_serial)
+        return;
+    if (r->serial == v->b->serial && STAMP(r) <= v->b->floor)
+        return;
     for (uint32_t rest = r->who; rest && !v->raced; rest &= rest - 1)
         meet(v, r, WARP_OF(r) * WARP + (unsigned)__builtin_ctz(rest), STRENGTH(r), is_atomic(r));
 }
@@ -253,9 +281,12 @@ static void meet_reads(struct visit *v, const struct record *r)
 /* Is all that this record holds ordered before what the running thread does, or of no more account? */
 static bool is_covered(const struct block *b, uint32_t least_serial, const struct record *r)
 {
-    if (r->serial < least_serial || !r->who) return true;
-    if (r->serial != b->serial) return false;
-    if (STAMP(r) <= b->floor) return true;
+    if (r->serial < least_serial || !r->who)
+        return true;
+    if (r->serial != b->serial)
+        return false;
+    if (STAMP(r) <= b->floor)
+        return true;
     return WARP_OF(r) == b->cur / WARP && r->who == 1u << b->cur % WARP;
 }
 
@@ -271,16 +302,20 @@ static void add_record(const struct block *b, uint32_t least_serial, struct cell
             r->who |= added.who;
             return;
         }
-        if (drop == readers && is_covered(b, least_serial, r)) drop = i;
+        if (drop == readers && is_covered(b, least_serial, r))
+            drop = i;
     }
     for (unsigned i = readers; drop == readers && i-- > 0;)
-        if (c->reads[i].serial == b->serial && WARP_OF(&c->reads[i]) == b->cur / WARP && i > 0) drop = i;
+        if (c->reads[i].serial == b->serial && WARP_OF(&c->reads[i]) == b->cur / WARP && i > 0)
+            drop = i;
     if (drop == readers) {
         drop = readers - 1;
         bool other_block = c->reads[drop].serial != b->serial;
-        if (other_block && drop > 0 && c->reads[drop - 1].serial == b->serial) drop--;
+        if (other_block && drop > 0 && c->reads[drop - 1].serial == b->serial)
+            drop--;
     }
-    for (; drop > 0; drop--) c->reads[drop] = c->reads[drop - 1];
+    for (; drop > 0; drop--)
+        c->reads[drop] = c->reads[drop - 1];
     c->reads[0] = added;
 }
 
@@ -290,14 +325,17 @@ static bool load_word(const struct block *b, const struct cells *cells, size_t o
     struct cell *c = word_cell(cells, offset);
     const struct record *w = &c->write;
     uint32_t lane = 1u << b->cur % WARP;
-    if (w->who & SPLIT) return false;
-    if (w->serial >= least_serial && (w->serial != b->serial || STAMP(w) > b->floor)) return false;
+    if (w->who & SPLIT)
+        return false;
+    if (w->serial >= least_serial && (w->serial != b->serial || STAMP(w) > b->floor))
+        return false;
     if (c->reads[0].serial == b->serial && c->reads[0].key == key) {
         c->reads[0].who |= lane;
         return true;
     }
     for (unsigned i = 0; i < cells->readers; i++)
-        if (c->reads[i].serial >= least_serial && is_atomic(&c->reads[i])) return false;
+        if (c->reads[i].serial >= least_serial && is_atomic(&c->reads[i]))
+            return false;
     add_record(b, least_serial, c, cells->readers, (struct record){b->serial, lane, key});
     return true;
 }
@@ -305,7 +343,8 @@ static bool load_word(const struct block *b, const struct cells *cells, size_t o
 static void visit_load(struct visit *v, struct cell *c, unsigned readers)
 {
     for (unsigned i = 0; i < readers; i++)
-        if (is_atomic(&c->reads[i])) meet_reads(v, &c->reads[i]);
+        if (is_atomic(&c->reads[i]))
+            meet_reads(v, &c->reads[i]);
     add_record(v->b, v->least_serial, c, readers, (struct record){v->b->serial, 1u << v->lane, v->key});
 }
 
@@ -318,12 +357,15 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++) {
         struct record *r = &c->reads[i];
         meet_reads(v, r);
-        if (!atomic || !is_atomic(r)) r->serial = 0;
+        if (!atomic || !is_atomic(r))
+            r->serial = 0;
     }
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags, v->key};
-    if (!atomic || !is_atomic(&last) || last.serial < v->least_serial) return;
+    if (!atomic || !is_atomic(&last) || last.serial < v->least_serial)
+        return;
     unsigned thread = WARP_OF(&last) * WARP + LANE(&last);
-    if (order_before(v->b, last.serial, thread, STAMP(&last))) return;
+    if (order_before(v->b, last.serial, thread, STAMP(&last)))
+        return;
     last.who = 1u << LANE(&last);
     add_record(v->b, v->least_serial, c, readers, last);
 }
@@ -332,13 +374,16 @@ static void visit_cell(struct visit *v, struct cell *c, unsigned readers)
 {
     v->cell = c;
     meet_write(v, &c->write);
-    if (access_stores(v->kind)) visit_store(v, c, readers);
-    else visit_load(v, c, readers);
+    if (access_stores(v->kind))
+        visit_store(v, c, readers);
+    else
+        visit_load(v, c, readers);
 }
 
 static void split(const struct cells *cells, struct cell *word, size_t offset)
 {
-    for (unsigned i = 0; i < 4; i++) memcpy(part_cell(cells, offset + i), word, cells->cell_bytes);
+    for (unsigned i = 0; i < 4; i++)
+        memcpy(part_cell(cells, offset + i), word, cells->cell_bytes);
     word->write.who |= SPLIT;
 }
 
@@ -346,13 +391,16 @@ static void visit_word(struct visit *v, const struct cells *cells, size_t offset
 {
     struct cell *word = word_cell(cells, offset);
     size_t base = offset & ~(size_t)3;
-    if (n != 4 && !(word->write.who & SPLIT)) split(cells, word, base);
+    if (n != 4 && !(word->write.who & SPLIT))
+        split(cells, word, base);
     if (!(word->write.who & SPLIT)) {
         visit_cell(v, word, cells->readers);
         return;
     }
-    for (unsigned i = 0; i < n; i++) visit_cell(v, part_cell(cells, offset + i), cells->readers);
-    if (n == 4 && access_stores(v->kind)) memcpy(word, part_cell(cells, base), cells->cell_bytes);
+    for (unsigned i = 0; i < n; i++)
+        visit_cell(v, part_cell(cells, offset + i), cells->readers);
+    if (n == 4 && access_stores(v->kind))
+        memcpy(word, part_cell(cells, base), cells->cell_bytes);
 }
 
 /* ---- judgement ---- */
@@ -374,7 +422,8 @@ static void doubt(const struct conflict *c)
     if (n_doubts == doubts_capacity) {
         doubts_capacity = doubts_capacity ? 2 * doubts_capacity : 64;
         doubts = realloc(doubts, doubts_capacity * sizeof *doubts);
-        if (!doubts) perror("simt: no memory to keep order in"), exit(2);
+        if (!doubts)
+            perror("simt: no memory to keep order in"), exit(2);
     }
     doubts[n_doubts] = *c;
     __atomic_store_n(&n_doubts, n_doubts + 1, __ATOMIC_RELAXED);
@@ -383,7 +432,8 @@ static void doubt(const struct conflict *c)
 
 void race_compare_and_swap(struct block *b, const void *address, unsigned bytes)
 {
-    if (!__atomic_load_n(&n_doubts, __ATOMIC_RELAXED)) return;
+    if (!__atomic_load_n(&n_doubts, __ATOMIC_RELAXED))
+        return;
     pthread_mutex_lock(&doubts_lock);
     for (unsigned i = 0; i < n_doubts; i++) {
         const struct conflict *c = &doubts[i];
@@ -401,7 +451,8 @@ void race_compare_and_swap(struct block *b, const void *address, unsigned bytes)
 
 void race_end_launch(void)
 {
-    for (unsigned i = 0; i < n_doubts; i++) report_race(&doubts[i]);
+    for (unsigned i = 0; i < n_doubts; i++)
+        report_race(&doubts[i]);
     n_doubts = 0;
 }
 
@@ -412,7 +463,8 @@ static void let_other_store(const struct conflict *c)
     const unsigned char *address = c->place.object->base + c->place.offset;
     for (unsigned i = 0; i < simt_n_workers; i++) {
         const struct worker *w = &simt_workers[i];
-        if (w == simt_worker) continue;
+        if (w == simt_worker)
+            continue;
         for (unsigned spin = 0; spin < 1u << 20 && __atomic_load_n(&w->storing, __ATOMIC_ACQUIRE) == address; spin++) {
         }
     }
@@ -422,11 +474,13 @@ static void let_other_store(const struct conflict *c)
 static void suspect(struct block *b, const struct conflict *c)
 {
     struct suspicion *s = b->suspicion;
-    if (s->pending) return;
+    if (s->pending)
+        return;
     let_other_store(c);
     s->conflict = *c;
     const volatile unsigned char *bytes = c->place.object->base + c->place.offset;
-    for (unsigned i = 0; i < c->bytes && i < sizeof s->before; i++) s->before[i] = bytes[i];
+    for (unsigned i = 0; i < c->bytes && i < sizeof s->before; i++)
+        s->before[i] = bytes[i];
     s->pending = true;
 }
 
@@ -436,7 +490,8 @@ void race_judge(struct block *b)
     const unsigned char *bytes = s->conflict.place.object->base + s->conflict.place.offset;
     size_t n = s->conflict.bytes < sizeof s->before ? s->conflict.bytes : sizeof s->before;
     s->pending = false;
-    if (memcmp(s->before, bytes, n)) report_race(&s->conflict);
+    if (memcmp(s->before, bytes, n))
+        report_race(&s->conflict);
 }
 
 static void visit_words(struct visit *v, const struct cells *cells, size_t offset)
@@ -454,8 +509,10 @@ static void prepare_store(struct visit *v)
     enum lock_fence fence = v->strength >= ATOMIC_BLOCK ? NO_LOCK : message_lock(v->b);
     v->turn = *turn;
     (*turn)++;
-    if (v->kind == ACCESS_ATOMIC && v->b->compares) v->flags = COMPARES;
-    if (fence != NO_FENCE && fence != BLOCK_FENCE) return;
+    if (v->kind == ACCESS_ATOMIC && v->b->compares)
+        v->flags = COMPARES;
+    if (fence != NO_FENCE && fence != BLOCK_FENCE)
+        return;
     v->flags |= CARELESS;
     message_note_careless(v->b);
 }
@@ -488,15 +545,20 @@ void race_access(struct block *b, const void *pc, const struct place *place, uns
     v.raced = false;
     v.turn = 0;
     v.flags = 0;
-    if (access_stores(kind)) prepare_store(&v);
+    if (access_stores(kind))
+        prepare_store(&v);
     visit_words(&v, cells, offset);
     struct conflict c;
-    if (v.raced) c = conflict_of(&v);
+    if (v.raced)
+        c = conflict_of(&v);
     bool doubtful = v.raced && is_first_guess(&c);
     if (doubtful)
         doubt(&c); /* still under the lock: the reader's own atomicCAS, which clears it, will have to take it too */
     unlock_cells(lock);
-    if (!v.raced || doubtful) return;
-    if (kind == ACCESS_STORE || kind == ACCESS_VOLATILE_STORE) suspect(b, &c);
-    else report_race(&c);
+    if (!v.raced || doubtful)
+        return;
+    if (kind == ACCESS_STORE || kind == ACCESS_VOLATILE_STORE)
+        suspect(b, &c);
+    else
+        report_race(&c);
 }

@@ -22,12 +22,15 @@ void race_end_launch(void);
 
 enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING };
 
-struct conflict { /* two accesses that nothing orders, one of them a write */
+struct conflict {        /* two accesses that nothing orders, one of them a write */
     struct block *block; /* of the actor */
     struct place place;
     unsigned bytes;
     enum access now, before;
-    struct { uint32_t serial; unsigned thread; } actor, other;
+    struct {
+        uint32_t serial;
+        unsigned thread;
+    } actor, other;
     const void *pc, *other_pc;
     enum why why;
 };

@@ -16,7 +16,8 @@ static void grow(struct ranges *r)
         perror("simt: no memory for a list of free addresses");
         exit(2);
     }
-    if (!r->n_holes) r->n_holes = 1;
+    if (!r->n_holes)
+        r->n_holes = 1;
     r->room = room;
 }
 
@@ -27,7 +28,8 @@ static uint32_t new_hole(struct ranges *r)
         r->spare = r->holes[h].next;
         return h;
     }
-    if (r->n_holes >= r->room) grow(r);
+    if (r->n_holes >= r->room)
+        grow(r);
     h = r->n_holes;
     r->n_holes++;
     return h;
@@ -36,8 +38,10 @@ static uint32_t new_hole(struct ranges *r)
 static void append(struct ranges *r, uint32_t h)
 {
     r->holes[h].next = 0;
-    if (r->last) r->holes[r->last].next = h;
-    else r->first = h;
+    if (r->last)
+        r->holes[r->last].next = h;
+    else
+        r->first = h;
     r->last = h;
 }
 
@@ -45,9 +49,12 @@ static void append(struct ranges *r, uint32_t h)
 static void drop(struct ranges *r, uint32_t h, uint32_t before)
 {
     uint32_t next = r->holes[h].next;
-    if (before) r->holes[before].next = next;
-    else r->first = next;
-    if (r->last == h) r->last = before;
+    if (before)
+        r->holes[before].next = next;
+    else
+        r->first = next;
+    if (r->last == h)
+        r->last = before;
     r->holes[h].next = r->spare;
     r->spare = h;
 }
@@ -64,7 +71,8 @@ void ranges_give(struct ranges *r, size_t start, size_t bytes)
 static size_t take_fresh(struct ranges *r, size_t bytes)
 {
     size_t start = r->next;
-    if (r->next > r->limit || bytes > r->limit - r->next) return RANGES_NONE;
+    if (r->next > r->limit || bytes > r->limit - r->next)
+        return RANGES_NONE;
     r->next += bytes;
     return start;
 }
@@ -78,7 +86,8 @@ static size_t take_hole(struct ranges *r, size_t bytes)
             size_t start = hole->start;
             hole->start += bytes;
             hole->bytes -= bytes;
-            if (!hole->bytes) drop(r, h, before);
+            if (!hole->bytes)
+                drop(r, h, before);
             return start;
         }
         before = h;
@@ -112,7 +121,8 @@ static size_t join_neighbours(struct aged *holes, size_t n)
         struct aged *last = &holes[kept];
         if (last->start + last->bytes == holes[i].start) {
             last->bytes += holes[i].bytes;
-            if (holes[i].age < last->age) last->age = holes[i].age;
+            if (holes[i].age < last->age)
+                last->age = holes[i].age;
         } else {
             kept++;
             holes[kept] = holes[i];
@@ -127,14 +137,16 @@ static void replace_holes(struct ranges *r, const struct aged *holes, size_t n)
     r->last = 0;
     r->spare = 0;
     r->n_holes = 1;
-    for (size_t i = 0; i < n; i++) ranges_give(r, holes[i].start, holes[i].bytes);
+    for (size_t i = 0; i < n; i++)
+        ranges_give(r, holes[i].start, holes[i].bytes);
 }
 
 static void join(struct ranges *r)
 {
     size_t n = 0;
     struct aged *holes = malloc(r->n_holes * sizeof *holes);
-    if (!holes) return;
+    if (!holes)
+        return;
     for (uint32_t h = r->first; h; h = r->holes[h].next) {
         holes[n] = (struct aged){r->holes[h].start, r->holes[h].bytes, n};
         n++;
@@ -153,8 +165,10 @@ static void join(struct ranges *r)
 size_t ranges_take(struct ranges *r, size_t bytes)
 {
     size_t start = take_fresh(r, bytes);
-    if (start == RANGES_NONE) start = take_hole(r, bytes);
-    if (start != RANGES_NONE || !r->given || !r->first) return start;
+    if (start == RANGES_NONE)
+        start = take_hole(r, bytes);
+    if (start != RANGES_NONE || !r->given || !r->first)
+        return start;
     join(r);
     r->given = false;
     start = take_fresh(r, bytes);

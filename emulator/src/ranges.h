@@ -8,8 +8,8 @@
 #define RANGES_NONE (~(size_t)0)
 
 struct ranges {
-    size_t next, limit;  /* the fresh part */
-    struct hole *holes;  /* [0] means none */
+    size_t next, limit; /* the fresh part */
+    struct hole *holes; /* [0] means none */
     uint32_t n_holes, room;
     uint32_t first, last; /* oldest and youngest hole */
     uint32_t spare;       /* elements of `holes` that are not in use */

@@ -20,7 +20,9 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held for good by a report that ends the program */
 static unsigned n_races;
-static struct { const void *a, *b; } reported[MOST_RACES];
+static struct {
+    const void *a, *b;
+} reported[MOST_RACES];
 
 static void end_at_once(int status) __attribute__((noreturn));
 static void end_at_once(int status)
@@ -42,8 +44,10 @@ static const char *where(const void *pc)
     struct source_line l = lines_of(pc);
     char *out = text[next % 4];
     next++;
-    if (l.line) snprintf(out, sizeof text[0], "%s:%d", l.file, l.line);
-    else snprintf(out, sizeof text[0], "%s", l.file);
+    if (l.line)
+        snprintf(out, sizeof text[0], "%s:%d", l.file, l.line);
+    else
+        snprintf(out, sizeof text[0], "%s", l.file);
     return out;
 }
 
@@ -51,7 +55,9 @@ static const char *plural(unsigned n) { return n == 1 ? "" : "s"; }
 
 /* ---- who ---- */
 
-struct index { unsigned x, y, z; };
+struct index {
+    unsigned x, y, z;
+};
 
 static struct index index_in(u64 number, const unsigned *extent)
 {
@@ -92,21 +98,29 @@ static const char *past(enum access kind)
 
 static void say_distance(FILE *f, const struct object *o, const unsigned char *p, unsigned bytes)
 {
-    if (p < o->base) fprintf(f, "  %zu bytes before", (size_t)(o->base - p));
-    else if (p + bytes <= o->base + o->bytes) fprintf(f, "  at byte %zu of", (size_t)(p - o->base));
-    else if (p < o->base + o->bytes) fprintf(f, "  across the end of");
-    else if (p == o->base + o->bytes) fprintf(f, "  right behind the end of");
-    else fprintf(f, "  %zu bytes behind the end of", (size_t)(p - o->base - o->bytes));
+    if (p < o->base)
+        fprintf(f, "  %zu bytes before", (size_t)(o->base - p));
+    else if (p + bytes <= o->base + o->bytes)
+        fprintf(f, "  at byte %zu of", (size_t)(p - o->base));
+    else if (p < o->base + o->bytes)
+        fprintf(f, "  across the end of");
+    else if (p == o->base + o->bytes)
+        fprintf(f, "  right behind the end of");
+    else
+        fprintf(f, "  %zu bytes behind the end of", (size_t)(p - o->base - o->bytes));
 }
 
 static void say_allocation(FILE *f, const void *address, unsigned bytes)
 {
     const struct object *o = memory_find(address);
-    if (!o) o = memory_nearest(address);
-    if (!o) return;
+    if (!o)
+        o = memory_nearest(address);
+    if (!o)
+        return;
     say_distance(f, o, address, bytes);
     fprintf(f, " the %zu-byte allocation made at %s", o->bytes, where(o->made_at));
-    if (o->freed) fprintf(f, ", freed at %s", where(o->freed_at));
+    if (o->freed)
+        fprintf(f, ", freed at %s", where(o->freed_at));
     fprintf(f, "\n");
 }
 
@@ -134,18 +148,24 @@ static void name_target(const struct block *b, const void *address, char *out, s
 {
     size_t offset = (size_t)((const unsigned char *)address - b->arena);
     const struct object *variable = symbol_find(address);
-    if (!variable) variable = symbol_nearest(address);
-    if (offset < SHARED_BYTES) shared_name(b->launch, (unsigned)offset, out, size);
-    else if (!memory_covers(address) && variable) snprintf(out, size, "%s", variable->symbol->name);
-    else snprintf(out, size, "%p", address);
+    if (!variable)
+        variable = symbol_nearest(address);
+    if (offset < SHARED_BYTES)
+        shared_name(b->launch, (unsigned)offset, out, size);
+    else if (!memory_covers(address) && variable)
+        snprintf(out, size, "%s", variable->symbol->name);
+    else
+        snprintf(out, size, "%p", address);
 }
 
 static void say_target(FILE *f, const struct block *b, const void *address, unsigned bytes, bool in_words)
 {
     const struct object *variable = symbol_find(address);
-    if (!variable) variable = symbol_nearest(address);
+    if (!variable)
+        variable = symbol_nearest(address);
     if ((size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES) {
-        if (in_words) say_arrays(f, b->launch);
+        if (in_words)
+            say_arrays(f, b->launch);
     } else if (memory_covers(address)) {
         say_allocation(f, address, bytes);
     } else if (variable) {
@@ -190,7 +210,8 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
 /* Has this pair of places been reported already? Called with the lock held; if not, it now has. */
 static bool reported_before(const void *pc, const void *other_pc)
 {
-    if (n_races >= MOST_RACES) return true;
+    if (n_races >= MOST_RACES)
+        return true;
     for (unsigned i = 0; i < n_races; i++)
         if ((reported[i].a == pc && reported[i].b == other_pc) || (reported[i].b == pc && reported[i].a == other_pc))
             return true;
@@ -211,7 +232,8 @@ static const char *advice(const struct conflict *c)
                "small.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
-    if (one_block) return "Nothing orders the two: a __syncthreads() is missing between them.";
+    if (one_block)
+        return "Nothing orders the two: a __syncthreads() is missing between them.";
     return "Nothing orders two blocks of a launch: use an atomic operation, or a second launch.";
 }
 
@@ -238,7 +260,8 @@ void report_race(const struct conflict *c)
         }
         say_thread(stderr, l, c->other.thread);
         fprintf(stderr, " %s it at %s\n", past(c->before), where(c->other_pc));
-        if (c->place.space != SPACE_SHARED) say_target(stderr, b, address, c->bytes, false);
+        if (c->place.space != SPACE_SHARED)
+            say_target(stderr, b, address, c->bytes, false);
         fprintf(stderr, "  %s\n", advice(c));
     }
     pthread_mutex_unlock(&lock);
@@ -251,7 +274,8 @@ void report_uninitialised(struct block *b, const struct place *place, const void
                           const void *pc, enum access kind)
 {
     bool shared = place->space == SPACE_SHARED;
-    if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE)) return;
+    if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE))
+        return;
     pthread_mutex_lock(&lock);
     size_t size;
     char *text = NULL;
@@ -268,10 +292,13 @@ void report_uninitialised(struct block *b, const struct place *place, const void
 
 void report_finish_launch(void)
 {
-    if (!n_races && !uninitialised) return;
+    if (!n_races && !uninitialised)
+        return;
     fflush(stdout);
-    if (n_races == MOST_RACES) fprintf(stderr, "simt: further races are not listed.\n");
-    if (!n_races) fputs(uninitialised, stderr);
+    if (n_races == MOST_RACES)
+        fprintf(stderr, "simt: further races are not listed.\n");
+    if (!n_races)
+        fputs(uninitialised, stderr);
     stop();
 }
 
@@ -313,9 +340,12 @@ void simt_trap(void)
 static bool waits_alike(const struct block *b, unsigned t, unsigned other)
 {
     const struct thread *x = &b->threads[t], *y = &b->threads[other];
-    if (has_left(b, t) || has_left(b, other)) return has_left(b, t) && has_left(b, other);
-    if (!x->waits_for || !y->waits_for) return x->waits_for == y->waits_for && x->pc == y->pc;
-    if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind) return false;
+    if (has_left(b, t) || has_left(b, other))
+        return has_left(b, t) && has_left(b, other);
+    if (!x->waits_for || !y->waits_for)
+        return x->waits_for == y->waits_for && x->pc == y->pc;
+    if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind)
+        return false;
     return !x->call || !y->call || x->call->mask == y->call->mask;
 }
 
@@ -325,21 +355,25 @@ static void say_waiters(FILE *f, const struct block *b)
     for (unsigned t = 0; t < n && said < 12; said++) {
         const struct thread *a = &b->threads[t];
         unsigned end = t + 1;
-        while (end < n && waits_alike(b, t, end)) end++;
+        while (end < n && waits_alike(b, t, end))
+            end++;
         struct index last = index_in(end - 1, b->launch->asked->block);
         bool one = end - t == 1;
         fprintf(f, "  ");
         say_thread(f, b->launch, t);
-        if (!one) fprintf(f, " to (%u,%u,%u)", last.x, last.y, last.z);
+        if (!one)
+            fprintf(f, " to (%u,%u,%u)", last.x, last.y, last.z);
         if (has_left(b, t)) {
             fprintf(f, " %s left the kernel\n", one ? "has" : "have");
         } else if (!a->waits_for) {
             fprintf(f, " %s on", one ? "goes" : "go");
-            if (a->pc) fprintf(f, ", last seen at %s", where(a->pc));
+            if (a->pc)
+                fprintf(f, ", last seen at %s", where(a->pc));
             fprintf(f, "\n");
         } else {
             fprintf(f, " wait%s in %s", one ? "s" : "", a->waits_for->kind->call);
-            if (a->waits_for->kind->describe) a->waits_for->kind->describe(f, a);
+            if (a->waits_for->kind->describe)
+                a->waits_for->kind->describe(f, a);
             fprintf(f, " at %s\n", where(a->pc));
         }
         t = end;
@@ -354,12 +388,15 @@ void report_deadlock(struct block *b)
     fflush(stdout);
     for (unsigned t = 0; t < b->launch->threads; t++) {
         const struct thread *a = &b->threads[t];
-        if (has_left(b, t) || !a->waits_for) continue;
-        if (!first || (first->call && !a->call)) first = a;
+        if (has_left(b, t) || !a->waits_for)
+            continue;
+        if (!first || (first->call && !a->call))
+            first = a;
     }
     const struct thread *shown = first;
     for (unsigned t = b->launch->threads; t-- > 0;)
-        if (!has_left(b, t) && b->threads[t].waits_for) shown = &b->threads[t];
+        if (!has_left(b, t) && b->threads[t].waits_for)
+            shown = &b->threads[t];
     fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
     say_kernel(stderr, b->launch, b->serial);
     say_waiters(stderr, b);
@@ -454,9 +491,11 @@ void report_signal(const char *kind, const void *pc, const void *address, const 
         fprintf(stderr, "  The host");
     }
     fprintf(stderr, " %s", did);
-    if (address) fprintf(stderr, " %p", address);
+    if (address)
+        fprintf(stderr, " %p", address);
     fprintf(stderr, "\n");
-    if (address && memory_covers(address)) say_allocation(stderr, address, 1);
+    if (address && memory_covers(address))
+        say_allocation(stderr, address, 1);
     fprintf(stderr, "  %s\n", why);
     end_at_once(1);
 }
@@ -468,7 +507,8 @@ static const void *own_place(const void *const *pcs)
         for (unsigned back = 0; back < 64; back += 4) { /* not every instruction has a line: the one before may */
             const void *pc = (const char *)pcs[i] - back;
             struct source_line l = lines_of(pc);
-            if (l.line && !strstr(l.file, "emulator/src/")) return pc;
+            if (l.line && !strstr(l.file, "emulator/src/"))
+                return pc;
         }
     return pcs[0];
 }
@@ -485,15 +525,19 @@ void report_endless(void)
     static const void *pcs[MAX_WORKERS][WATCHDOG_FRAMES];
     pthread_t ids[MAX_WORKERS];
     bool first = true;
-    for (unsigned i = 0; i < simt_n_workers; i++) ids[i] = simt_workers[i].id;
+    for (unsigned i = 0; i < simt_n_workers; i++)
+        ids[i] = simt_workers[i].id;
     watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < simt_n_workers; i++) {
         struct block *b = simt_workers[i].block;
-        if (!b) continue;
+        if (!b)
+            continue;
         const void *pc = current(b)->pc; /* where it polls; else, where it was stopped */
-        if (!pc) pc = own_place(pcs[i]);
-        if (first) fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
+        if (!pc)
+            pc = own_place(pcs[i]);
+        if (first)
+            fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
         first = false;
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");

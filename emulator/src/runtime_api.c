@@ -11,11 +11,15 @@ static __thread cudaError_t last; /* of this host thread */
 
 cudaError_t simt_fail(cudaError_t error)
 {
-    if (error != cudaSuccess) last = error;
+    if (error != cudaSuccess)
+        last = error;
     return error;
 }
 
-static const struct { cudaError_t error; const char *name, *text; } errors[] = {
+static const struct {
+    cudaError_t error;
+    const char *name, *text;
+} errors[] = {
     {cudaSuccess, "cudaSuccess", "no error"},
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
@@ -25,11 +29,13 @@ static const struct { cudaError_t error; const char *name, *text; } errors[] = {
     {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
     {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
     {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
-    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
@@ -41,7 +47,8 @@ static const struct { cudaError_t error; const char *name, *text; } errors[] = {
 static const char *describe(cudaError_t error, bool name)
 {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].error == error) return name ? errors[i].name : errors[i].text;
+        if (errors[i].error == error)
+            return name ? errors[i].name : errors[i].text;
     return name ? "cudaErrorUnknown" : "unknown error";
 }
 
@@ -89,7 +96,9 @@ cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSI
 
 /* ---- streams and events ---- */
 
-struct CUstream_st { int unused; };
+struct CUstream_st {
+    int unused;
+};
 struct CUevent_st {
     double ms;
     bool recorded;
@@ -103,7 +112,10 @@ static cudaError_t make(void **out, size_t bytes)
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream) { return make((void **)stream, sizeof **stream); }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) { return (void)flags, cudaStreamCreate(stream); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    return (void)flags, cudaStreamCreate(stream);
+}
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
     return (void)flags, (void)priority, cudaStreamCreate(stream);
@@ -159,14 +171,17 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 /* An event says nothing of a kernel that was launched after it. */
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    if (!event) return simt_fail(cudaErrorInvalidResourceHandle);
-    if (event->recorded && event->launches == memory_launches()) memory_synchronised();
+    if (!event)
+        return simt_fail(cudaErrorInvalidResourceHandle);
+    if (event->recorded && event->launches == memory_launches())
+        memory_synchronised();
     return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-    if (!start || !end || !start->recorded || !end->recorded) return simt_fail(cudaErrorInvalidResourceHandle);
+    if (!start || !end || !start->recorded || !end->recorded)
+        return simt_fail(cudaErrorInvalidResourceHandle);
     *ms = (float)(end->ms - start->ms);
     return cudaSuccess;
 }

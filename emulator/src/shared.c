@@ -13,7 +13,7 @@
 
 #define GAP 1024u
 #define DEFAULT_TOTAL ((size_t)48 << 10) /* static and dynamic, unless the kernel has been opted in for more */
-#define READERS 4 /* records of each word's reads */
+#define READERS 4                        /* records of each word's reads */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -21,7 +21,8 @@ void shared_new(struct block *b)
 {
     b->arena = base_reserve(SHARED_BYTES);
     b->arrays = base_reserve(MAX_ARRAYS * sizeof *b->arrays);
-    if (!simt_checked) return;
+    if (!simt_checked)
+        return;
     b->written = base_reserve(SHARED_BYTES / 8);
     b->cells = race_cells(SHARED_BYTES, READERS);
 }
@@ -50,10 +51,13 @@ static void learn_arrays(struct block *b)
     unsigned n = __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE);
     for (; b->n_arrays < n; b->n_arrays++) {
         const struct array_place *a = &l->arrays[b->n_arrays];
-        b->arrays[b->n_arrays] = (struct object){.base = b->arena + a->offset, .bytes = a->bytes, .site = a->site,
+        b->arrays[b->n_arrays] = (struct object){.base = b->arena + a->offset,
+                                                 .bytes = a->bytes,
+                                                 .site = a->site,
                                                  .written = b->written ? b->written + a->offset / 8 : NULL};
         memset(b->arena + a->offset, 0xff, a->bytes); /* NaN, whatever the type */
-        if (b->written) memset(b->written + a->offset / 8, 0, a->bytes / 8 + 1);
+        if (b->written)
+            memset(b->written + a->offset / 8, 0, a->bytes / 8 + 1);
     }
 }
 
@@ -79,7 +83,8 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
     function_has_static(l->kernel->function, l->static_bytes);
     size_t dynamic = l->asked->dynamic_shared, opted = function_dynamic_limit(l->kernel->function);
     size_t most = opted > DEFAULT_TOTAL ? device_gpu()->shared_optin : DEFAULT_TOTAL;
-    if (l->static_bytes + dynamic <= most) return;
+    if (l->static_bytes + dynamic <= most)
+        return;
     pthread_mutex_unlock(&lock);
     launch_cancel(l, cudaErrorInvalidValue);
 }
@@ -98,7 +103,8 @@ void *simt_shared(struct simt_shared_site *site)
         }
         pthread_mutex_unlock(&lock);
     }
-    if (b->n_arrays < __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE)) learn_arrays(b);
+    if (b->n_arrays < __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE))
+        learn_arrays(b);
     return b->arena + site->offset;
 }
 
@@ -117,9 +123,11 @@ static bool holds(const struct block *b, unsigned i, unsigned offset, unsigned b
 
 const struct object *shared_find(struct block *b, unsigned offset, unsigned bytes)
 {
-    if (holds(b, b->last_array, offset, bytes)) return &b->arrays[b->last_array];
+    if (holds(b, b->last_array, offset, bytes))
+        return &b->arrays[b->last_array];
     for (unsigned i = 0; i < b->n_arrays; i++) {
-        if (!holds(b, i, offset, bytes)) continue;
+        if (!holds(b, i, offset, bytes))
+            continue;
         b->last_array = i;
         return &b->arrays[i];
     }
@@ -134,7 +142,8 @@ void shared_name(const struct launch *l, unsigned offset, char *out, size_t size
     for (unsigned i = 0; i < l->n_arrays; i++) {
         const struct array_place *r = &l->arrays[i];
         long at = (long)offset - r->offset, distance = at < 0 ? -at : at < (long)r->bytes ? 0 : at - (long)r->bytes + 1;
-        if (!r->bytes || distance >= best) continue;
+        if (!r->bytes || distance >= best)
+            continue;
         best = distance;
         near = r;
     }
@@ -151,11 +160,13 @@ void shared_name(const struct launch *l, unsigned offset, char *out, size_t size
     size_t used = (size_t)snprintf(out, size, "%s", s->name);
     long element = at < 0 ? (at - (long)s->element_bytes + 1) / (long)s->element_bytes : at / (long)s->element_bytes;
     long inner = 1;
-    for (int i = 1; i < 4 && s->dimensions[i]; i++) inner *= s->dimensions[i];
+    for (int i = 1; i < 4 && s->dimensions[i]; i++)
+        inner *= s->dimensions[i];
     for (int i = 0; i < 4 && s->dimensions[i] && used < size; i++) {
         long index = element / inner - (element % inner < 0);
         used += (size_t)snprintf(out + used, size - used, "[%ld]", index);
         element -= index * inner;
-        if (i < 3 && s->dimensions[i + 1]) inner /= s->dimensions[i + 1];
+        if (i < 3 && s->dimensions[i + 1])
+            inner /= s->dimensions[i + 1];
     }
 }

@@ -5,9 +5,9 @@
 #include "block.h"
 #include "launch.h"
 
-void shared_new(struct block *b);              /* its arena */
+void shared_new(struct block *b); /* its arena */
 void shared_begin_launch(struct launch *l);
-void shared_begin_block(struct block *b);      /* all of it is poisoned */
+void shared_begin_block(struct block *b);                                           /* all of it is poisoned */
 const struct object *shared_find(struct block *b, unsigned offset, unsigned bytes); /* the array there; NULL: none */
 
 /* "A_smem[1][3]" or "dynamic shared memory at byte 12 of 64" */

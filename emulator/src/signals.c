@@ -22,10 +22,12 @@ static const void *own_frame(const void *pc)
     void *frames[MOST_FRAMES];
     int n = backtrace(frames, MOST_FRAMES);
     struct source_line l = lines_of((const char *)pc + 1);
-    if (l.line && !strstr(l.file, "emulator/src/")) return (const char *)pc + 1;
+    if (l.line && !strstr(l.file, "emulator/src/"))
+        return (const char *)pc + 1;
     for (int i = 0; i < n; i++) {
         l = lines_of(frames[i]);
-        if (l.line && !strstr(l.file, "emulator/src/")) return frames[i];
+        if (l.line && !strstr(l.file, "emulator/src/"))
+            return frames[i];
     }
     return (const char *)pc + 1;
 }
@@ -37,7 +39,8 @@ static bool is_recursion(const void **frame, const struct block *b)
     unsigned n = 0;
     while (n < MOST_FRAMES && fiber_is_own_stack(b, frame)) {
         for (unsigned i = 0; i < n; i++)
-            if (returns[i] == frame[1]) return true;
+            if (returns[i] == frame[1])
+                return true;
         returns[n++] = frame[1];
         frame = (const void **)frame[0];
     }
@@ -99,8 +102,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
 #endif
     if (number == SIGFPE)
         report_signal("division by zero", (const char *)pc + 1, NULL, "divides", "An integer was divided by zero.");
-    if (!simt_worker) report_host_fault(pc, info->si_addr);
-    if (fiber_is_stack(info->si_addr)) report_stack(pc, (const void **)frame);
+    if (!simt_worker)
+        report_host_fault(pc, info->si_addr);
+    if (fiber_is_stack(info->si_addr))
+        report_stack(pc, (const void **)frame);
     report_signal("invalid address", own_frame(pc), info->si_addr, "touches address", "No memory is mapped there.");
 }
 
@@ -109,14 +114,16 @@ void signals_install_stack(void)
     size_t bytes = 1 << 18;
     stack_t stack = {.ss_size = bytes};
     stack.ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
+    if (stack.ss_sp != MAP_FAILED)
+        sigaltstack(&stack, NULL);
 }
 
 void signals_install(void)
 {
     static bool done;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    if (done) return;
+    if (done)
+        return;
     done = true;
     signals_install_stack();
     sigaction(SIGSEGV, &action, NULL);

@@ -2,7 +2,7 @@
 #ifndef SIMT_SIGNALS_H
 #define SIMT_SIGNALS_H
 
-void signals_install(void);         /* once per program */
-void signals_install_stack(void);   /* once per OS thread: the alternate signal stack */
+void signals_install(void);       /* once per program */
+void signals_install_stack(void); /* once per OS thread: the alternate signal stack */
 
 #endif

@@ -24,7 +24,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *need(void *memory)
 {
-    if (memory) return memory;
+    if (memory)
+        return memory;
     perror("simt: no memory for the table of variables");
     exit(2);
 }
@@ -37,7 +38,8 @@ static struct object *object_of(const struct simt_symbol *s)
     o->symbol = s;
     o->managed = s->kind == SIMT_MANAGED;
     o->unified = o->managed;
-    if (simt_checked && s->kind != SIMT_CONSTANT) o->cells = race_cells(s->bytes, 2);
+    if (simt_checked && s->kind != SIMT_CONSTANT)
+        o->cells = race_cells(s->bytes, 2);
     return o;
 }
 
@@ -55,8 +57,10 @@ static struct table *new_table(size_t room)
 static void append(struct table *t, struct object *o)
 {
     uintptr_t end = (uintptr_t)o->base + o->bytes;
-    if (!t->n) t->low = (uintptr_t)o->base;
-    if (end > t->high) t->high = end;
+    if (!t->n)
+        t->low = (uintptr_t)o->base;
+    if (end > t->high)
+        t->high = end;
     t->objects[t->n] = o;
     t->n++;
 }
@@ -74,13 +78,15 @@ static struct table *build(void)
     struct table *t = new_table(n);
     for (size_t i = 0; i < n; i++) {
         const struct simt_symbol *s = __start_simt_symbols[i];
-        if (!s || !s->bytes) continue;
+        if (!s || !s->bytes)
+            continue;
         sorted[kept] = __start_simt_symbols[i];
         kept++;
     }
     qsort(sorted, kept, sizeof *sorted, by_address);
     for (size_t i = 0; i < kept; i++)
-        if (!repeats(t, sorted[i])) append(t, object_of(sorted[i]));
+        if (!repeats(t, sorted[i]))
+            append(t, object_of(sorted[i]));
     free(sorted);
     return t;
 }
@@ -88,7 +94,8 @@ static struct table *build(void)
 static const struct table *build_once(void)
 {
     pthread_mutex_lock(&lock);
-    if (!table) __atomic_store_n(&table, build(), __ATOMIC_RELEASE);
+    if (!table)
+        __atomic_store_n(&table, build(), __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     return __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 }
@@ -105,8 +112,10 @@ static size_t begun(const struct table *t, uintptr_t address)
     size_t low = 0, high = t->n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if ((uintptr_t)t->objects[middle]->base <= address) low = middle + 1;
-        else high = middle;
+        if ((uintptr_t)t->objects[middle]->base <= address)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -115,7 +124,8 @@ const struct object *symbol_find(const void *address)
 {
     const struct table *t = now();
     uintptr_t p = (uintptr_t)address;
-    if (p < t->low || p >= t->high) return NULL;
+    if (p < t->low || p >= t->high)
+        return NULL;
     const struct object *o = t->objects[begun(t, p) - 1];
     return p - (uintptr_t)o->base < o->bytes ? o : NULL;
 }
@@ -124,13 +134,17 @@ const struct object *symbol_nearest(const void *address)
 {
     const struct table *t = now();
     uintptr_t p = (uintptr_t)address;
-    if (p + NEAR < t->low || p >= t->high + NEAR) return NULL;
+    if (p + NEAR < t->low || p >= t->high + NEAR)
+        return NULL;
     size_t n = begun(t, p);
     const struct object *below = n ? t->objects[n - 1] : NULL, *above = n < t->n ? t->objects[n] : NULL;
     size_t over = ~(size_t)0, under = ~(size_t)0; /* bytes behind the one's end, and before the other's start */
-    if (below) over = p < (uintptr_t)below->base + below->bytes ? 0 : p - ((uintptr_t)below->base + below->bytes);
-    if (above) under = (uintptr_t)above->base - p;
-    if (over <= under) return over < NEAR ? below : NULL;
+    if (below)
+        over = p < (uintptr_t)below->base + below->bytes ? 0 : p - ((uintptr_t)below->base + below->bytes);
+    if (above)
+        under = (uintptr_t)above->base - p;
+    if (over <= under)
+        return over < NEAR ? below : NULL;
     return under <= NEAR ? above : NULL;
 }
 
@@ -138,7 +152,8 @@ void symbol_each(void (*visit)(const struct object *object))
 {
     const struct table *t = now();
     for (size_t i = 0; i < t->n; i++)
-        if (t->objects[i]->cells) visit(t->objects[i]);
+        if (t->objects[i]->cells)
+            visit(t->objects[i]);
 }
 
 static struct table *with(const struct table *old, struct object *o)
@@ -146,9 +161,11 @@ static struct table *with(const struct table *old, struct object *o)
     struct table *t = new_table(old->n + 1);
     size_t before = begun(old, (uintptr_t)o->base);
     t->older = old;
-    for (size_t i = 0; i < before; i++) append(t, old->objects[i]);
+    for (size_t i = 0; i < before; i++)
+        append(t, old->objects[i]);
     append(t, o);
-    for (size_t i = before; i < old->n; i++) append(t, old->objects[i]);
+    for (size_t i = before; i < old->n; i++)
+        append(t, old->objects[i]);
     return t;
 }
 
@@ -160,8 +177,10 @@ static bool known(const struct simt_symbol *s)
 
 void simt_symbol_here(struct simt_symbol *s)
 {
-    if (!s->bytes || known(s)) return;
+    if (!s->bytes || known(s))
+        return;
     pthread_mutex_lock(&lock);
-    if (!known(s)) __atomic_store_n(&table, with(table, object_of(s)), __ATOMIC_RELEASE);
+    if (!known(s))
+        __atomic_store_n(&table, with(table, object_of(s)), __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
 }

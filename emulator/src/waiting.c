@@ -15,7 +15,8 @@ unsigned next_ready(const struct block *b)
     unsigned n_warps = (b->launch->threads + WARP - 1) / WARP, warp = b->cur / WARP, lane = b->cur % WARP;
     uint32_t ready = lane == WARP - 1 ? 0 : b->warps[warp].ready & ~0u << (lane + 1);
     for (unsigned i = 0; i <= n_warps; i++) {
-        if (ready) return warp * WARP + (unsigned)__builtin_ctz(ready);
+        if (ready)
+            return warp * WARP + (unsigned)__builtin_ctz(ready);
         warp = warp + 1 == n_warps ? 0 : warp + 1;
         ready = b->warps[warp].ready;
     }
@@ -25,8 +26,10 @@ unsigned next_ready(const struct block *b)
 unsigned next_or_deadlock(struct block *b)
 {
     unsigned next = next_ready(b);
-    if (next == NO_THREAD && b->n_live && collective_resolve_active(b)) next = next_ready(b);
-    if (next == NO_THREAD && b->n_live) report_deadlock(b);
+    if (next == NO_THREAD && b->n_live && collective_resolve_active(b))
+        next = next_ready(b);
+    if (next == NO_THREAD && b->n_live)
+        report_deadlock(b);
     return next;
 }
 
@@ -45,7 +48,8 @@ void wait_for(struct block *b, const struct waiting *on, const void *pc)
     b->quiet = 0;
     b->yields = 0;
     unsigned next = next_or_deadlock(b);
-    if (next != self) fiber_switch(b, self, next);
+    if (next != self)
+        fiber_switch(b, self, next);
 }
 
 void give_way(struct block *b, const void *pc)
@@ -53,18 +57,21 @@ void give_way(struct block *b, const void *pc)
     unsigned self = b->cur, next = next_ready(b), n_ready = 0;
     current(b)->pc = pc;
     b->quiet = 0;
-    for (unsigned w = 0; w * WARP < b->launch->threads; w++) n_ready += (unsigned)__builtin_popcount(b->warps[w].ready);
+    for (unsigned w = 0; w * WARP < b->launch->threads; w++)
+        n_ready += (unsigned)__builtin_popcount(b->warps[w].ready);
     if (++b->yields >= n_ready && worker_has_other_block(b->worker)) {
         b->yields = 0;
         fiber_suspend(b);
         next = next_ready(b);
     }
-    if (next != self && next != NO_THREAD) fiber_switch(b, self, next);
+    if (next != self && next != NO_THREAD)
+        fiber_switch(b, self, next);
 }
 
 void simt_yield(void)
 {
-    if (!simt_worker) return;
+    if (!simt_worker)
+        return;
     moves_on(simt_worker);
     give_way(running(), CALLER());
 }

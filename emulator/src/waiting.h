@@ -10,9 +10,9 @@ struct block;
 struct thread;
 
 struct waiting_kind {
-    const char *call;     /* as the program writes it: "__syncthreads()" */
-    const char *deadlock; /* the headline of a report when it is never fulfilled */
-    const char *rule;     /* and the report's last sentence */
+    const char *call;                                       /* as the program writes it: "__syncthreads()" */
+    const char *deadlock;                                   /* the headline of a report when it is never fulfilled */
+    const char *rule;                                       /* and the report's last sentence */
     void (*describe)(FILE *f, const struct thread *thread); /* what else a waiter's line should say; may be NULL */
 };
 

@@ -16,7 +16,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define LOOKS 4         /* in the time that is allowed */
+#define LOOKS 4 /* in the time that is allowed */
 #define MOST_SECONDS 1e6
 #define REPORT_SECONDS 10
 #define STOP_SIGNAL SIGRTMAX
@@ -28,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed; /* by the monotonic clock */
 static unsigned n_running;     /* launches */
 static unsigned long n_begun;
-static bool moved;      /* a CUDA thread has ended since the last look */
+static bool moved;     /* a CUDA thread has ended since the last look */
 static double allowed; /* seconds; 0: not watched */
 
 unsigned watchdog_seconds(void) { return (unsigned)allowed; }
@@ -37,9 +37,11 @@ static double seconds_allowed(void)
 {
     const char *wish = getenv("SIMT_TIMEOUT");
     char *end;
-    if (!wish) return 60;
+    if (!wish)
+        return 60;
     double seconds = strtod(wish, &end);
-    if (end != wish && !*end && seconds >= 0 && seconds <= MOST_SECONDS) return seconds;
+    if (end != wish && !*end && seconds >= 0 && seconds <= MOST_SECONDS)
+        return seconds;
     fprintf(stderr, "simt: SIMT_TIMEOUT=%s is not a number of seconds; accepted are 0 (never) to %.0f\n", wish,
             MOST_SECONDS);
     exit(2);
@@ -61,7 +63,8 @@ static void give_up(int number)
 {
     static const char text[] = "simt: endless kernel: the report of where it is did not come to its end\n";
     (void)number;
-    if (write(2, text, sizeof text - 1) < 0) _exit(1);
+    if (write(2, text, sizeof text - 1) < 0)
+        _exit(1);
     _exit(1);
 }
 
@@ -87,11 +90,16 @@ static void watch_launch(void)
     while (n_running && n_begun == launch) {
         struct timespec look = after(allowed / LOOKS);
         int error = 0;
-        while (!error && n_running && n_begun == launch) error = pthread_cond_timedwait(&changed, &lock, &look);
-        if (error != ETIMEDOUT) continue;
-        if (__atomic_exchange_n(&moved, false, __ATOMIC_RELAXED)) quiet = 0;
-        else quiet++;
-        if (quiet == LOOKS) report();
+        while (!error && n_running && n_begun == launch)
+            error = pthread_cond_timedwait(&changed, &lock, &look);
+        if (error != ETIMEDOUT)
+            continue;
+        if (__atomic_exchange_n(&moved, false, __ATOMIC_RELAXED))
+            quiet = 0;
+        else
+            quiet++;
+        if (quiet == LOOKS)
+            report();
     }
 }
 
@@ -100,7 +108,8 @@ static void *watch(void *unused)
     (void)unused;
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!n_running) pthread_cond_wait(&changed, &lock);
+        while (!n_running)
+            pthread_cond_wait(&changed, &lock);
         watch_launch();
     }
     return NULL;
@@ -115,7 +124,8 @@ static void start(void)
     sigset_t all, before;
     void *first[1];
     allowed = seconds_allowed();
-    if (allowed == 0) return;
+    if (allowed == 0)
+        return;
     backtrace(first, 1); /* loads what it needs now: a signal handler could not */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -124,7 +134,8 @@ static void start(void)
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (pthread_create(&id, &detached, watch, NULL)) allowed = 0;
+    if (pthread_create(&id, &detached, watch, NULL))
+        allowed = 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&detached);
     pthread_condattr_destroy(&monotonic);
@@ -132,12 +143,15 @@ static void start(void)
 
 static void change_running(unsigned by)
 {
-    if (allowed == 0) return;
+    if (allowed == 0)
+        return;
     pthread_mutex_lock(&lock);
     bool asleep = n_running == 0;
     n_running += by;
-    if (by == 1) n_begun++;
-    if (asleep || n_running == 0) pthread_cond_signal(&changed);
+    if (by == 1)
+        n_begun++;
+    if (asleep || n_running == 0)
+        pthread_cond_signal(&changed);
     pthread_mutex_unlock(&lock);
 }
 
@@ -178,9 +192,11 @@ static void note_place(const void **row, const void *pc)
 {
     void *frames[WATCHDOG_FRAMES + 8];
     int n = backtrace(frames, WATCHDOG_FRAMES + 8), first = 0;
-    while (first < n && frames[first] != pc) first++;
+    while (first < n && frames[first] != pc)
+        first++;
     row[0] = pc;
-    for (int i = 1; i < WATCHDOG_FRAMES && first + i < n; i++) row[i] = frames[first + i];
+    for (int i = 1; i < WATCHDOG_FRAMES && first + i < n; i++)
+        row[i] = frames[first + i];
 }
 
 static void park(int number, siginfo_t *info, void *context)
@@ -193,7 +209,8 @@ static void park(int number, siginfo_t *info, void *context)
             note_place(stopped.pcs + i * WATCHDOG_FRAMES, interrupted_at(context));
     sem_post(&stopped.answered);
     sigfillset(&all);
-    for (;;) sigsuspend(&all);
+    for (;;)
+        sigsuspend(&all);
 }
 
 void watchdog_stop_workers(const pthread_t *ids, unsigned n, const void **pcs)
@@ -209,11 +226,14 @@ void watchdog_stop_workers(const pthread_t *ids, unsigned n, const void **pcs)
     sigaction(STOP_SIGNAL, &action, NULL);
     unsigned waiting = 0;
     for (unsigned i = 0; i < n; i++)
-        if (!pthread_kill(ids[i], STOP_SIGNAL)) waiting++;
+        if (!pthread_kill(ids[i], STOP_SIGNAL))
+            waiting++;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec++;
     while (waiting) {
-        if (!sem_timedwait(&stopped.answered, &limit)) waiting--;
-        else if (errno != EINTR) return;
+        if (!sem_timedwait(&stopped.answered, &limit))
+            waiting--;
+        else if (errno != EINTR)
+            return;
     }
 }

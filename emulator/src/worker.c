@@ -27,13 +27,17 @@ static bool may_begin(const struct worker *w, const struct launch *l)
     return w->n_in_hand < l->most_in_hand && __atomic_load_n(&l->next_block, __ATOMIC_RELAXED) < l->blocks;
 }
 
-bool worker_has_other_block(struct worker *w) { return w->in_hand || may_begin(w, w->block->launch) || simt_n_workers > 1; }
+bool worker_has_other_block(struct worker *w)
+{
+    return w->in_hand || may_begin(w, w->block->launch) || simt_n_workers > 1;
+}
 
 /* The next block that nobody has begun; NULL when there is none left. */
 static struct block *begin(struct worker *w, struct launch *l)
 {
     u64 number = __atomic_fetch_add(&l->next_block, 1, __ATOMIC_RELAXED);
-    if (number >= l->blocks) return NULL;
+    if (number >= l->blocks)
+        return NULL;
     struct block *b = w->idle ? w->idle : block_new(w);
     w->idle = b->next_in_hand;
     block_begin(b, l, number);
@@ -44,8 +48,10 @@ static struct block *begin(struct worker *w, struct launch *l)
 static struct block *next_block(struct worker *w, struct launch *l, bool polling)
 {
     struct block *b = NULL;
-    if ((polling || !w->in_hand) && may_begin(w, l)) b = begin(w, l);
-    if (b || !w->in_hand) return b;
+    if ((polling || !w->in_hand) && may_begin(w, l))
+        b = begin(w, l);
+    if (b || !w->in_hand)
+        return b;
     b = w->in_hand;
     w->in_hand = b->next_in_hand;
     w->n_in_hand--;
@@ -55,7 +61,8 @@ static struct block *next_block(struct worker *w, struct launch *l, bool polling
 static void put_last(struct worker *w, struct block *b)
 {
     struct block **end = &w->in_hand;
-    while (*end) end = &(*end)->next_in_hand;
+    while (*end)
+        end = &(*end)->next_in_hand;
     b->next_in_hand = NULL;
     *end = b;
     w->n_in_hand++;
@@ -68,7 +75,10 @@ static void put_away(struct worker *w, struct block *b)
     w->idle = b;
 }
 
-static bool is_cancelled(const struct launch *l) { return __atomic_load_n(&l->cancelled, __ATOMIC_RELAXED) != cudaSuccess; }
+static bool is_cancelled(const struct launch *l)
+{
+    return __atomic_load_n(&l->cancelled, __ATOMIC_RELAXED) != cudaSuccess;
+}
 
 static void run_blocks(struct worker *w, struct launch *l)
 {
@@ -84,7 +94,8 @@ static void run_blocks(struct worker *w, struct launch *l)
             continue;
         }
         put_last(w, b);
-        if (w->n_in_hand == 1 && !may_begin(w, l)) sched_yield();
+        if (w->n_in_hand == 1 && !may_begin(w, l))
+            sched_yield();
     }
     while (w->in_hand) {
         b = w->in_hand;
@@ -94,14 +105,16 @@ static void run_blocks(struct worker *w, struct launch *l)
     }
     w->block = NULL;
     simt_worker = NULL;
-    for (b = w->idle; b; b = b->next_in_hand) counters_end(b);
+    for (b = w->idle; b; b = b->next_in_hand)
+        counters_end(b);
 }
 
 void workers_forget_records(void)
 {
     for (unsigned i = 0; i < simt_n_workers; i++)
         for (struct block *b = simt_workers[i].idle; b; b = b->next_in_hand)
-            if (b->cells) race_cells_clear(b->cells);
+            if (b->cells)
+                race_cells_clear(b->cells);
 }
 
 /* ---- the threads ---- */
@@ -113,14 +126,16 @@ static void *worker_main(void *arg)
     signals_install_stack();
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (generation == seen) pthread_cond_wait(&work_came, &lock);
+        while (generation == seen)
+            pthread_cond_wait(&work_came, &lock);
         seen = generation;
         struct launch *l = current_launch;
         pthread_mutex_unlock(&lock);
         run_blocks(w, l);
         pthread_mutex_lock(&lock);
         n_busy--;
-        if (n_busy == 0) pthread_cond_signal(&work_done);
+        if (n_busy == 0)
+            pthread_cond_signal(&work_done);
     }
     return NULL;
 }
@@ -130,7 +145,8 @@ void workers_start(void)
     const char *wish = getenv("SIMT_WORKERS");
     char *end = "";
     long n = wish ? strtol(wish, &end, 10) : sysconf(_SC_NPROCESSORS_ONLN);
-    if (simt_n_workers) return;
+    if (simt_n_workers)
+        return;
     if (wish && (*end || end == wish || n < 1)) {
         fprintf(stderr, "simt: SIMT_WORKERS=%s is not a number of threads; accepted are 1 to %d\n", wish, MAX_WORKERS);
         exit(2);
@@ -140,7 +156,8 @@ void workers_start(void)
     for (unsigned i = 0; i < n_workers; i++) {
         struct worker *w = &simt_workers[i];
         fiber_init(w);
-        if (i && pthread_create(&w->id, NULL, worker_main, w)) n_workers = i;
+        if (i && pthread_create(&w->id, NULL, worker_main, w))
+            n_workers = i;
     }
     simt_n_workers = n_workers;
 }
@@ -161,6 +178,7 @@ void workers_run(struct launch *l)
     pthread_mutex_unlock(&lock);
     run_blocks(first, l);
     pthread_mutex_lock(&lock);
-    while (n_busy) pthread_cond_wait(&work_done, &lock);
+    while (n_busy)
+        pthread_cond_wait(&work_done, &lock);
     pthread_mutex_unlock(&lock);
 }

@@ -11,10 +11,10 @@ struct worker {
     struct block *in_hand; /* begun, not done, not running: the next to go on is first */
     struct block *idle;    /* to be used again */
     unsigned n_in_hand;
-    struct stacks *stacks;     /* fiber.c */
-    void *main_sp;             /* of the worker itself, while a block runs */
-    const void *storing;       /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
-    unsigned stored_bytes;     /* and how many bytes, and where in the program */
+    struct stacks *stacks; /* fiber.c */
+    void *main_sp;         /* of the worker itself, while a block runs */
+    const void *storing;   /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
+    unsigned stored_bytes; /* and how many bytes, and where in the program */
     const void *stored_at;
     pthread_t id;
 };
@@ -25,9 +25,9 @@ extern __thread struct worker *simt_worker __attribute__((tls_model("initial-exe
 
 static inline struct block *running(void) { return simt_worker->block; }
 
-void workers_start(void);                /* once */
-void workers_run(struct launch *l);      /* returns when all blocks are done, or the launch is cancelled */
-void workers_forget_records(void);       /* of shared memory, between launches */
+void workers_start(void);                      /* once */
+void workers_run(struct launch *l);            /* returns when all blocks are done, or the launch is cancelled */
+void workers_forget_records(void);             /* of shared memory, between launches */
 bool worker_has_other_block(struct worker *w); /* to go on with, or to begin */
 
 #endif

@@ -14,12 +14,15 @@
 #include <string.h>
 
 struct item {
-    int first, last;  /* tokens */
-    int body;         /* the `{` of a function, namespace or class; 0: none */
-    bool scope;       /* a namespace or a class: made of items itself */
+    int first, last; /* tokens */
+    int body;        /* the `{` of a function, namespace or class; 0: none */
+    bool scope;      /* a namespace or a class: made of items itself */
     bool global, device, host;
 };
-struct items { struct item *at; int n; };
+struct items {
+    struct item *at;
+    int n;
+};
 
 static struct source host, device;
 static FILE *merged;
@@ -30,8 +33,10 @@ static FILE *merged;
 static int operator_end(int i)
 {
     i++;
-    if (is(i, "(") && is(i + 1, ")")) return i + 1;
-    while (!is_any(i + 1, "( ;")) i++;
+    if (is(i, "(") && is(i + 1, ")"))
+        return i + 1;
+    while (!is_any(i + 1, "( ;"))
+        i++;
     return i;
 }
 
@@ -62,23 +67,27 @@ static struct item read_item(int i, int limit)
             class_key |= is_any(i, "struct class union enum");
             equals |= is(i, "=");
             name_space |= is(i, "namespace") || (is(i, "extern") && tokens[i + 1].kind == STRING && is(i + 2, "{"));
-            if (is(i, ":") && is(i - 1, ")")) initialisers = true;
+            if (is(i, ":") && is(i - 1, ")"))
+                initialisers = true;
         }
         if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) {
             i = angle_close(i);
         } else if (is_any(i, "( [")) {
-            if (is(i, "(") && !equals) class_key = false; /* a function of that type */
+            if (is(i, "(") && !equals)
+                class_key = false; /* a function of that type */
             i = tokens[i].partner;
         } else if (is(i, "{")) {
             int close = tokens[i].partner;
-            bool initialiser = initialisers && (tokens[i - 1].kind == NAME || is(i - 1, ">")) && is_any(close + 1, ", {");
+            bool initialiser = initialisers && (tokens[i - 1].kind == NAME || is(i - 1, ">")) &&
+                               is_any(close + 1, ", {");
             if (!initialiser && !item.body && !equals) {
                 item.body = i;
                 item.scope = name_space || class_key;
                 item.host |= constant;
             }
             i = close;
-            if (initialiser || equals || (class_key && !name_space)) continue;
+            if (initialiser || equals || (class_key && !name_space))
+                continue;
             item.last = is(i + 1, ";") && i + 1 < limit ? i + 1 : i;
             return item;
         }
@@ -93,7 +102,8 @@ static struct items read_items(int first, int limit)
         if (items.n == room) {
             room = room ? 2 * room : 64;
             items.at = realloc(items.at, (size_t)room * sizeof *items.at);
-            if (!items.at) abort();
+            if (!items.at)
+                abort();
         }
         items.at[items.n] = read_item(first, limit);
     }
@@ -110,13 +120,18 @@ static bool same_token(int h, int d)
 
 static bool same_range(int h, int h_last, int d, int d_last)
 {
-    if (h_last - h != d_last - d) return false;
+    if (h_last - h != d_last - d)
+        return false;
     for (; h <= h_last; h++, d++)
-        if (!same_token(h, d)) return false;
+        if (!same_token(h, d))
+            return false;
     return true;
 }
 
-static bool same(const struct item *h, const struct item *d) { return same_range(h->first, h->last, d->first, d->last); }
+static bool same(const struct item *h, const struct item *d)
+{
+    return same_range(h->first, h->last, d->first, d->last);
+}
 
 /* Do they declare the same thing, though their bodies differ? */
 static bool same_head(const struct item *h, const struct item *d)
@@ -127,14 +142,16 @@ static bool same_head(const struct item *h, const struct item *d)
 /* Up to the parameters' `)`: constructors that differ in what follows it. */
 static bool same_signature(const struct item *h, const struct item *d)
 {
-    if (h->scope || d->scope || !h->body || !d->body) return false;
+    if (h->scope || d->scope || !h->body || !d->body)
+        return false;
     int i = h->first, j = d->first;
     while (i < h->body && j < d->body && same_token(i, j)) {
         i++;
         j++;
     }
     for (int k = h->first; k < i; k++)
-        if (host.text[host.tokens[k].start] == ':' && host.text[host.tokens[k - 1].start] == ')') return true;
+        if (host.text[host.tokens[k].start] == ':' && host.text[host.tokens[k - 1].start] == ')')
+            return true;
     return i > h->first && host.text[host.tokens[i - 1].start] == ')' && host.text[host.tokens[i].start] == ':';
 }
 
@@ -148,15 +165,18 @@ static const char *file_in(const struct source *s, int i) { return source_file(s
 static void copy_host(int token)
 {
     int to = token < host.end ? (int)host.tokens[token].start : (int)host.length;
-    if (to > written) fwrite(host.text + written, 1, (size_t)(to - written), merged);
-    if (to > written) written = to;
+    if (to > written)
+        fwrite(host.text + written, 1, (size_t)(to - written), merged);
+    if (to > written)
+        written = to;
 }
 
 static void skip_host(int last) { written = (int)(host.tokens[last].start + host.tokens[last].length); }
 
 static void resume_host(int token)
 {
-    if (token < host.end) fprintf(merged, "\n# %d \"%s\"\n", host.tokens[token].line, file_in(&host, token));
+    if (token < host.end)
+        fprintf(merged, "\n# %d \"%s\"\n", host.tokens[token].line, file_in(&host, token));
 }
 
 static void write_device(int first, int last)
@@ -199,14 +219,16 @@ static void write_both(int h_body, int d_body)
 static int next_lambda(int i, int limit, bool *of_both)
 {
     for (; i < limit; i++) {
-        if (!is(i, "__device__") || !is_any(i - 1, "] ) __host__")) continue;
+        if (!is(i, "__device__") || !is_any(i - 1, "] ) __host__"))
+            continue;
         int brace = i;
         *of_both = is(i - 1, "__host__");
         while (brace < limit && !is_any(brace, "{ ;")) {
             *of_both |= is(brace, "__host__");
             brace = is(brace, "(") ? tokens[brace].partner + 1 : brace + 1;
         }
-        if (brace < limit && is(brace, "{")) return brace;
+        if (brace < limit && is(brace, "{"))
+            return brace;
     }
     return 0;
 }
@@ -221,10 +243,12 @@ static void merge_lambdas(const struct item *h, const struct item *d)
         int d_body = next_lambda(from_d, d->last, &both);
         source_use(&host);
         int h_body = next_lambda(from_h, h->last, &both);
-        if (!h_body || !d_body) return;
+        if (!h_body || !d_body)
+            return;
         from_h = host.tokens[h_body].partner;
         from_d = device.tokens[d_body].partner;
-        if (same_range(h_body, from_h, d_body, from_d)) continue;
+        if (same_range(h_body, from_h, d_body, from_d))
+            continue;
         if (both) {
             write_both(h_body, d_body);
         } else {
@@ -239,17 +263,23 @@ static void merge(int h_first, int h_limit, int d_first, int d_limit);
 
 static void merge_pair(const struct item *h, const struct item *d)
 {
-    if (same(h, d)) return;
-    if (h->scope) merge(h->body + 1, host.tokens[h->body].partner, d->body + 1, device.tokens[d->body].partner);
-    else if (h->global || (h->device && !h->host)) replace_with_device(h, d);
-    else if (h->device || h->host) write_both(h->body, d->body);
-    else merge_lambdas(h, d);
+    if (same(h, d))
+        return;
+    if (h->scope)
+        merge(h->body + 1, host.tokens[h->body].partner, d->body + 1, device.tokens[d->body].partner);
+    else if (h->global || (h->device && !h->host))
+        replace_with_device(h, d);
+    else if (h->device || h->host)
+        write_both(h->body, d->body);
+    else
+        merge_lambdas(h, d);
 }
 
 /* An item that only one of the texts has. */
 static void merge_single(const struct item *h)
 {
-    if (!h->global && !(h->device && !h->host)) return;
+    if (!h->global && !(h->device && !h->host))
+        return;
     copy_host(h->first);
     go_on(h->last);
 }
@@ -265,27 +295,32 @@ static void add_device(const struct item *d, int before)
 static void refuse_lists(const struct items *hs, int from, int to, const struct item *d)
 {
     for (int i = from; i < to; i++) {
-        if (!same_signature(&hs->at[i], d) || hs->at[i].global || !hs->at[i].device) continue;
+        if (!same_signature(&hs->at[i], d) || hs->at[i].global || !hs->at[i].device)
+            continue;
         source_use(&device);
         refuse(d->first, "a constructor whose initialisers depend on __CUDA_ARCH__ is not supported by the emulator");
     }
 }
 
 /* Items h to h_end of the host's, d to d_end of the device's, between two that are the same. */
-static void merge_differing(const struct items *hs, int h, int h_end, const struct items *ds, int d, int d_end, int h_limit)
+static void merge_differing(const struct items *hs, int h, int h_end, const struct items *ds, int d, int d_end,
+                            int h_limit)
 {
     for (; d < d_end; d++) {
         int with = h;
-        while (with < h_end && !same(&hs->at[with], &ds->at[d]) && !same_head(&hs->at[with], &ds->at[d])) with++;
+        while (with < h_end && !same(&hs->at[with], &ds->at[d]) && !same_head(&hs->at[with], &ds->at[d]))
+            with++;
         if (with == h_end) {
             refuse_lists(hs, h, h_end, &ds->at[d]);
             add_device(&ds->at[d], h < hs->n ? hs->at[h].first : h_limit);
             continue;
         }
-        for (; h < with; h++) merge_single(&hs->at[h]);
+        for (; h < with; h++)
+            merge_single(&hs->at[h]);
         merge_pair(&hs->at[h++], &ds->at[d]);
     }
-    for (; h < h_end; h++) merge_single(&hs->at[h]);
+    for (; h < h_end; h++)
+        merge_single(&hs->at[h]);
 }
 
 /* The nearest pair of items that are the same, from h and d on. */
@@ -295,7 +330,8 @@ static void find_same(const struct items *hs, int *h, const struct items *ds, in
     for (int sum = 0; sum <= rest_h + rest_d; sum++)
         for (int i = sum < rest_h ? sum : rest_h; i >= 0 && sum - i <= rest_d; i--) {
             bool ends = i == rest_h && sum - i == rest_d;
-            if (!ends && (i == rest_h || sum - i == rest_d || !same(&hs->at[*h + i], &ds->at[*d + sum - i]))) continue;
+            if (!ends && (i == rest_h || sum - i == rest_d || !same(&hs->at[*h + i], &ds->at[*d + sum - i])))
+                continue;
             *h += i;
             *d += sum - i;
             return;
@@ -328,7 +364,8 @@ void arch_merge(const char *host_path, const char *device_path, const char *runt
     source_lex(runtime);
     host = source_take();
     merged = open_memstream(&text, &length);
-    if (!merged) abort();
+    if (!merged)
+        abort();
     merge(1, host.end, 1, device.end);
     copy_host(host.end);
     fclose(merged);

@@ -11,12 +11,16 @@
 #include "rewrite.h"
 #include <string.h>
 
-struct parts { char *operands, *stores; int n_outputs, n; };
+struct parts {
+    char *operands, *stores;
+    int n_outputs, n;
+};
 
 /* The next `:`, `::` or `,` at this level, or the closing parenthesis. */
 static int next_separator(int i, int close)
 {
-    while (i < close && !is_any(i, ": :: ,")) i = is_any(i, "( [ {") ? tokens[i].partner + 1 : i + 1;
+    while (i < close && !is_any(i, ": :: ,"))
+        i = is_any(i, "( [ {") ? tokens[i].partner + 1 : i + 1;
     return i;
 }
 
@@ -24,24 +28,27 @@ static int next_separator(int i, int close)
 static bool operand(int first, int last, bool output, struct parts *p)
 {
     int constraint = is(first, "[") ? tokens[first].partner + 1 : first, open = constraint;
-    while (tokens[open].kind == STRING) open++;
-    if (open == constraint || !is(open, "(") || tokens[open].partner != last) return false;
+    while (tokens[open].kind == STRING)
+        open++;
+    if (open == constraint || !is(open, "(") || tokens[open].partner != last)
+        return false;
     char *name = constraint > first ? format("\"%s\" ", source_text(first, constraint - 1)) : "";
     char *letters = source_text(constraint, open - 1);
-    delete(first, open - 1);
+    delete (first, open - 1);
     if (output) {
         bool read = strchr(letters, '+') != NULL;
         replace(first, format("auto &simt_output_%d = ", p->n));
-        put_after(last, format("; std::remove_cv_t<std::remove_reference_t<decltype(simt_output_%d)>> simt_value_%d", p->n,
-                               p->n));
-        if (read) put_after(last, format(" = simt_output_%d", p->n));
+        put_after(last, format("; std::remove_cv_t<std::remove_reference_t<decltype(simt_output_%d)>> simt_value_%d",
+                               p->n, p->n));
+        if (read)
+            put_after(last, format(" = simt_output_%d", p->n));
         p->stores = format("%ssimt_output_%d = simt_value_%d; ", p->stores, p->n, p->n);
     } else {
         replace(first, format("auto simt_value_%d = ", p->n));
     }
     put_after(last, ";");
-    p->operands = format("%s%s{%s%s, (void *)&simt_value_%d, sizeof simt_value_%d}", p->operands, p->n ? ", " : "", name,
-                         letters, p->n, p->n);
+    p->operands = format("%s%s{%s%s, (void *)&simt_value_%d, sizeof simt_value_%d}", p->operands, p->n ? ", " : "",
+                         name, letters, p->n, p->n);
     p->n++;
     p->n_outputs += output;
     return true;
@@ -51,10 +58,12 @@ static bool operand(int first, int last, bool output, struct parts *p)
 static bool is_empty(int string, int close)
 {
     for (int i = string; i < close; i++)
-        if (is(i, "(")) return false;
+        if (is(i, "("))
+            return false;
     for (; tokens[string].kind == STRING; string++) {
         const char *text = source_text(string, string);
-        if (strspn(strchr(text, '"') + 1, " \t;\"") != strlen(strchr(text, '"') + 1)) return false;
+        if (strspn(strchr(text, '"') + 1, " \t;\"") != strlen(strchr(text, '"') + 1))
+            return false;
     }
     return true;
 }
@@ -63,12 +72,17 @@ static bool operands(int colon, int close, struct parts *p)
 {
     int section = 0;
     for (int i = colon; i < close; i = next_separator(i + 1, close)) {
-        if (!is(i, ",")) section += is(i, "::") ? 2 : 1;
-        if (i > colon) replace(i, "");
+        if (!is(i, ","))
+            section += is(i, "::") ? 2 : 1;
+        if (i > colon)
+            replace(i, "");
         int last = next_separator(i + 1, close) - 1;
-        if (last == i) continue;
-        if (section > 2) delete(i + 1, last);
-        else if (!operand(i + 1, last, section == 1, p)) return false;
+        if (last == i)
+            continue;
+        if (section > 2)
+            delete (i + 1, last);
+        else if (!operand(i + 1, last, section == 1, p))
+            return false;
     }
     return true;
 }
@@ -78,22 +92,28 @@ void assembly(int i)
     int open = i + 1;
     bool renames = tokens[i - 1].kind == NAME && !is_any(i - 1, "else do"); /* int f asm("g") */
     bool jumps = false;
-    for (; is_any(open, "volatile __volatile__ goto inline"); open++) jumps |= is(open, "goto");
-    if (scope->kind != FUNCTION || !scope->device || renames || !is(open, "(")) return;
+    for (; is_any(open, "volatile __volatile__ goto inline"); open++)
+        jumps |= is(open, "goto");
+    if (scope->kind != FUNCTION || !scope->device || renames || !is(open, "("))
+        return;
     int close = tokens[open].partner, colon = next_separator(open + 1, close);
-    if (is_empty(open + 1, close)) return;
+    if (is_empty(open + 1, close))
+        return;
     struct parts p = {"", "", 0, 0};
     if (jumps || !is(close + 1, ";") || !operands(colon, close, &p)) {
-        refuse(i, jumps ? "`asm goto` is not supported by the emulator" : "the emulator cannot read this `asm` statement");
+        refuse(i,
+               jumps ? "`asm goto` is not supported by the emulator" : "the emulator cannot read this `asm` statement");
         return;
     }
-    delete(i, open);
+    delete (i, open);
     replace(i, "{ static ::simt_assembly_site simt_assembly_site = {");
     char *site = format(", \"%s\", %d, %d, %d, nullptr}; ", file_of(i), tokens[i].line, p.n_outputs, p.n - p.n_outputs);
     char *call = p.n ? format("::simt_asm_operand simt_operands[] = {%s}; ::simt_assembly(&simt_assembly_site, "
-                              "simt_operands); %s}", p.operands, p.stores)
+                              "simt_operands); %s}",
+                              p.operands, p.stores)
                      : "::simt_assembly(&simt_assembly_site, nullptr); }";
-    if (colon < close) replace(colon, site);
+    if (colon < close)
+        replace(colon, site);
     replace(close, colon < close ? call : format("%s%s", site, call));
     replace(close + 1, "");
 }

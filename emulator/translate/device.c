@@ -18,8 +18,10 @@
 
 int skip_attribute(int i)
 {
-    if (is(i, "[") && is(i + 1, "[")) return tokens[i].partner;
-    if (is_any(i, TAKE_PARENTHESES) && is(i + 1, "(")) return tokens[i + 1].partner;
+    if (is(i, "[") && is(i + 1, "["))
+        return tokens[i].partner;
+    if (is_any(i, TAKE_PARENTHESES) && is(i + 1, "("))
+        return tokens[i + 1].partner;
     return i - 1;
 }
 
@@ -29,8 +31,10 @@ static bool parameters(int i)
     int first = i + 1;
     if (tokens[first].kind == NUMBER || tokens[first].kind == STRING || is_any(first, "- + ! ~ true false nullptr"))
         return false;
-    if (!is_any(first, "* &")) return true;
-    while (is_any(first, "* & const volatile")) first++;
+    if (!is_any(first, "* &"))
+        return true;
+    while (is_any(first, "* & const volatile"))
+        first++;
     return tokens[first].kind == NAME && is(first + 1, "(");
 }
 
@@ -50,22 +54,33 @@ static enum what declaration(int first, struct declared *words)
             i = attribute;
             continue;
         }
-        if (is_any(i, "operator using typedef friend }")) return A_FUNCTION;
-        if (is(i, "(") && parameters(i)) return A_FUNCTION;
+        if (is_any(i, "operator using typedef friend }"))
+            return A_FUNCTION;
+        if (is(i, "(") && parameters(i))
+            return A_FUNCTION;
         if (is(i, "{") && class_key) {
             i = tokens[i].partner;
             class_key = false;
             continue;
         }
-        if (is_any(i, "; = [ , { )") || (is(i, "(") && !is_any(i + 1, "* &"))) break;
-        if (is_any(i, "const constexpr")) constant = true;
-        if (is(i, "*")) constant = false;
-        if (is_any(i, "struct class union enum")) class_key = true;
-        if (is(i, "inline")) words->inlined = i;
-        if (is(i, "static")) words->is_static = true;
-        if (is(i, "extern")) words->is_extern = true;
-        if (is(i, "template")) words->template = true;
-        if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) i = angle_close(i);
+        if (is_any(i, "; = [ , { )") || (is(i, "(") && !is_any(i + 1, "* &")))
+            break;
+        if (is_any(i, "const constexpr"))
+            constant = true;
+        if (is(i, "*"))
+            constant = false;
+        if (is_any(i, "struct class union enum"))
+            class_key = true;
+        if (is(i, "inline"))
+            words->inlined = i;
+        if (is(i, "static"))
+            words->is_static = true;
+        if (is(i, "extern"))
+            words->is_extern = true;
+        if (is(i, "template"))
+            words->template = true;
+        if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i))
+            i = angle_close(i);
     }
     return constant ? A_CONSTANT : A_VARIABLE;
 }
@@ -86,26 +101,40 @@ static bool next_variable(int i, struct variable *v)
     *v = (struct variable){0};
     for (; !v->name; i++) {
         int attribute = skip_attribute(i);
-        if (is(i, ";")) return false;
-        if (attribute >= i) i = attribute;
-        else if (is_any(i, "struct union class enum")) class_key = true;
-        else if (is(i, "{") && class_key) i = tokens[i].partner;
-        else if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) i = angle_close(i);
-        else if (tokens[i].kind == NAME && is_declarator(i, class_key)) v->name = i;
+        if (is(i, ";"))
+            return false;
+        if (attribute >= i)
+            i = attribute;
+        else if (is_any(i, "struct union class enum"))
+            class_key = true;
+        else if (is(i, "{") && class_key)
+            i = tokens[i].partner;
+        else if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i))
+            i = angle_close(i);
+        else if (tokens[i].kind == NAME && is_declarator(i, class_key))
+            v->name = i;
     }
     for (v->begin = v->name;;) {
         int before = v->begin - 1;
-        while (is_any(before, "const volatile __restrict__")) before--;
-        if (is(v->begin - 1, "::")) v->begin = is(before - 1, ">") ? angle_open(before - 1) - 1 : before - 1;
-        else if (is_any(before, "* & &&")) v->begin = before;
-        else if (is(v->begin - 1, "(")) v->begin--;
-        else break;
+        while (is_any(before, "const volatile __restrict__"))
+            before--;
+        if (is(v->begin - 1, "::"))
+            v->begin = is(before - 1, ">") ? angle_open(before - 1) - 1 : before - 1;
+        else if (is_any(before, "* & &&"))
+            v->begin = before;
+        else if (is(v->begin - 1, "("))
+            v->begin--;
+        else
+            break;
         v->reference |= is_any(v->begin, "& &&");
     }
     for (v->end = v->name + 1; !is_any(v->end, ", ;"); v->end++) {
-        if (is(v->end, "=") || is(v->end, "{") || (is(v->end, "(") && v->end == v->name + 1)) v->initialised = true;
-        if (is_any(v->end, "( [ {")) v->end = tokens[v->end].partner;
-        else if (is(v->end, "<") && tokens[v->end - 1].kind == NAME && angle_close(v->end)) v->end = angle_close(v->end);
+        if (is(v->end, "=") || is(v->end, "{") || (is(v->end, "(") && v->end == v->name + 1))
+            v->initialised = true;
+        if (is_any(v->end, "( [ {"))
+            v->end = tokens[v->end].partner;
+        else if (is(v->end, "<") && tokens[v->end - 1].kind == NAME && angle_close(v->end))
+            v->end = angle_close(v->end);
     }
     return true;
 }
@@ -119,33 +148,47 @@ static char *common_words(int first, const struct variable *v)
     int class_key = 0, brace = 0;
     for (int i = first; i <= last && !brace; i++) {
         int attribute = skip_attribute(i);
-        if (attribute >= i) i = attribute;
-        else if (is_any(i, "struct union class enum")) class_key = i;
-        else if (is(i, "{")) brace = i;
-        else if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) i = angle_close(i);
+        if (attribute >= i)
+            i = attribute;
+        else if (is_any(i, "struct union class enum"))
+            class_key = i;
+        else if (is(i, "{"))
+            brace = i;
+        else if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i))
+            i = angle_close(i);
     }
-    if (!brace) return edited_text(first, last);
+    if (!brace)
+        return edited_text(first, last);
     int name = class_key + 1;
-    while (skip_attribute(name) >= name) name = skip_attribute(name) + 1;
+    while (skip_attribute(name) >= name)
+        name = skip_attribute(name) + 1;
     if (class_key && is(name, "{") && of_that_type)
         return format("%s decltype(%s) %s", class_key > first ? edited_text(first, class_key - 1) : "",
                       source_text(v->name, v->name), edited_text(tokens[brace].partner + 1, last));
-    if (!class_key || tokens[name].kind != NAME) return NULL;
+    if (!class_key || tokens[name].kind != NAME)
+        return NULL;
     return format("%s %s %s", edited_text(first, class_key), source_text(name, name),
                   edited_text(tokens[brace].partner + 1, last));
 }
 
-struct space { const char *section, *kind; };
+struct space {
+    const char *section, *kind;
+};
 
 static char *record(const struct variable *v, struct space space, bool in_function)
 {
     char *name = source_text(v->name, v->name), *whole = name;
-    if (is(v->name - 1, "::")) whole = source_text(v->begin, v->name);
-    char *text = format(" static ::simt_symbol simt_symbol_%d = {(void *)__builtin_addressof(%s), sizeof(%s), \"%s\", \"%s\", "
-                        "%d, ::%s, nullptr};", v->name, whole, whole, name, file_of(v->name), tokens[v->name].line, space.kind);
-    if (in_function) return format("%s ::simt_symbol_here(&simt_symbol_%d);", text, v->name);
+    if (is(v->name - 1, "::"))
+        whole = source_text(v->begin, v->name);
+    char *text = format(
+        " static ::simt_symbol simt_symbol_%d = {(void *)__builtin_addressof(%s), sizeof(%s), \"%s\", \"%s\", "
+        "%d, ::%s, nullptr};",
+        v->name, whole, whole, name, file_of(v->name), tokens[v->name].line, space.kind);
+    if (in_function)
+        return format("%s ::simt_symbol_here(&simt_symbol_%d);", text, v->name);
     return format("%s static ::simt_symbol *simt_symbol_at_%d __attribute__((section(\"simt_symbols\"), used)) = "
-                  "&simt_symbol_%d;", text, v->name, v->name);
+                  "&simt_symbol_%d;",
+                  text, v->name, v->name);
 }
 
 #define IN_ORDER "no_reorder, used"
@@ -163,14 +206,17 @@ static void variables(struct space space, bool constant, const struct declared *
     for (int i = head; next_variable(i, &v); i = v.end + 1) {
         if (!v.reference && (!words->is_extern || v.initialised)) {
             behind = format("%s%s", behind, record(&v, space, in_function));
-            if (!in_function && !constant) behind = format("%s%s", behind, gap(&v, space));
+            if (!in_function && !constant)
+                behind = format("%s%s", behind, gap(&v, space));
         }
-        if (i == head && !in_function) common = common_words(head, &v);
+        if (i == head && !in_function)
+            common = common_words(head, &v);
         if (is(v.end, ";")) {
             put_after(v.end, behind);
             return;
         }
-        if (!common) continue;
+        if (!common)
+            continue;
         replace(v.end, format(";%s %s", behind, common));
         behind = "";
     }
@@ -181,9 +227,12 @@ static struct space take_space(int first)
 {
     struct space space = {"simt_device", "SIMT_DEVICE"};
     for (int i = first; !is_any(i, "; = {"); i++) {
-        if (is(i, "__constant__")) space = (struct space){"simt_constant", "SIMT_CONSTANT"};
-        if (is(i, "__managed__")) space = (struct space){"simt_managed", "SIMT_MANAGED"};
-        if (is_any(i, MEMORY_SPACES)) replace(i, "");
+        if (is(i, "__constant__"))
+            space = (struct space){"simt_constant", "SIMT_CONSTANT"};
+        if (is(i, "__managed__"))
+            space = (struct space){"simt_managed", "SIMT_MANAGED"};
+        if (is_any(i, MEMORY_SPACES))
+            replace(i, "");
     }
     return space;
 }
@@ -194,25 +243,30 @@ static void variable_declaration(int i, bool constant, struct declared *words)
     bool in_function = scope->kind == FUNCTION, automatic = in_function && !words->is_static && !words->is_extern;
     struct space space = take_space(head);
     if (words->template || automatic) {
-        if (!constant && automatic) refuse(i, "a `%s` variable in a function must be static", word);
-        else if (!constant) refuse(i, "a `%s` variable that is a template is not supported by the emulator", word);
+        if (!constant && automatic)
+            refuse(i, "a `%s` variable in a function must be static", word);
+        else if (!constant)
+            refuse(i, "a `%s` variable that is a template is not supported by the emulator", word);
         return;
     }
     if (!constant && !in_function) {
         replace(i, format("__attribute__((section(\"%s\"), " IN_ORDER "))", space.section));
         /* Inline variables have sections of their own; a weak one is merged by the linker all the same. */
-        if (words->inlined) replace(words->inlined, words->is_static ? "" : "__attribute__((weak))");
+        if (words->inlined)
+            replace(words->inlined, words->is_static ? "" : "__attribute__((weak))");
     }
     variables(space, constant, words);
 }
 
 void device_declaration(int i)
 {
-    if (tokens[i].edit) return; /* seen with the first of several: `__device__ __constant__` */
+    if (tokens[i].edit)
+        return; /* seen with the first of several: `__device__ __constant__` */
     struct declared words = {0};
     enum what what = tokens[i].lambda ? A_FUNCTION : declaration(head, &words);
     if (what == A_FUNCTION || scope->kind == CLASS) {
-        for (int j = i; is_any(j, MEMORY_SPACES); j++) replace(j, "");
+        for (int j = i; is_any(j, MEMORY_SPACES); j++)
+            replace(j, "");
     } else {
         variable_declaration(i, what == A_CONSTANT, &words);
     }

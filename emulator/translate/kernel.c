@@ -11,11 +11,11 @@
 #define MOST 256
 
 struct kernel {
-    int open, close;          /* the parentheses around its parameters */
-    int name;                 /* its last word */
-    char *self;               /* what it is called inside of itself */
-    int template_open;        /* the `<` of the innermost template parameters; 0: none */
-    int bounds;               /* the `(` of __launch_bounds__; 0: none */
+    int open, close;   /* the parentheses around its parameters */
+    int name;          /* its last word */
+    char *self;        /* what it is called inside of itself */
+    int template_open; /* the `<` of the innermost template parameters; 0: none */
+    int bounds;        /* the `(` of __launch_bounds__; 0: none */
 };
 
 /* Walks from the declaration's first word to its parameters. */
@@ -26,7 +26,8 @@ static bool find_parameters(struct kernel *k)
         if (attribute >= i) {
             i = attribute;
         } else if (is_any(i, "__launch_bounds__ __cluster_dims__ __maxnreg__") && is(i + 1, "(")) {
-            if (is(i, "__launch_bounds__")) k->bounds = i + 1;
+            if (is(i, "__launch_bounds__"))
+                k->bounds = i + 1;
             i = tokens[i + 1].partner;
         } else if (is(i, "template") && is(i + 1, "<") && angle_close(i + 1)) {
             k->template_open = i + 1;
@@ -48,11 +49,16 @@ static bool find_parameters(struct kernel *k)
 static int find_body(int i)
 {
     for (;; i++) {
-        if (is_any(i, "; , =")) return 0;
-        if (is(i, "{")) return i;
-        if (is_any(i, "try }") || i >= end) return -1;
-        if (is_any(i, "( [")) i = tokens[i].partner;
-        else if (is(i, "<") && angle_close(i)) i = angle_close(i);
+        if (is_any(i, "; , ="))
+            return 0;
+        if (is(i, "{"))
+            return i;
+        if (is_any(i, "try }") || i >= end)
+            return -1;
+        if (is_any(i, "( ["))
+            i = tokens[i].partner;
+        else if (is(i, "<") && angle_close(i))
+            i = angle_close(i);
     }
 }
 
@@ -61,7 +67,8 @@ static const char *template_arguments(int open)
     struct parameter list[MOST];
     int n = parameter_names(open, angle_close(open), list, MOST, "simt_t");
     const char *text = "";
-    for (int i = 0; i < n; i++) text = format("%s%s%s%s", text, i ? ", " : "", list[i].name, list[i].pack ? "..." : "");
+    for (int i = 0; i < n; i++)
+        text = format("%s%s%s%s", text, i ? ", " : "", list[i].name, list[i].pack ? "..." : "");
     return text;
 }
 
@@ -71,31 +78,41 @@ static bool find_name(struct kernel *k)
     int last = k->open - 1, first = is(last, ">") ? angle_open(last) - 1 : last;
     bool instance = first != last;
     k->name = first;
-    if (tokens[first].kind != NAME || is_any(first, "operator if while for")) return false;
+    if (tokens[first].kind != NAME || is_any(first, "operator if while for"))
+        return false;
     while (is(first - 1, "::")) {
         first--;
-        if (is(first - 1, ">")) first = angle_open(first - 1) - 1;
-        else if (tokens[first - 1].kind == NAME && !is_any(first - 1, "void")) first--;
-        else break;
+        if (is(first - 1, ">"))
+            first = angle_open(first - 1) - 1;
+        else if (tokens[first - 1].kind == NAME && !is_any(first - 1, "void"))
+            first--;
+        else
+            break;
     }
     k->self = source_text(first, last);
-    if (instance || !k->template_open) return true;
+    if (instance || !k->template_open)
+        return true;
     k->self = format("%s<%s>", k->self, template_arguments(k->template_open));
     return true;
 }
 
 static const char *bounds_of(int open)
 {
-    if (!open) return "0, 0";
+    if (!open)
+        return "0, 0";
     int comma = open + 1, close = tokens[open].partner;
     for (; comma < close && !is(comma, ","); comma++) {
-        if (is_any(comma, "( [ {")) comma = tokens[comma].partner;
-        else if (is(comma, "<") && tokens[comma - 1].kind == NAME && angle_close(comma)) comma = angle_close(comma);
+        if (is_any(comma, "( [ {"))
+            comma = tokens[comma].partner;
+        else if (is(comma, "<") && tokens[comma - 1].kind == NAME && angle_close(comma))
+            comma = angle_close(comma);
     }
     const char *threads = source_text(open + 1, comma - 1);
-    if (comma == close) return format("(unsigned)(%s), 0", threads);
+    if (comma == close)
+        return format("(unsigned)(%s), 0", threads);
     int second = comma + 1;
-    while (second < close && !is(second, ",")) second = is_any(second, "( [ {") ? tokens[second].partner + 1 : second + 1;
+    while (second < close && !is(second, ","))
+        second = is_any(second, "( [ {") ? tokens[second].partner + 1 : second + 1;
     return format("(unsigned)(%s), (unsigned)(%s)", threads, source_text(comma + 1, second - 1));
 }
 
@@ -111,7 +128,8 @@ static void prologue(const struct kernel *k, int brace)
     }
     char *name = source_text(k->name, k->name);
     for (int i = 0; i < n; i++)
-        if (is(k->name, list[i].name)) refuse(list[i].first, "a parameter of the kernel `%s` has the kernel's name", name);
+        if (is(k->name, list[i].name))
+            refuse(list[i].first, "a parameter of the kernel `%s` has the kernel's name", name);
     put_after(brace, format(" if (!::simt::on_device()) { using simt_stub = ::simt::Stub<%s>; "
                             "static const ::simt_kernel simt_kernel_info = "
                             "{\"%s\", \"%s\", %d, (const void *)(typename simt_stub::Function *)%s, %s, {0, 0, 0}}; "
@@ -127,8 +145,12 @@ void kernel_declaration(int i)
     replace(i, "__attribute__((noinline, noipa))");
     bool found = find_parameters(&k) && find_name(&k);
     int brace = found ? find_body(k.close + 1) : -1;
-    if (brace < 0) refuse(i, "the emulator cannot read this `__global__` function's declaration");
-    if (brace <= 0) return;
-    if (scope->kind == FUNCTION) refuse(i, "a `__global__` function cannot be defined in a function");
-    else prologue(&k, brace);
+    if (brace < 0)
+        refuse(i, "the emulator cannot read this `__global__` function's declaration");
+    if (brace <= 0)
+        return;
+    if (scope->kind == FUNCTION)
+        refuse(i, "a `__global__` function cannot be defined in a function");
+    else
+        prologue(&k, brace);
 }

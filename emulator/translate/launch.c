@@ -13,8 +13,10 @@ static int before_angle(int i) { return is(i, ">") ? angle_open(i) - (angle_open
 static bool is_applied(int i)
 {
     int before = i - 1;
-    if (is(before, ")")) before = tokens[before].partner - 1;
-    if (is_any(before, "return else do if for while switch case co_return co_yield")) return false;
+    if (is(before, ")"))
+        before = tokens[before].partner - 1;
+    if (is_any(before, "return else do if for while switch case co_return co_yield"))
+        return false;
     return tokens[i - 1].kind == NAME || is_any(i - 1, ") ]");
 }
 
@@ -25,14 +27,18 @@ static int kernel_begin(int i)
         i = before_angle(i);
         while (is_any(i, ") ]") && tokens[i].partner < i) {
             i = tokens[i].partner;
-            if (!is_applied(i)) return i;
+            if (!is_applied(i))
+                return i;
             i = before_angle(i - 1);
         }
-        if (i <= 0 || tokens[i].kind != NAME) return 0;
-        if (is(i - 1, "template")) i--;
+        if (i <= 0 || tokens[i].kind != NAME)
+            return 0;
+        if (is(i - 1, "template"))
+            i--;
         if (is(i - 1, "::")) {
             i--;
-            if (tokens[i - 1].kind != NAME && !is(i - 1, ">")) return i;
+            if (tokens[i - 1].kind != NAME && !is(i - 1, ">"))
+                return i;
         } else if (is_any(i - 1, ". ->")) {
             i--;
         } else {
@@ -48,13 +54,19 @@ static int config_close(int i, bool loose)
 {
     int open = 0;
     for (; !is_any(i, "; ) ] }"); i++) {
-        if (is_any(i, "( [ {")) i = tokens[i].partner;
-        else if (is(i, "<") && tokens[i - 1].kind == NAME) open++;
-        if (!is(i, ">")) continue;
+        if (is_any(i, "( [ {"))
+            i = tokens[i].partner;
+        else if (is(i, "<") && tokens[i - 1].kind == NAME)
+            open++;
+        if (!is(i, ">"))
+            continue;
         int n = 1;
-        while (is(i + n, ">") && (loose || !tokens[i + n].spaced)) n++;
-        if (n >= 3 && open < n && is(i + n, "(")) return i + n - 3;
-        if (open >= n) open -= n;
+        while (is(i + n, ">") && (loose || !tokens[i + n].spaced))
+            n++;
+        if (n >= 3 && open < n && is(i + n, "("))
+            return i + n - 3;
+        if (open >= n)
+            open -= n;
         i += n - 1;
     }
     return 0;
@@ -74,11 +86,12 @@ void launch(int i)
         return;
     }
     char *function = edited_text(kernel, i - 1);
-    delete(kernel, i - 1);
+    delete (kernel, i - 1);
     put_before(kernel, "(");
     replace(i, format("::simt::configure(%s, \"%s\", %d, ", in_quotes(name), file_of(kernel), tokens[kernel].line));
-    if (loose) delete(i + 1, i + 1);
+    if (loose)
+        delete (i + 1, i + 1);
     replace(close, format("), %s", function));
-    delete(close + 1, close + 2);
+    delete (close + 1, close + 2);
     put_after(tokens[close + 3].partner, ")");
 }

@@ -9,22 +9,26 @@
  * Types need not be known here, therefore, and what is rewritten in vain does no harm. */
 #include "rewrite.h"
 
-#define NO_CALL "sizeof alignof _Alignof __alignof__ decltype typeof __typeof__ noexcept typeid if while for switch return"
+#define NO_CALL \
+    "sizeof alignof _Alignof __alignof__ decltype typeof __typeof__ noexcept typeid if while for switch return"
 
 /* Does the program define operators? Then any operator may be a call. */
 static bool defines_operators(void)
 {
     static int answer = -1;
-    if (answer >= 0) return answer;
+    if (answer >= 0)
+        return answer;
     answer = 0;
-    for (int i = 1; i < end && !answer; i++) answer = is(i, "operator");
+    for (int i = 1; i < end && !answer; i++)
+        answer = is(i, "operator");
     return answer;
 }
 
 /* The `=` of `+=` and its like, of `operator=`, of a capture `[=]`. */
 static bool is_plain(int i)
 {
-    if (is_any(i - 1, "+ - * / % & | ^") && !tokens[i].spaced) return false;
+    if (is_any(i - 1, "+ - * / % & | ^") && !tokens[i].spaced)
+        return false;
     return !is_any(i - 1, "operator [ , ( { ; .") && !is_any(i + 1, "] , ; )");
 }
 
@@ -32,8 +36,10 @@ static bool is_plain(int i)
 static bool has_comma(int first, int last)
 {
     for (int i = first; i <= last; i++) {
-        if (is_any(i, "( [ {")) i = tokens[i].partner;
-        else if (is(i, ",")) return true;
+        if (is_any(i, "( [ {"))
+            i = tokens[i].partner;
+        else if (is(i, ","))
+            return true;
     }
     return false;
 }
@@ -43,7 +49,8 @@ static int skip_angle(int i)
 {
     int close = tokens[i - 1].kind == NAME ? angle_close(i) : 0;
     bool comma = close && has_comma(i + 1, close - 1);
-    if (!comma || tokens[close + 1].kind != PUNCTUATION) return i;
+    if (!comma || tokens[close + 1].kind != PUNCTUATION)
+        return i;
     return tokens[i].spaced ? 0 : close;
 }
 
@@ -52,11 +59,16 @@ static int expression_end(int i)
 {
     int first = i;
     for (int questions = 0; !is_any(i, ", ; ) ] }"); i++) {
-        if (is_any(i, "( [ {")) i = tokens[i].partner;
-        else if (is(i, "?")) questions++;
-        else if (is(i, ":") && questions-- == 0) break;
-        else if (is(i, "<") && !(i = skip_angle(i))) return first - 1;
-        if (i >= end) return first - 1;
+        if (is_any(i, "( [ {"))
+            i = tokens[i].partner;
+        else if (is(i, "?"))
+            questions++;
+        else if (is(i, ":") && questions-- == 0)
+            break;
+        else if (is(i, "<") && !(i = skip_angle(i)))
+            return first - 1;
+        if (i >= end)
+            return first - 1;
     }
     return i - 1;
 }
@@ -64,8 +76,10 @@ static int expression_end(int i)
 /* A `(` behind a function's name, or behind what may give a function; threadIdx and blockIdx are no calls. */
 static bool is_call(int i)
 {
-    if (!is(i, "(")) return false;
-    if (tokens[i - 1].kind != NAME) return is_any(i - 1, "> ) ] }");
+    if (!is(i, "("))
+        return false;
+    if (tokens[i - 1].kind != NAME)
+        return is_any(i - 1, "> ) ] }");
     return !is_any(i - 1, NO_CALL) && !is_any(i - 1, "simt_thread_idx simt_block_idx");
 }
 
@@ -73,11 +87,14 @@ static bool is_call(int i)
  * compiler must see what it is assigned to. */
 static bool is_operator(int i)
 {
-    if (tokens[i].kind != PUNCTUATION || is_any(i, "( ) { } , :: . ? : ...")) return false;
-    if (is(i, "&") && is_any(i - 1, "= ( { ? :")) return false;
+    if (tokens[i].kind != PUNCTUATION || is_any(i, "( ) { } , :: . ? : ..."))
+        return false;
+    if (is(i, "&") && is_any(i - 1, "= ( { ? :"))
+        return false;
     if (is(i, "<") && tokens[i - 1].kind == NAME)
         return !angle_close(i) || !is_any(angle_close(i) + 1, "; ) } , ? : ::");
-    if (is(i, ">")) return !angle_open(i) || is_operator(angle_open(i));
+    if (is(i, ">"))
+        return !angle_open(i) || is_operator(angle_open(i));
     return true;
 }
 
@@ -85,20 +102,26 @@ static bool may_call(int first, int last)
 {
     bool operators = defines_operators();
     for (int i = first; i <= last; i++)
-        if (is_call(i) || (operators && is_operator(i))) return true;
+        if (is_call(i) || (operators && is_operator(i)))
+            return true;
     return false;
 }
 
 /* The end of a label that begins at i, else i - 1. */
 static int skip_label(int i)
 {
-    if (tokens[i].kind == NAME && is(i + 1, ":")) return i + 1;
-    if (!is(i, "case")) return i - 1;
+    if (tokens[i].kind == NAME && is(i + 1, ":"))
+        return i + 1;
+    if (!is(i, "case"))
+        return i - 1;
     int colon = i;
     for (int questions = 0; !is_any(colon, "; { }"); colon++) {
-        if (is_any(colon, "( [")) colon = tokens[colon].partner;
-        else if (is(colon, "?")) questions++;
-        else if (is(colon, ":") && questions-- == 0) return colon;
+        if (is_any(colon, "( ["))
+            colon = tokens[colon].partner;
+        else if (is(colon, "?"))
+            questions++;
+        else if (is(colon, ":") && questions-- == 0)
+            return colon;
     }
     return i - 1;
 }
@@ -107,11 +130,16 @@ static int skip_label(int i)
 static bool declares(int i)
 {
     for (int next = i;; i = next) {
-        if (is(i, "(") || is(i, "::")) next = i + 1;
-        if (skip_label(i) >= i) next = skip_label(i) + 1;
-        if (is_any(i, "decltype typeof __typeof__ using typedef enum template")) return true;
-        if (skip_attribute(i) >= i) next = skip_attribute(i) + 1;
-        if (next == i) return begins_declaration(i);
+        if (is(i, "(") || is(i, "::"))
+            next = i + 1;
+        if (skip_label(i) >= i)
+            next = skip_label(i) + 1;
+        if (is_any(i, "decltype typeof __typeof__ using typedef enum template"))
+            return true;
+        if (skip_attribute(i) >= i)
+            next = skip_attribute(i) + 1;
+        if (next == i)
+            return begins_declaration(i);
     }
 }
 
@@ -119,17 +147,22 @@ static bool declares(int i)
  * part in it. Not of a reference, and not of what is declared in a list, `part a, b`: those are not looked for. */
 static bool is_local(int name)
 {
-    if (tokens[name].kind != NAME || !is_any(name - 1, "; { } ( ) = , ? : else do")) return false;
+    if (tokens[name].kind != NAME || !is_any(name - 1, "; { } ( ) = , ? : else do"))
+        return false;
     for (int j = name - 1; j > scope->first; j--) {
         if (is(j, "}") && tokens[j].partner < j) {
             j = tokens[j].partner;
-            if (is(j - 1, ")")) j = tokens[j - 1].partner; /* its parameters are out of scope too */
+            if (is(j - 1, ")"))
+                j = tokens[j - 1].partner; /* its parameters are out of scope too */
         }
-        if (!same_text(j, name) || !is_any(j + 1, "; = , { ) (")) continue;
+        if (!same_text(j, name) || !is_any(j + 1, "; = , { ) ("))
+            continue;
         bool type = tokens[j - 1].kind == NAME ? !is_any(j - 1, NO_TYPE) : is(j - 1, ">") && angle_open(j - 1);
-        if (!type) continue;
+        if (!type)
+            continue;
         for (int k = statement_begin(j); k < j; k++)
-            if (is_any(k, "__shared__ extern static")) return false;
+            if (is_any(k, "__shared__ extern static"))
+                return false;
         return true;
     }
     return false;
@@ -137,17 +170,21 @@ static bool is_local(int name)
 
 void returned_assignment(int i)
 {
-    if (scope->kind != FUNCTION || !scope->device || !is_plain(i)) return;
+    if (scope->kind != FUNCTION || !scope->device || !is_plain(i))
+        return;
     int begin = statement_begin(i - 1), first = i + 1;
-    if (is(begin, ".") || declares(begin) || is_local(i - 1)) return;
+    if (is(begin, ".") || declares(begin) || is_local(i - 1))
+        return;
     int last = expression_end(first);
     /* Of a list, only one with a single value can be that value itself: `s[t] = {load(in)}`. */
     while (first < last && is(first, "{") && tokens[first].partner == last) {
         first++;
         last--;
-        if (has_comma(first, last) || is(first, ".")) return;
+        if (has_comma(first, last) || is(first, "."))
+            return;
     }
-    if (first > last || is(first, "{") || !may_call(first, last)) return;
+    if (first > last || is(first, "{") || !may_call(first, last))
+        return;
     /* Not at the value's own tokens: a word that has an edit counts as rewritten. */
     put_after(first - 1, " (::simt::returned,");
     put_before(last + 1, ")");

@@ -14,18 +14,18 @@ struct scope {
 };
 
 /* ---- scopes.c ---- */
-extern struct scope *scope;                           /* the innermost */
-extern int head;                                      /* where the current declaration or statement begins */
+extern struct scope *scope; /* the innermost */
+extern int head;            /* where the current declaration or statement begins */
 void scope_open(int brace);
 void scope_close(void);
-void scope_mark_lambda(int i);                        /* at any `[` */
+void scope_mark_lambda(int i); /* at any `[` */
 
 /* ---- arch.c ---- */
 void arch_merge(const char *host, const char *device, const char *runtime); /* reads both, leaves one text, lexed */
 
 /* ---- declarator.c ---- */
 struct parameter {
-    int first;   /* its first token */
+    int first; /* its first token */
     char *name;
     bool pack;
 };
@@ -33,32 +33,32 @@ struct parameter {
 int parameter_names(int open, int close, struct parameter *list, int most, const char *prefix);
 
 /* ---- kernel.c ---- */
-void kernel_declaration(int i);                       /* at `__global__` */
+void kernel_declaration(int i); /* at `__global__` */
 
 /* ---- assembly.c ---- */
-void assembly(int i);                                 /* at `asm` */
+void assembly(int i); /* at `asm` */
 
 /* ---- launch.c ---- */
-void launch(int i);                                   /* at `<<<` */
+void launch(int i); /* at `<<<` */
 
 /* ---- shared.c ---- */
-extern int n_arrays;                                  /* shared arrays whose names are known here */
-int shared_declaration(int i);                        /* at `__shared__`; returns the declaration's last token */
-void shared_use(int i);                               /* at any name, while n_arrays > 0 */
-bool is_declarator(int i, bool class_key);            /* is this the name that a declaration declares? */
-void shared_capture(int open);                        /* at a lambda's `[`, while n_arrays > 0 */
-void shared_hide(int first, int last);                /* parameters hide arrays of the same name */
-void shared_forget(int n);                            /* back to n arrays */
+extern int n_arrays;                       /* shared arrays whose names are known here */
+int shared_declaration(int i);             /* at `__shared__`; returns the declaration's last token */
+void shared_use(int i);                    /* at any name, while n_arrays > 0 */
+bool is_declarator(int i, bool class_key); /* is this the name that a declaration declares? */
+void shared_capture(int open);             /* at a lambda's `[`, while n_arrays > 0 */
+void shared_hide(int first, int last);     /* parameters hide arrays of the same name */
+void shared_forget(int n);                 /* back to n arrays */
 #define NO_TYPE "return else do case goto throw new delete sizeof co_return co_yield if while switch using typedef"
-int statement_begin(int i);                           /* the first token of the statement around i; of `for (`, of what
+int statement_begin(int i);     /* the first token of the statement around i; of `for (`, of what
                                                        * stands in its parentheses */
-bool begins_declaration(int i);                       /* a type, then a name, then what follows a declared name? */
+bool begins_declaration(int i); /* a type, then a name, then what follows a declared name? */
 
 /* ---- returned.c ---- */
-void returned_assignment(int i);                      /* at any `=` */
+void returned_assignment(int i); /* at any `=` */
 
 /* ---- device.c ---- */
-void device_declaration(int i);                       /* at `__device__`, `__constant__`, `__managed__` */
-int skip_attribute(int i);                            /* the last token of an attribute that begins here; else i - 1 */
+void device_declaration(int i); /* at `__device__`, `__constant__`, `__managed__` */
+int skip_attribute(int i);      /* the last token of an attribute that begins here; else i - 1 */
 
 #endif

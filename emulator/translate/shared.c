@@ -19,9 +19,9 @@
 #include <stdlib.h>
 
 struct array {
-    int name;      /* a token */
+    int name; /* a token */
     bool dynamic;
-    bool hides;    /* no array, but something else of that name */
+    bool hides; /* no array, but something else of that name */
 };
 
 int n_arrays;
@@ -30,7 +30,8 @@ static struct array *arrays;
 static void know(struct array array)
 {
     arrays = realloc(arrays, ((size_t)n_arrays + 1) * sizeof *arrays);
-    if (!arrays) abort();
+    if (!arrays)
+        abort();
     arrays[n_arrays++] = array;
 }
 
@@ -39,7 +40,8 @@ void shared_forget(int n) { n_arrays = n; }
 static const struct array *known(int i)
 {
     for (int a = n_arrays; a-- > 0;)
-        if (same_text(arrays[a].name, i)) return &arrays[a];
+        if (same_text(arrays[a].name, i))
+            return &arrays[a];
     return NULL;
 }
 
@@ -49,8 +51,10 @@ static const struct array *known(int i)
 bool is_declarator(int i, bool class_key)
 {
     int next = i + 1;
-    while (skip_attribute(next) >= next) next = skip_attribute(next) + 1;
-    if (is(next, "(")) return !is_any(next + 1, "* &");
+    while (skip_attribute(next) >= next)
+        next = skip_attribute(next) + 1;
+    if (is(next, "("))
+        return !is_any(next + 1, "* &");
     return is_any(next, "[ , ; ) =") || (is(next, "{") && !class_key);
 }
 
@@ -70,9 +74,12 @@ int shared_declaration(int i)
     int first = head, semicolon = i;
     bool dynamic = false, class_key = false;
     for (int j = head; j < i; j++)
-        if (is(j, ":")) first = j + 1; /* a label */
-    while (!is(semicolon, ";")) semicolon = is_any(semicolon, "( [ {") ? tokens[semicolon].partner + 1 : semicolon + 1;
-    for (int j = first; j < semicolon; j++) dynamic |= is(j, "extern");
+        if (is(j, ":"))
+            first = j + 1; /* a label */
+    while (!is(semicolon, ";"))
+        semicolon = is_any(semicolon, "( [ {") ? tokens[semicolon].partner + 1 : semicolon + 1;
+    for (int j = first; j < semicolon; j++)
+        dynamic |= is(j, "extern");
     if (scope->kind == CLASS) {
         refuse(i, "a member of a class cannot be __shared__");
         return semicolon;
@@ -82,7 +89,8 @@ int shared_declaration(int i)
         int attribute = skip_attribute(j);
         if (attribute >= j) {
             bool of_type = is_any(j - 1, "struct union class enum }") || is_any(j, "decltype typeof __typeof__");
-            if (!of_type) delete(j, attribute);
+            if (!of_type)
+                delete (j, attribute);
             j = attribute;
         } else if (is_any(j, "__shared__ static extern inline")) {
             replace(j, "");
@@ -108,16 +116,19 @@ int shared_declaration(int i)
 bool begins_declaration(int i)
 {
     int words = 0;
-    if (is(i, "auto") || is_any(i, "const constexpr static volatile unsigned signed struct")) return true;
+    if (is(i, "auto") || is_any(i, "const constexpr static volatile unsigned signed struct"))
+        return true;
     while (tokens[i].kind == NAME && !is_any(i, NO_TYPE)) {
         words++;
         i++;
-        if (is(i, "<") && angle_close(i)) i = angle_close(i) + 1;
+        if (is(i, "<") && angle_close(i))
+            i = angle_close(i) + 1;
         if (is(i, "::")) {
             i++;
             words--;
         }
-        while (is_any(i, "* & && const volatile __restrict__")) i++;
+        while (is_any(i, "* & && const volatile __restrict__"))
+            i++;
     }
     return words > 1 && is_any(i, "= , ; [ { ( :");
 }
@@ -125,9 +136,12 @@ bool begins_declaration(int i)
 int statement_begin(int i)
 {
     for (; i > 0; i--) {
-        if (is_any(i, "; { }") || (is(i, "(") && is_any(i - 1, "for if while switch"))) return i + 1;
-        if (is(i, "(")) return i;
-        if (is_any(i, ") ]") && tokens[i].partner < i) i = tokens[i].partner;
+        if (is_any(i, "; { }") || (is(i, "(") && is_any(i - 1, "for if while switch")))
+            return i + 1;
+        if (is(i, "("))
+            return i;
+        if (is_any(i, ") ]") && tokens[i].partner < i)
+            i = tokens[i].partner;
     }
     return 1;
 }
@@ -138,17 +152,26 @@ static bool is_redeclared(int i)
     int j = i - 1, names = 0;
     if (is_any(j, ", [") && is_any(i + 1, ", ]")) {
         int type = j;
-        while (is(type, ",")) type -= 2;
-        if (is(type, "[")) type--;
-        while (is_any(type, "& &&")) type--;
-        if (is(type, "auto")) return true;
+        while (is(type, ","))
+            type -= 2;
+        if (is(type, "["))
+            type--;
+        while (is_any(type, "& &&"))
+            type--;
+        if (is(type, "auto"))
+            return true;
     }
-    while (is_any(j, "* & && const volatile __restrict__")) j--;
-    if (is(j, ",") && is_any(i + 1, "= , ; [ { :")) return begins_declaration(statement_begin(j));
+    while (is_any(j, "* & && const volatile __restrict__"))
+        j--;
+    if (is(j, ",") && is_any(i + 1, "= , ; [ { :"))
+        return begins_declaration(statement_begin(j));
     for (; tokens[j].kind == NAME || is_any(j, ":: >"); j--) {
-        if (is_any(j, NO_TYPE)) return false;
-        if (is(j, ">")) j = angle_open(j);
-        if (j == 0) return false;
+        if (is_any(j, NO_TYPE))
+            return false;
+        if (is(j, ">"))
+            j = angle_open(j);
+        if (j == 0)
+            return false;
         names++;
     }
     return names && (is_any(j, "; { }") || (is(j, "(") && is_any(j - 1, "for if while switch catch")));
@@ -157,16 +180,19 @@ static bool is_redeclared(int i)
 void shared_use(int i)
 {
     const struct array *array = known(i);
-    if (!array || array->hides || scope->kind == NAMESPACE) return;
-    if (tokens[i].edit || tokens[i].lambda || is_any(i - 1, ". -> ::")) return;
+    if (!array || array->hides || scope->kind == NAMESPACE)
+        return;
+    if (tokens[i].edit || tokens[i].lambda || is_any(i - 1, ". -> ::"))
+        return;
     if (is_redeclared(i)) {
         know((struct array){.name = i, .hides = true});
         return;
     }
-    if (scope->kind == CLASS) return;
+    if (scope->kind == CLASS)
+        return;
     const char *name = source_text(i, i);
     if (is(i - 1, "(") && is(i + 1, ")") && is_any(i - 2, "decltype typeof __typeof__")) {
-        delete(i - 2, i + 1);
+        delete (i - 2, i + 1);
         replace(i, format("simt_T_%s", name));
         return;
     }
@@ -181,21 +207,25 @@ void shared_capture(int open)
     bool kept = false;
     for (int first = open + 1, after; first < close; first = after + 1) {
         after = first;
-        while (after < close && !is(after, ",")) after = is_any(after, "( [ {") ? tokens[after].partner + 1 : after + 1;
+        while (after < close && !is(after, ","))
+            after = is_any(after, "( [ {") ? tokens[after].partner + 1 : after + 1;
         int name = after - 1;
         bool by_name = name == first || (name == first + 1 && is(first, "&"));
         if (!by_name || tokens[name].kind != NAME || !known(name) || known(name)->hides) {
             kept = true;
             continue;
         }
-        delete(first, name);
-        if (kept) replace(first - 1, "");
-        else if (after < close) replace(after, "");
+        delete (first, name);
+        if (kept)
+            replace(first - 1, "");
+        else if (after < close)
+            replace(after, "");
     }
 }
 
 void shared_hide(int first, int last)
 {
     for (int i = first, n = n_arrays; n && i <= last; i++)
-        if (tokens[i].kind == NAME && known(i)) know((struct array){.name = i, .hides = true});
+        if (tokens[i].kind == NAME && known(i))
+            know((struct array){.name = i, .hides = true});
 }

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct edit { char *before, *instead, *after; };
+struct edit {
+    char *before, *instead, *after;
+};
 
 struct token *tokens;
 int end;
@@ -30,7 +32,8 @@ static void *grow(void *array, int *room, size_t element)
 {
     *room = *room ? 2 * *room : 1024;
     array = realloc(array, (size_t)*room * element);
-    if (!array) perror("simt-translate"), exit(2);
+    if (!array)
+        perror("simt-translate"), exit(2);
     return array;
 }
 
@@ -38,17 +41,22 @@ void source_read(const char *path)
 {
     FILE *in = path ? fopen(path, "r") : stdin;
     size_t room = 1 << 20, got;
-    if (!in) fprintf(stderr, "simt-translate: "), perror(path), exit(2);
+    if (!in)
+        fprintf(stderr, "simt-translate: "), perror(path), exit(2);
     source = malloc(room);
     while (source && (got = fread(source + length, 1, room - length - 1, in)) > 0) {
         length += got;
-        if (room - length == 1) source = realloc(source, room *= 2);
+        if (room - length == 1)
+            source = realloc(source, room *= 2);
     }
-    if (!source || ferror(in)) perror("simt-translate"), exit(2);
+    if (!source || ferror(in))
+        perror("simt-translate"), exit(2);
     source[length] = '\0';
-    if (!edits) edits = grow(edits, &edits_room, sizeof *edits);
+    if (!edits)
+        edits = grow(edits, &edits_room, sizeof *edits);
     edits[0] = (struct edit){0};
-    if (path) fclose(in);
+    if (path)
+        fclose(in);
 }
 
 void source_set(char *text, size_t n)
@@ -84,23 +92,28 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c 
 static const char *number_end(const char *p)
 {
     for (;; p++) {
-        if ((*p == '+' || *p == '-') && strchr("eEpP", p[-1])) continue;
-        if (*p == '\'' && is_word(p[1])) continue;
-        if (!is_word(*p) && *p != '.') return p;
+        if ((*p == '+' || *p == '-') && strchr("eEpP", p[-1]))
+            continue;
+        if (*p == '\'' && is_word(p[1]))
+            continue;
+        if (!is_word(*p) && *p != '.')
+            return p;
     }
 }
 
 static const char *quoted_end(const char *p) /* at the opening quote */
 {
     char quote = *p++;
-    while (*p && *p != quote && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+    while (*p && *p != quote && *p != '\n')
+        p += *p == '\\' && p[1] ? 2 : 1;
     return *p == quote ? p + 1 : p;
 }
 
 static const char *raw_end(const char *p) /* at the opening quote of R"delimiter(…)delimiter" */
 {
     const char *open = strchr(p, '(');
-    if (!open) return p + strlen(p);
+    if (!open)
+        return p + strlen(p);
     char *closing = format(")%.*s\"", (int)(open - p - 1), p + 1);
     const char *close = strstr(open, closing);
     const char *after = close ? close + strlen(closing) : p + strlen(p);
@@ -110,7 +123,8 @@ static const char *raw_end(const char *p) /* at the opening quote of R"delimiter
 
 static bool is_prefix(const char *word, size_t n) /* of a string or character literal */
 {
-    if (n && word[n - 1] == 'R') n--;
+    if (n && word[n - 1] == 'R')
+        n--;
     return n == 0 || (n == 1 && strchr("LuU", *word)) || (n == 2 && !strncmp(word, "u8", 2));
 }
 
@@ -119,7 +133,8 @@ static size_t operator_length(const char *p)
 {
     static const char *const operators[] = {"<<<", "<=>", "<<=", "...", "<<", "<=", ">=", "==", "!=", "->", "::", "&&"};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (!strncmp(p, operators[i], strlen(operators[i]))) return strlen(operators[i]);
+        if (!strncmp(p, operators[i], strlen(operators[i])))
+            return strlen(operators[i]);
     return 1;
 }
 
@@ -130,7 +145,8 @@ static const char *token_end(const char *p, enum kind *kind)
         *kind = NUMBER;
         return number_end(p + 1);
     }
-    while (is_word(*p)) p++;
+    while (is_word(*p))
+        p++;
     if ((*p == '"' || *p == '\'') && is_prefix(start, (size_t)(p - start))) {
         *kind = STRING;
         return *p == '"' && p > start && p[-1] == 'R' ? raw_end(p) : quoted_end(p);
@@ -142,36 +158,52 @@ static const char *token_end(const char *p, enum kind *kind)
 static unsigned short file_number(const char *name, size_t n)
 {
     for (int i = n_files; i-- > 0;)
-        if (!strncmp(files[i], name, n) && !files[i][n]) return (unsigned short)i;
-    if (n_files == files_room) files = grow(files, &files_room, sizeof *files);
+        if (!strncmp(files[i], name, n) && !files[i][n])
+            return (unsigned short)i;
+    if (n_files == files_room)
+        files = grow(files, &files_room, sizeof *files);
     files[n_files] = strndup(name, n);
     return (unsigned short)n_files++;
 }
 
-struct place { int line; unsigned short file; bool left_alone; };
+struct place {
+    int line;
+    unsigned short file;
+    bool left_alone;
+};
 
 static void add_token(const char *start, const char *after, enum kind kind, const struct place *at, bool spaced)
 {
-    if (end == tokens_room) tokens = grow(tokens, &tokens_room, sizeof *tokens);
-    tokens[end++] = (struct token){.start = (unsigned)(start - source), .length = (unsigned)(after - start),
-                                   .line = at->line, .file = at->file, .kind = kind, .spaced = spaced};
+    if (end == tokens_room)
+        tokens = grow(tokens, &tokens_room, sizeof *tokens);
+    tokens[end++] = (struct token){.start = (unsigned)(start - source),
+                                   .length = (unsigned)(after - start),
+                                   .line = at->line,
+                                   .file = at->file,
+                                   .kind = kind,
+                                   .spaced = spaced};
 }
 
 /* ---- names that a header would have declared ---- */
 
-struct refused { char *header, *what, *names; };
+struct refused {
+    char *header, *what, *names;
+};
 static struct refused *refused;
 static int n_refused, refused_room;
 
 /* `<cub/cub.cuh> cub: cub`: header, what it is, its names, up to the line's end. */
 static void refuse_names(const char *line, const char *stop)
 {
-    char *text = strndup(line, (size_t)(stop - line)), *what = strchr(text, ' '), *names = what ? strstr(what, ": ") : NULL;
-    if (!names) return;
+    char *text = strndup(line, (size_t)(stop - line)), *what = strchr(text, ' '),
+         *names = what ? strstr(what, ": ") : NULL;
+    if (!names)
+        return;
     *what++ = '\0';
     *names = '\0';
     names += 2;
-    if (n_refused == refused_room) refused = grow(refused, &refused_room, sizeof *refused);
+    if (n_refused == refused_room)
+        refused = grow(refused, &refused_room, sizeof *refused);
     refused[n_refused++] = (struct refused){text, what, names};
 }
 
@@ -183,8 +215,10 @@ static bool is_listed(int i, const char *names)
     for (size_t n; *names && !found; names += n + strspn(names + n, " ")) {
         n = strcspn(names, " ");
         bool prefix = names[n - 1] == '*';
-        if (prefix) found = !strncmp(word, names, n - 1);
-        else found = space && strlen(word) == n && !strncmp(word, names, n);
+        if (prefix)
+            found = !strncmp(word, names, n - 1);
+        else
+            found = space && strlen(word) == n && !strncmp(word, names, n);
     }
     free(word);
     return found;
@@ -193,8 +227,10 @@ static bool is_listed(int i, const char *names)
 bool is_refused(int i)
 {
     for (int r = 0; r < n_refused && !is_any(i - 1, ". ->"); r++) {
-        if (!is_listed(i, refused[r].names)) continue;
-        refuse(i, "`%s` (%s, of %s) is not supported by the emulator", source_text(i, i), refused[r].what, refused[r].header);
+        if (!is_listed(i, refused[r].names))
+            continue;
+        refuse(i, "`%s` (%s, of %s) is not supported by the emulator", source_text(i, i), refused[r].what,
+               refused[r].header);
         return true;
     }
     return false;
@@ -208,18 +244,24 @@ static char *directive(char *p, struct place *at, const char *runtime)
     p += 1 + strspn(p + 1, " \t");
     if (!strncmp(p, "pragma", 6)) {
         p += 6 + strspn(p + 6, " \t");
-        if (!strncmp(p, "simt_refuse ", 12)) refuse_names(p + 12, stop);
-        if (!strncmp(p, "unroll", 6) || !strncmp(p, "nounroll", 8)) memset(start, ' ', (size_t)(stop - start));
+        if (!strncmp(p, "simt_refuse ", 12))
+            refuse_names(p + 12, stop);
+        if (!strncmp(p, "unroll", 6) || !strncmp(p, "nounroll", 8))
+            memset(start, ' ', (size_t)(stop - start));
         return stop;
     }
-    if (!strncmp(p, "line", 4)) p += 4 + strspn(p + 4, " \t");
-    if (!isdigit((unsigned char)*p)) return stop;
+    if (!strncmp(p, "line", 4))
+        p += 4 + strspn(p + 4, " \t");
+    if (!isdigit((unsigned char)*p))
+        return stop;
     at->line = (int)strtol(p, &p, 10) - 1; /* the line's own end will count */
     char *name = memchr(p, '"', (size_t)(stop - p));
-    if (!name) return stop;
+    if (!name)
+        return stop;
     const char *after = quoted_end(name);
     unsigned short file = file_number(name + 1, (size_t)(after - name - 2));
-    if (file == at->file) return stop; /* here flag 3 only says where a macro was defined */
+    if (file == at->file)
+        return stop; /* here flag 3 only says where a macro was defined */
     at->file = file;
     at->left_alone = memchr(after, '3', (size_t)(stop - after)) ||
                      (runtime && !strncmp(name + 1, runtime, strlen(runtime)) && name[1 + strlen(runtime)] == '/');
@@ -229,15 +271,18 @@ static char *directive(char *p, struct place *at, const char *runtime)
 static void match_brackets(void)
 {
     int *open = malloc(((size_t)end + 1) * sizeof *open), depth = 0;
-    if (!open) perror("simt-translate"), exit(2);
+    if (!open)
+        perror("simt-translate"), exit(2);
     for (int i = 0; i < end; i++) {
         tokens[i].partner = i; /* also of a bracket that has none */
-        if (tokens[i].kind != PUNCTUATION || tokens[i].length != 1) continue;
+        if (tokens[i].kind != PUNCTUATION || tokens[i].length != 1)
+            continue;
         char c = source[tokens[i].start];
         if (c == '(' || c == '[' || c == '{') {
             open[depth++] = i;
         } else if (c == ')' || c == ']' || c == '}') {
-            if (depth == 0) continue;
+            if (depth == 0)
+                continue;
             tokens[open[--depth]].partner = i;
             tokens[i].partner = open[depth];
         }
@@ -267,13 +312,15 @@ void source_lex(const char *runtime)
             p = strchrnul(p, '\n');
         } else if (*p == '/' && p[1] == '*') {
             char *close = strstr(p + 2, "*/"), *after = close ? close + 2 : source + length;
-            for (; p < after; p++) at.line += *p == '\n';
+            for (; p < after; p++)
+                at.line += *p == '\n';
             spaced = true;
         } else {
             enum kind kind;
             const char *after = token_end(p, &kind);
             add_token(p, after, kind, &at, spaced);
-            for (; p < after; p++) at.line += *p == '\n';
+            for (; p < after; p++)
+                at.line += *p == '\n';
             spaced = line_begins = false;
         }
     }
@@ -301,7 +348,8 @@ bool is_any(int i, const char *words)
     size_t n = length_of(i);
     while (*words) {
         size_t word = strcspn(words, " ");
-        if (word == n && !memcmp(words, text, n)) return true;
+        if (word == n && !memcmp(words, text, n))
+            return true;
         words += word + strspn(words + word, " ");
     }
     return false;
@@ -314,9 +362,12 @@ const char *file_of(int i) { return files[tokens[i].file]; }
 int angle_close(int i)
 {
     for (int depth = 0; !is_any(i, "; } ) ]"); i++) {
-        if (is_any(i, "( [ {")) i = tokens[i].partner;
-        else if (is(i, "<")) depth++;
-        else if (is(i, ">") && --depth == 0) return i;
+        if (is_any(i, "( [ {"))
+            i = tokens[i].partner;
+        else if (is(i, "<"))
+            depth++;
+        else if (is(i, ">") && --depth == 0)
+            return i;
     }
     return 0;
 }
@@ -324,9 +375,12 @@ int angle_close(int i)
 int angle_open(int i)
 {
     for (int depth = 0; !is_any(i, "; { ( ["); i--) {
-        if (is_any(i, ") ] }")) i = tokens[i].partner;
-        else if (is(i, ">")) depth++;
-        else if (is(i, "<") && --depth == 0) return i;
+        if (is_any(i, ") ] }"))
+            i = tokens[i].partner;
+        else if (is(i, ">"))
+            depth++;
+        else if (is(i, "<") && --depth == 0)
+            return i;
     }
     return 0;
 }
@@ -334,10 +388,12 @@ int angle_open(int i)
 char *source_text(int first, int last)
 {
     size_t room = 1;
-    for (int i = first; i <= last; i++) room += tokens[i].length + 1;
+    for (int i = first; i <= last; i++)
+        room += tokens[i].length + 1;
     char *text = malloc(room), *p = text;
     for (int i = first; i <= last; i++) {
-        if (i > first && tokens[i].spaced) *p++ = ' ';
+        if (i > first && tokens[i].spaced)
+            *p++ = ' ';
         p = mempcpy(p, source + tokens[i].start, tokens[i].length);
     }
     *p = '\0';
@@ -361,7 +417,8 @@ char *in_quotes(const char *text)
     char *quoted = malloc(2 * strlen(text) + 3), *p = quoted;
     *p++ = '"';
     for (; *text; *p++ = *text++)
-        if (*text == '"' || *text == '\\') *p++ = '\\';
+        if (*text == '"' || *text == '\\')
+            *p++ = '\\';
     strcpy(p, "\"");
     return quoted;
 }
@@ -371,7 +428,8 @@ char *in_quotes(const char *text)
 static struct edit *edit_of(int i)
 {
     if (!tokens[i].edit) {
-        if (n_edits >= edits_room) edits = grow(edits, &edits_room, sizeof *edits);
+        if (n_edits >= edits_room)
+            edits = grow(edits, &edits_room, sizeof *edits);
         edits[n_edits] = (struct edit){0};
         tokens[i].edit = n_edits++;
     }
@@ -386,26 +444,34 @@ void replace(int i, const char *text) { edit_of(i)->instead = strdup(text); }
 
 void delete(int first, int last)
 {
-    for (int i = first; i <= last; i++) replace(i, "");
+    for (int i = first; i <= last; i++)
+        replace(i, "");
 }
 
 void source_write(const char *path)
 {
     FILE *out = path ? fopen(path, "w") : stdout;
-    if (!out) fprintf(stderr, "simt-translate: "), perror(path), exit(2);
+    if (!out)
+        fprintf(stderr, "simt-translate: "), perror(path), exit(2);
     size_t done = 0;
     for (int i = 1; i < end; i++) {
-        if (!tokens[i].edit) continue;
+        if (!tokens[i].edit)
+            continue;
         const struct edit *e = &edits[tokens[i].edit];
         fwrite(source + done, 1, tokens[i].start - done, out);
         done = tokens[i].start + tokens[i].length;
-        if (e->before) fputs(e->before, out);
-        if (e->instead) fputs(e->instead, out);
-        else fwrite(source + tokens[i].start, 1, tokens[i].length, out);
-        if (e->after) fputs(e->after, out);
+        if (e->before)
+            fputs(e->before, out);
+        if (e->instead)
+            fputs(e->instead, out);
+        else
+            fwrite(source + tokens[i].start, 1, tokens[i].length, out);
+        if (e->after)
+            fputs(e->after, out);
     }
     fwrite(source + done, 1, length - done, out);
-    if (fflush(out) || ferror(out)) perror("simt-translate"), exit(2);
+    if (fflush(out) || ferror(out))
+        perror("simt-translate"), exit(2);
 }
 
 /* ---- words ----------------------------------------------------------------------------------------------- */
@@ -415,7 +481,8 @@ char *format(const char *format, ...)
     char *text;
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0) perror("simt-translate"), exit(2);
+    if (vasprintf(&text, format, arguments) < 0)
+        perror("simt-translate"), exit(2);
     va_end(arguments);
     return text;
 }

@@ -21,7 +21,8 @@ static bool is_texture(int i)
                                         "surf1D", "surf2D", "surf3D", "surfCubemap"};
     char *name = source_text(i, i);
     bool texture = is_any(i, "cudaCreateTextureObject cudaCreateSurfaceObject");
-    for (size_t b = 0; b < sizeof begin / sizeof *begin; b++) texture |= !strncmp(name, begin[b], strlen(begin[b]));
+    for (size_t b = 0; b < sizeof begin / sizeof *begin; b++)
+        texture |= !strncmp(name, begin[b], strlen(begin[b]));
     free(name);
     return texture && is_any(i + 1, "( <") && !is_any(i - 1, ". ->");
 }
@@ -29,9 +30,11 @@ static bool is_texture(int i)
 /* Does the `while` at i end a do-while? */
 static bool ends_do(int i)
 {
-    if (is(i - 1, "}")) return is(tokens[i - 1].partner - 1, "do");
+    if (is(i - 1, "}"))
+        return is(tokens[i - 1].partner - 1, "do");
     int first = i - 1; /* of the statement in front */
-    while (first > 0 && !is_any(first - 1, "; { }")) first = is_any(first - 1, ") ]") ? tokens[first - 1].partner : first - 1;
+    while (first > 0 && !is_any(first - 1, "; { }"))
+        first = is_any(first - 1, ") ]") ? tokens[first - 1].partner : first - 1;
     return is(i - 1, ";") && is(first, "do");
 }
 
@@ -40,40 +43,55 @@ static bool ends_do(int i)
 static void polling_loop(int i)
 {
     int body = tokens[i + 1].partner + 1;
-    if (scope->kind != FUNCTION || !scope->device || !is(i + 1, "(")) return;
-    if (is(body, ";") && !(is(i, "while") && ends_do(i))) put_before(body, " ::simt_yield()");
-    if (is(body, "{") && is(body + 1, "}")) put_after(body, " ::simt_yield(); ");
+    if (scope->kind != FUNCTION || !scope->device || !is(i + 1, "("))
+        return;
+    if (is(body, ";") && !(is(i, "while") && ends_do(i)))
+        put_before(body, " ::simt_yield()");
+    if (is(body, "{") && is(body + 1, "}"))
+        put_after(body, " ::simt_yield(); ");
 }
 
 static int word(int i)
 {
-    if (is_refused(i)) return i;
-    if (is_any(i, "while for")) polling_loop(i);
+    if (is_refused(i))
+        return i;
+    if (is_any(i, "while for"))
+        polling_loop(i);
     switch (first_char(i)) {
     case '_':
-        if (is(i, "__shared__")) return shared_declaration(i) - 1;
-        if (is(i, "__global__")) kernel_declaration(i);
-        if (is_any(i, "__host__ __grid_constant__")) replace(i, "");
+        if (is(i, "__shared__"))
+            return shared_declaration(i) - 1;
+        if (is(i, "__global__"))
+            kernel_declaration(i);
+        if (is_any(i, "__host__ __grid_constant__"))
+            replace(i, "");
         if (is(i, "__launch_bounds__") && is(i + 1, "(")) {
-            delete(i, tokens[i + 1].partner);
+            delete (i, tokens[i + 1].partner);
             return tokens[i + 1].partner;
         }
-        if (is_any(i, "__device__ __constant__ __managed__")) device_declaration(i);
+        if (is_any(i, "__device__ __constant__ __managed__"))
+            device_declaration(i);
         /* No macro: __attribute__((__noinline__)), as C++'s own headers have it, must stay. */
-        if (is(i, "__noinline__") && !is_any(i - 1, "( ,")) replace(i, "__attribute__((noinline))");
-        if (is_any(i, "__asm__ __asm")) assembly(i);
+        if (is(i, "__noinline__") && !is_any(i - 1, "( ,"))
+            replace(i, "__attribute__((noinline))");
+        if (is_any(i, "__asm__ __asm"))
+            assembly(i);
         if (is(i, "__cluster_dims__"))
             refuse(i, "`__cluster_dims__` (thread block clusters) is not supported by the emulator");
         break;
     case 'a':
-        if (is(i, "asm")) assembly(i);
+        if (is(i, "asm"))
+            assembly(i);
         break;
-    case 'c': case 's': case 't':
+    case 'c':
+    case 's':
+    case 't':
         if (is_texture(i))
             refuse(i, "`%s` (textures and surfaces) is not supported by the emulator", source_text(i, i));
         break;
     }
-    if (n_arrays) shared_use(i);
+    if (n_arrays)
+        shared_use(i);
     return i;
 }
 
@@ -84,15 +102,18 @@ static void translate(void)
             i = word(i);
             continue;
         }
-        if (tokens[i].kind != PUNCTUATION) continue;
+        if (tokens[i].kind != PUNCTUATION)
+            continue;
         switch (first_char(i)) {
         case '[': scope_mark_lambda(i); break;
         case '=':
-            if (is(i, "=")) returned_assignment(i);
+            if (is(i, "="))
+                returned_assignment(i);
             break;
         case '<': {
             bool spaced = is(i, "<<") && is(i + 1, "<") && tokens[i + 1].spaced;
-            if ((is(i, "<<<") || spaced) && !is(i - 1, "operator")) launch(i);
+            if ((is(i, "<<<") || spaced) && !is(i - 1, "operator"))
+                launch(i);
             break;
         }
         case '{': scope_open(i), head = i + 1; break;
@@ -126,7 +147,8 @@ int main(int argc, char **argv)
         source_lex(runtime);
     }
     translate();
-    if (refusals) return 2;
+    if (refusals)
+        return 2;
     source_write(out);
     return 0;
 }

@@ -166,22 +166,25 @@ int launch(const struct device_args *args, cudaStream_t stream)
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"copy", "from one buffer to another: what DRAM can move"},
+    {"fma", "multiply-adds in registers, nothing else: what fp32 can compute"},
+    {"exp2", "powers of two, for the softmax: what the special function units can compute"},
+    {"shared", "one tile in shared memory, read again and again without conflicts"},
+    {"latency", "one thread follows pointers through a ring: how long one load takes"},
+    {"littles_law", "all of DRAM read by more and more warps: how many loads must be under way"},
+    {"divergence", "the same work in more and more paths, chosen by lane or by warp"},
+    {"launch", "a kernel that does nothing: what a launch costs"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     const struct device_step step = {
         .name = "00_device",
         .dtype = FP32,
         .arch = "75",
-        .variants = {
-            {"copy", "from one buffer to another: what DRAM can move"},
-            {"fma", "multiply-adds in registers, nothing else: what fp32 can compute"},
-            {"exp2", "powers of two, for the softmax: what the special function units can compute"},
-            {"shared", "one tile in shared memory, read again and again without conflicts"},
-            {"latency", "one thread follows pointers through a ring: how long one load takes"},
-            {"littles_law", "all of DRAM read by more and more warps: how many loads must be under way"},
-            {"divergence", "the same work in more and more paths, chosen by lane or by warp"},
-            {"launch", "a kernel that does nothing: what a launch costs"},
-        },
+        .variants = variants,
         .launch = launch,
     };
     return device_main(argc, argv, &step);

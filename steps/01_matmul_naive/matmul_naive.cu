@@ -49,16 +49,19 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"strided", "a warp computes 32 elements down a column of C: 32 rows of A, a line of memory each"},
+    {"coalesced", "a warp computes 32 elements along a row of C: B and C in whole lines, A the same for all"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     const struct matmul_step step = {
         .name = "01_matmul_naive",
         .dtype = FP32,
         .arch = "75",
-        .variants = {
-            {"strided", "a warp computes 32 elements down a column of C: 32 rows of A, a line of memory each"},
-            {"coalesced", "a warp computes 32 elements along a row of C: B and C in whole lines, A the same for all"},
-        },
+        .variants = variants,
         .launch = launch,
     };
     return matmul_main(argc, argv, &step);

@@ -77,16 +77,19 @@ int launch(const struct softmax_args *args, cudaStream_t stream)
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"thread_per_row", "one thread for each row: the lanes of a warp are in 32 rows, far apart"},
+    {"block_per_row", "256 threads share a row: the lanes of a warp are neighbours in it"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     const struct softmax_step step = {
         .name = "02_softmax_naive",
         .dtype = FP32,
         .arch = "75",
-        .variants = {
-            {"thread_per_row", "one thread for each row: the lanes of a warp are in 32 rows, far apart"},
-            {"block_per_row", "256 threads share a row: the lanes of a warp are neighbours in it"},
-        },
+        .variants = variants,
         .launch = launch,
     };
     return softmax_main(argc, argv, &step);

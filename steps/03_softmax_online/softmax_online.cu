@@ -16,10 +16,7 @@ struct part {
 };
 
 // exp(x − m), where m is at least x. If m is −∞, so is x, and −∞ − −∞ would be NaN: nothing yet counts for nothing.
-__device__ float weight(float x, float m)
-{
-    return expf(x - (m == -INFINITY ? 0 : m));
-}
+__device__ float weight(float x, float m) { return expf(x - (m == -INFINITY ? 0 : m)); }
 
 // [merge] Two parts as one.
 // exercise: begin merge
@@ -104,25 +101,16 @@ __global__ void softmax_scalar(const float *X,  // [rows, cols]
 // [four] Four elements at a time.
 constexpr float4 NONE = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
-__device__ float largest(float4 x)
-{
-    return fmaxf(fmaxf(x.x, x.y), fmaxf(x.z, x.w));
-}
+__device__ float largest(float4 x) { return fmaxf(fmaxf(x.x, x.y), fmaxf(x.z, x.w)); }
 
-__device__ float sum(float4 x)
-{
-    return (x.x + x.y) + (x.z + x.w);
-}
+__device__ float sum(float4 x) { return (x.x + x.y) + (x.z + x.w); }
 
 __device__ float4 weights(float4 x, float m)
 {
     return {weight(x.x, m), weight(x.y, m), weight(x.z, m), weight(x.w, m)};
 }
 
-__device__ float4 times(float4 x, float factor)
-{
-    return {x.x * factor, x.y * factor, x.z * factor, x.w * factor};
-}
+__device__ float4 times(float4 x, float factor) { return {x.x * factor, x.y * factor, x.z * factor, x.w * factor}; }
 
 // [row] `vectors` of four floats each, from the first multiple of 16 bytes on; before and behind them together `ends`
 // floats, at most six: a thread has at most one.
@@ -143,10 +131,7 @@ __device__ row row_at(const float *X, float *Y, int index, int rows, int cols)
     return {(const float4 *)(x + head), (float4 *)(y + head), x, y, head, vectors, count - 4 * vectors};
 }
 
-__device__ int end_col(const row &at, int end)
-{
-    return end < at.head ? end : end + 4 * at.vectors;
-}
+__device__ int end_col(const row &at, int end) { return end < at.head ? end : end + 4 * at.vectors; }
 
 // [held] A thread has ROWS rows, shared with the threads of the same threadIdx.y. Of each it holds VECTORS vectors in
 // registers; `room` more of the row's are in shared memory; what is beyond that is read again.
@@ -154,10 +139,9 @@ template <int VECTORS, int ROWS>
 constexpr int MAX_THREADS = VECTORS > 8 || ROWS > 1 ? 512 : 1024;  // of a block, whose registers must suffice for all
 
 template <int VECTORS, int ROWS>
-__global__ void __launch_bounds__(MAX_THREADS<VECTORS, ROWS>, 1)
-softmax_held(const float *X,  // [rows, cols]
-             float *Y,        // [rows, cols]
-             int rows, int cols, int room)
+__global__ void __launch_bounds__(MAX_THREADS<VECTORS, ROWS>, 1) softmax_held(const float *X,  // [rows, cols]
+                                                                              float *Y,        // [rows, cols]
+                                                                              int rows, int cols, int room)
 {
     extern __shared__ float4 rest_smem[];  // [room]
     const int thread = threadIdx.x, threads = blockDim.x, held = VECTORS * threads;
@@ -263,7 +247,8 @@ static cudaError_t launch_shaped(const struct softmax_args *args, cudaStream_t s
 {
     static const int vectors[] = {1, 2, 4, 8, 16, 24};
     static cudaError_t (*const by_rows[][6])(const struct softmax_args *, int, bool, cudaStream_t) = {
-        {launch_held<1, 1>, launch_held<2, 1>, launch_held<4, 1>, launch_held<8, 1>, launch_held<16, 1>, launch_held<24, 1>},
+        {launch_held<1, 1>, launch_held<2, 1>, launch_held<4, 1>, launch_held<8, 1>, launch_held<16, 1>,
+         launch_held<24, 1>},
         {launch_held<1, 2>, launch_held<2, 2>, launch_held<4, 2>, launch_held<8, 2>},
         {launch_held<1, 4>, launch_held<2, 4>, launch_held<4, 4>},
     };
@@ -294,6 +279,15 @@ int launch(const struct softmax_args *args, cudaStream_t stream)
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"one_pass", "maximum and sum in one pass, parts merged in shared memory"},
+    {"shuffled", "parts merged by warp shuffles, then once across warps"},
+    {"wide", "16 bytes a load and a store, the row's ends apart"},
+    {"held", "the row stays in registers: read once"},
+    {"shaped", "threads for a row and rows for a block follow the number of columns"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     static const int threads_per_row[] = {8, 16, 32, 64, 128, 256, 512, 1024, 0}, rows_per_thread[] = {1, 2, 4, 0};
@@ -301,13 +295,7 @@ int main(int argc, char **argv)
         .name = "03_softmax_online",
         .dtype = FP32,
         .arch = "75",
-        .variants = {
-            {"one_pass", "maximum and sum in one pass, parts merged in shared memory"},
-            {"shuffled", "parts merged by warp shuffles, then once across warps"},
-            {"wide", "16 bytes a load and a store, the row's ends apart"},
-            {"held", "the row stays in registers: read once"},
-            {"shaped", "threads for a row and rows for a block follow the number of columns"},
-        },
+        .variants = variants,
         .launch = launch,
         .threads_per_row = threads_per_row,
         .rows_per_thread = rows_per_thread,

@@ -64,17 +64,20 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"transposed", "A's tile transposed, as register tiling will want it: 32 stores meet in one bank"},
+    {"padded", "a 33rd column in the transposed tile: each row starts one bank further on"},
+    {"tiled", "A's tile lies as in memory: a warp reads one element of it, all lanes the same"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     const struct matmul_step step = {
         .name = "04_matmul_tiled",
         .dtype = FP32,
         .arch = "75",
-        .variants = {
-            {"transposed", "A's tile transposed, as register tiling will want it: 32 stores meet in one bank"},
-            {"padded", "a 33rd column in the transposed tile: each row starts one bank further on"},
-            {"tiled", "A's tile lies as in memory: a warp reads one element of it, all lanes the same"},
-        },
+        .variants = variants,
         .launch = launch,
     };
     return matmul_main(argc, argv, &step);

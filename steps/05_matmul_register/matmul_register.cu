@@ -5,11 +5,11 @@
 
 #include "matmul.h"
 
-constexpr int TILE = 128;   // rows and columns of C that one block computes
-constexpr int TILE_K = 8;   // columns of A, rows of B in the tiles that it does so from
-constexpr int PART = 8;     // rows and columns of C that one thread computes
+constexpr int TILE = 128;  // rows and columns of C that one block computes
+constexpr int TILE_K = 8;  // columns of A, rows of B in the tiles that it does so from
+constexpr int PART = 8;    // rows and columns of C that one thread computes
 constexpr int SIDE = TILE / PART, THREADS = SIDE * SIDE;
-constexpr int BLOCKS = 2;   // on one SM: at most 128 registers for each of 2 × 256 threads
+constexpr int BLOCKS = 2;  // on one SM: at most 128 registers for each of 2 × 256 threads
 
 // [register]
 __global__ void __launch_bounds__(THREADS, BLOCKS) matmul_register(const float *A,  // [m, k]
@@ -211,18 +211,21 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"register", "8 × 8 elements of C in a thread's registers: 16 loads for 64 multiply-adds"},
+    {"vector", "16 bytes a load or store, and warps that compute 32 × 64: 4 loads for 64 multiply-adds"},
+    {"double_buffered", "the next tiles are on their way while these are multiplied; one barrier a tile"},
+    {"operand_order", "the 64 multiply-adds in an order, and with operands, that the register banks can serve"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     const struct matmul_step step = {
         .name = "05_matmul_register",
         .dtype = FP32,
         .arch = "75",
-        .variants = {
-            {"register", "8 × 8 elements of C in a thread's registers: 16 loads for 64 multiply-adds"},
-            {"vector", "16 bytes a load or store, and warps that compute 32 × 64: 4 loads for 64 multiply-adds"},
-            {"double_buffered", "the next tiles are on their way while these are multiplied; one barrier a tile"},
-            {"operand_order", "the 64 multiply-adds in an order, and with operands, that the register banks can serve"},
-        },
+        .variants = variants,
         .launch = launch,
     };
     return matmul_main(argc, argv, &step);

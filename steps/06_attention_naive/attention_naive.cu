@@ -139,6 +139,12 @@ int launch(const struct attention_args *args, cudaStream_t stream)
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"transposed_read", "a warp reads a column of K, 32 rows of memory, as 32 elements along a row of Kᵀ"},
+    {"pre_transposed", "a kernel transposes K first: then the warp reads along a row"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     const struct attention_step step = {
@@ -148,10 +154,7 @@ int main(int argc, char **argv)
         .head_dims = {32, 64, 96, 128},
         .causal = false,
         .grouped = false,
-        .variants = {
-            {"transposed_read", "a warp reads a column of K, 32 rows of memory, as 32 elements along a row of Kᵀ"},
-            {"pre_transposed", "a kernel transposes K first: then the warp reads along a row"},
-        },
+        .variants = variants,
         .workspace = workspace,
         .launch = launch,
     };

@@ -17,20 +17,14 @@ template <int D> constexpr int TILE = D <= 64 ? 64 : 32;
 // Rows of Q that a block computes, when each thread has a slice of so many.
 template <int D, int ROWS> constexpr int BLOCK_ROWS = THREADS / SLICES<D> * ROWS;
 
-__device__ float add_dot(float sum, float4 a, float4 b)
-{
-    return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
-}
+__device__ float add_dot(float sum, float4 a, float4 b) { return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
 
 __device__ float4 add_scaled(float4 sum, float a, float4 b)
 {
     return make_float4(sum.x + a * b.x, sum.y + a * b.y, sum.z + a * b.z, sum.w + a * b.w);
 }
 
-__device__ float4 scaled(float a, float4 b)
-{
-    return make_float4(a * b.x, a * b.y, a * b.z, a * b.w);
-}
+__device__ float4 scaled(float a, float4 b) { return make_float4(a * b.x, a * b.y, a * b.z, a * b.w); }
 
 // [kernel] A float4 is 4 columns, 16 bytes: C of them make a row.
 template <int D, int ROWS>
@@ -41,7 +35,8 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                                                         int n, float scale)
 {
     constexpr int C = D / 4, CHUNKS = C / SLICES<D>, LANES = 32 / SLICES<D>;
-    static_assert(C % SLICES<D> == 0 && TILE<D> % KEYS == 0, "slices are whole float4s, tiles are taken KEYS at a time");
+    static_assert(C % SLICES<D> == 0 && TILE<D> % KEYS == 0,
+                  "slices are whole float4s, tiles are taken KEYS at a time");
     __shared__ float4 K_smem[TILE<D>][C], V_smem[TILE<D>][C];
 
     // [index] Lanes l, l + LANES, … share ROWS rows, LANES apart; each has every SLICESth float4 of them.
@@ -72,7 +67,7 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
         }
         __syncthreads();  // both tiles are whole before any thread reads them
 
-        #pragma unroll 1
+#pragma unroll 1
         for (int first = 0; first < TILE<D>; first += KEYS) {
             // [scores] S = Q Kᵀ: each lane sums its slice, then those that share a row add up.
             float s[ROWS][KEYS] = {};
@@ -159,20 +154,21 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     if (args->causal || args->kv_heads != args->heads)
         return cudaErrorInvalidValue;
     switch (args->head_dim) {
-    case 32:
-        return choose<32>(args, stream);
-    case 64:
-        return choose<64>(args, stream);
-    case 96:
-        return choose<96>(args, stream);
-    case 128:
-        return choose<128>(args, stream);
-    default:
-        return cudaErrorInvalidValue;
+    case 32: return choose<32>(args, stream);
+    case 64: return choose<64>(args, stream);
+    case 96: return choose<96>(args, stream);
+    case 128: return choose<128>(args, stream);
+    default: return cudaErrorInvalidValue;
     }
 }
 
 // [main]
+static const struct variant variants[] = {
+    {"one_row", "a thread has one row of Q and O: what it reads of K and V serves one row"},
+    {"two_rows", "a thread has two rows: half as many reads, and twice the registers"},
+    {},
+};
+
 int main(int argc, char **argv)
 {
     const struct attention_step step = {
@@ -182,10 +178,7 @@ int main(int argc, char **argv)
         .head_dims = {32, 64, 96, 128},
         .causal = false,
         .grouped = false,
-        .variants = {
-            {"one_row", "a thread has one row of Q and O: what it reads of K and V serves one row"},
-            {"two_rows", "a thread has two rows: half as many reads, and twice the registers"},
-        },
+        .variants = variants,
         .workspace = NULL,
         .launch = launch,
     };

@@ -57,8 +57,14 @@ template <class T> SIMT_INLINE cudaError_t cudaGetSymbolAddress(void **address, 
 {
     return simt_symbol_address(address, simt_address(symbol));
 }
-template <class T> SIMT_INLINE cudaError_t cudaGetSymbolSize(size_t *bytes, const T &) { return *bytes = sizeof(T), cudaSuccess; }
-SIMT_INLINE cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
+template <class T> SIMT_INLINE cudaError_t cudaGetSymbolSize(size_t *bytes, const T &)
+{
+    return *bytes = sizeof(T), cudaSuccess;
+}
+SIMT_INLINE cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags)
+{
+    return cudaEventCreateWithFlags(event, flags);
+}
 template <class K> SIMT_INLINE cudaError_t cudaFuncSetAttribute(K kernel, cudaFuncAttribute attribute, int value)
 {
     return simt_set_attribute((const void *)kernel, attribute, value);

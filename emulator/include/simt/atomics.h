@@ -3,16 +3,23 @@
 #ifndef SIMT_ATOMICS_H
 #define SIMT_ATOMICS_H
 
-namespace simt {
+namespace simt
+{
 template <class T> constexpr ::simt_type type_of()
 {
-    if constexpr (std::is_same_v<T, float>) return SIMT_F32;
-    else if constexpr (std::is_same_v<T, double>) return SIMT_F64;
-    else if constexpr (sizeof(T) == 2) return SIMT_U16;
-    else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? SIMT_I32 : SIMT_U32;
-    else return std::is_signed_v<T> ? SIMT_I64 : SIMT_U64;
+    if constexpr (std::is_same_v<T, float>)
+        return SIMT_F32;
+    else if constexpr (std::is_same_v<T, double>)
+        return SIMT_F64;
+    else if constexpr (sizeof(T) == 2)
+        return SIMT_U16;
+    else if constexpr (sizeof(T) == 4)
+        return std::is_signed_v<T> ? SIMT_I32 : SIMT_U32;
+    else
+        return std::is_signed_v<T> ? SIMT_I64 : SIMT_U64;
 }
-template <class T> SIMT_INLINE T atomic(::simt_atomic_op op, ::simt_scope scope, volatile T *address, T value, T compare = T())
+template <class T> SIMT_INLINE T atomic(::simt_atomic_op op, ::simt_scope scope, volatile T *address, T value,
+                                        T compare = T())
 {
     unsigned long long bits = 0, compare_bits = 0;
     __builtin_memcpy(&bits, &value, sizeof(T));
@@ -21,20 +28,20 @@ template <class T> SIMT_INLINE T atomic(::simt_atomic_op op, ::simt_scope scope,
     __builtin_memcpy(&value, &bits, sizeof(T));
     return value;
 }
-}
+}  // namespace simt
 
-#define SIMT_ATOMIC(NAME, OP, T)                                                                                   \
-    SIMT_INLINE T NAME(T *address, T value) { return simt::atomic<T>(OP, SIMT_SCOPE_DEVICE, address, value); }      \
+#define SIMT_ATOMIC(NAME, OP, T) \
+    SIMT_INLINE T NAME(T *address, T value) { return simt::atomic<T>(OP, SIMT_SCOPE_DEVICE, address, value); } \
     SIMT_INLINE T NAME##_block(T *address, T value) { return simt::atomic<T>(OP, SIMT_SCOPE_BLOCK, address, value); } \
     SIMT_INLINE T NAME##_system(T *address, T value) { return simt::atomic<T>(OP, SIMT_SCOPE_SYSTEM, address, value); }
-#define SIMT_ATOMIC_CAS_WITH(SUFFIX, SCOPE, T)                                                                     \
-    SIMT_INLINE T atomicCAS##SUFFIX(T *address, T compare, T value)                                                \
-    {                                                                                                              \
-        return simt::atomic<T>(SIMT_ATOMIC_CAS, SCOPE, address, value, compare);                                   \
+#define SIMT_ATOMIC_CAS_WITH(SUFFIX, SCOPE, T) \
+    SIMT_INLINE T atomicCAS##SUFFIX(T *address, T compare, T value) \
+    { \
+        return simt::atomic<T>(SIMT_ATOMIC_CAS, SCOPE, address, value, compare); \
     }
-#define SIMT_ATOMIC_CAS_OF(T)                                                                                      \
-    SIMT_ATOMIC_CAS_WITH(, SIMT_SCOPE_DEVICE, T)                                                                   \
-    SIMT_ATOMIC_CAS_WITH(_block, SIMT_SCOPE_BLOCK, T)                                                              \
+#define SIMT_ATOMIC_CAS_OF(T) \
+    SIMT_ATOMIC_CAS_WITH(, SIMT_SCOPE_DEVICE, T) \
+    SIMT_ATOMIC_CAS_WITH(_block, SIMT_SCOPE_BLOCK, T) \
     SIMT_ATOMIC_CAS_WITH(_system, SIMT_SCOPE_SYSTEM, T)
 
 SIMT_ATOMIC(atomicAdd, SIMT_ATOMIC_ADD, int)

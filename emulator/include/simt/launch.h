@@ -7,15 +7,22 @@
 
 #include "runtime.h"
 
-namespace simt {
+namespace simt
+{
 
 template <class T> constexpr ::simt_shared_site site(const char *name, const char *file, int line)
 {
     using Element = std::remove_all_extents_t<T>;
-    return {name, file, line, (unsigned)sizeof(T), (unsigned)alignof(T), (unsigned)sizeof(Element),
-            {(unsigned)std::extent<T, 0>::value, (unsigned)std::extent<T, 1>::value,
-             (unsigned)std::extent<T, 2>::value, (unsigned)std::extent<T, 3>::value},
-            0, 0};
+    return {name,
+            file,
+            line,
+            (unsigned)sizeof(T),
+            (unsigned)alignof(T),
+            (unsigned)sizeof(Element),
+            {(unsigned)std::extent<T, 0>::value, (unsigned)std::extent<T, 1>::value, (unsigned)std::extent<T, 2>::value,
+             (unsigned)std::extent<T, 3>::value},
+            0,
+            0};
 }
 
 SIMT_INLINE bool on_device() { return simt_on_device(); }
@@ -25,8 +32,8 @@ template <class = void>
 SIMT_INLINE void configure(const char *text, const char *file, int line, dim3 grid, dim3 block,
                            size_t dynamic_shared = 0, cudaStream_t stream = 0)
 {
-    ::simt_configuration c = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_shared, stream,
-                              text, file, line};
+    ::simt_configuration c = {
+        {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_shared, stream, text, file, line};
     ::simt_configure(&c);
 }
 
@@ -34,7 +41,8 @@ SIMT_INLINE void configure(const char *text, const char *file, int line, dim3 gr
  * may store the struct that it returns, and g++ puts no hook there, clang++ none where the size is odd: here it goes to a
  * temporary first, and that is then stored. No copy more, or g++ would store member by member. Whatever is no such struct
  * meets the comma of C++. */
-struct Returned {};
+struct Returned {
+};
 static constexpr Returned returned{};
 template <class T>
 constexpr bool is_struct = (std::is_class_v<T> || std::is_union_v<T>) && std::is_trivially_copyable_v<T>;
@@ -87,5 +95,5 @@ template <size_t... I, class... P> struct StubOf<std::index_sequence<I...>, P...
 };
 template <class... P> using Stub = StubOf<std::index_sequence_for<P...>, typename Plain<P>::type...>;
 
-}
+}  // namespace simt
 #endif

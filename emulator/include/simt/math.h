@@ -31,7 +31,8 @@ SIMT_INLINE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 SIMT_INLINE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 /* Rounded toward zero, up and down: the nearest float is at most one step away from where it should be. The exact result,
  * or a double within one rounding of it, decides. */
-namespace simt {
+namespace simt
+{
 SIMT_INLINE float toward_zero(double exact)
 {
     float f = (float)exact;
@@ -47,16 +48,16 @@ SIMT_INLINE float down(double exact)
     float f = (float)exact;
     return (double)f > exact ? nextafterf(f, -INFINITY) : f;
 }
-}
-#define SIMT_ROUNDED(SUFFIX, ROUND)                                                                                \
-    SIMT_INLINE float __fadd_##SUFFIX(float x, float y) { return simt::ROUND((double)x + y); }                     \
-    SIMT_INLINE float __fsub_##SUFFIX(float x, float y) { return simt::ROUND((double)x - y); }                     \
-    SIMT_INLINE float __fmul_##SUFFIX(float x, float y) { return simt::ROUND((double)x * y); }                     \
-    SIMT_INLINE float __fdiv_##SUFFIX(float x, float y) { return simt::ROUND((double)x / y); }                     \
-    SIMT_INLINE float __frcp_##SUFFIX(float x) { return simt::ROUND(1.0 / x); }                                    \
-    SIMT_INLINE float __fsqrt_##SUFFIX(float x) { return simt::ROUND(sqrt((double)x)); }                           \
-    SIMT_INLINE float __int2float_##SUFFIX(int x) { return simt::ROUND((double)x); }                               \
-    SIMT_INLINE float __uint2float_##SUFFIX(unsigned x) { return simt::ROUND((double)x); }                         \
+}  // namespace simt
+#define SIMT_ROUNDED(SUFFIX, ROUND) \
+    SIMT_INLINE float __fadd_##SUFFIX(float x, float y) { return simt::ROUND((double)x + y); } \
+    SIMT_INLINE float __fsub_##SUFFIX(float x, float y) { return simt::ROUND((double)x - y); } \
+    SIMT_INLINE float __fmul_##SUFFIX(float x, float y) { return simt::ROUND((double)x * y); } \
+    SIMT_INLINE float __fdiv_##SUFFIX(float x, float y) { return simt::ROUND((double)x / y); } \
+    SIMT_INLINE float __frcp_##SUFFIX(float x) { return simt::ROUND(1.0 / x); } \
+    SIMT_INLINE float __fsqrt_##SUFFIX(float x) { return simt::ROUND(sqrt((double)x)); } \
+    SIMT_INLINE float __int2float_##SUFFIX(int x) { return simt::ROUND((double)x); } \
+    SIMT_INLINE float __uint2float_##SUFFIX(unsigned x) { return simt::ROUND((double)x); } \
     SIMT_INLINE float __double2float_##SUFFIX(double x) { return simt::ROUND(x); }
 SIMT_ROUNDED(rz, toward_zero)
 SIMT_ROUNDED(ru, up)
@@ -71,8 +72,8 @@ SIMT_INLINE float sinpif(float x) { return sinf(x * (float)M_PI); }
 SIMT_INLINE float cospif(float x) { return cosf(x * (float)M_PI); }
 
 /* min and max of each arithmetic type, mixed ones converted as C does. */
-#define SIMT_MIN_MAX(T)                                                                                            \
-    SIMT_INLINE constexpr T min(T a, T b) { return b < a ? b : a; }                                                \
+#define SIMT_MIN_MAX(T) \
+    SIMT_INLINE constexpr T min(T a, T b) { return b < a ? b : a; } \
     SIMT_INLINE constexpr T max(T a, T b) { return a < b ? b : a; }
 SIMT_MIN_MAX(int)
 SIMT_MIN_MAX(unsigned)
@@ -85,10 +86,10 @@ SIMT_INLINE float min(float a, float b) { return fminf(a, b); }
 SIMT_INLINE float max(float a, float b) { return fmaxf(a, b); }
 SIMT_INLINE double min(double a, double b) { return fmin(a, b); }
 SIMT_INLINE double max(double a, double b) { return fmax(a, b); }
-#define SIMT_MIXED(A, B, T)                                                                                        \
-    SIMT_INLINE T min(A a, B b) { return min((T)a, (T)b); }                                                        \
-    SIMT_INLINE T min(B a, A b) { return min((T)a, (T)b); }                                                        \
-    SIMT_INLINE T max(A a, B b) { return max((T)a, (T)b); }                                                        \
+#define SIMT_MIXED(A, B, T) \
+    SIMT_INLINE T min(A a, B b) { return min((T)a, (T)b); } \
+    SIMT_INLINE T min(B a, A b) { return min((T)a, (T)b); } \
+    SIMT_INLINE T max(A a, B b) { return max((T)a, (T)b); } \
     SIMT_INLINE T max(B a, A b) { return max((T)a, (T)b); }
 SIMT_MIXED(int, unsigned, unsigned)
 SIMT_MIXED(int, long, long)
@@ -100,12 +101,12 @@ SIMT_MIXED(int, float, float)
 SIMT_MIXED(int, double, double)
 #undef SIMT_MIXED
 
-#define SIMT_BITCAST(NAME, FROM, TO)                                                                               \
-    SIMT_INLINE TO NAME(FROM x)                                                                                    \
-    {                                                                                                              \
-        TO y;                                                                                                      \
-        __builtin_memcpy(&y, &x, sizeof y);                                                                        \
-        return y;                                                                                                  \
+#define SIMT_BITCAST(NAME, FROM, TO) \
+    SIMT_INLINE TO NAME(FROM x) \
+    { \
+        TO y; \
+        __builtin_memcpy(&y, &x, sizeof y); \
+        return y; \
     }
 SIMT_BITCAST(__float_as_int, float, int)
 SIMT_BITCAST(__float_as_uint, float, unsigned)
@@ -157,7 +158,8 @@ SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 {
     unsigned long long bytes = (unsigned long long)y << 32 | x;
     unsigned result = 0;
-    for (int i = 0; i < 4; i++) result |= (unsigned)(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+    for (int i = 0; i < 4; i++)
+        result |= (unsigned)(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
     return result;
 }
 
@@ -169,11 +171,11 @@ template <class T> SIMT_INLINE void __stcs(T *p, T value) { *p = value; }
 template <class T> SIMT_INLINE void __stcg(T *p, T value) { *p = value; }
 
 /* make_float4 and its like */
-#define SIMT_MAKE(T, E)                                                                                            \
-    SIMT_INLINE T##1 make_##T##1(E x) { return T##1{x}; }                                                          \
-    SIMT_INLINE T##2 make_##T##2(E x, E y) { return T##2{x, y}; }                                                  \
-    SIMT_INLINE T##3 make_##T##3(E x, E y, E z) { return T##3{x, y, z}; }                                          \
-    SIMT_INLINE T##4 make_##T##4(E x, E y, E z, E w) { return T##4{x, y, z, w}; }
+#define SIMT_MAKE(T, E) \
+    SIMT_INLINE T##1 make_##T##1(E x) { return T##1 {x}; } \
+    SIMT_INLINE T##2 make_##T##2(E x, E y) { return T##2 {x, y}; } \
+    SIMT_INLINE T##3 make_##T##3(E x, E y, E z) { return T##3 {x, y, z}; } \
+    SIMT_INLINE T##4 make_##T##4(E x, E y, E z, E w) { return T##4 {x, y, z, w}; }
 SIMT_MAKE(char, signed char)
 SIMT_MAKE(uchar, unsigned char)
 SIMT_MAKE(short, short)

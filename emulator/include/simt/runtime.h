@@ -81,22 +81,39 @@ void simt_trap(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
 SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by,
-                                                   int width);
+                                                  int width);
 SIMT_NOMERGE unsigned simt_warp_ballot(unsigned mask, int predicate);
 SIMT_NOMERGE unsigned simt_warp_active(void);
 SIMT_NOMERGE unsigned simt_warp_match(unsigned mask, unsigned long long bits); /* the lanes that brought the same */
-enum simt_reduce { SIMT_REDUCE_ADD, SIMT_REDUCE_MIN, SIMT_REDUCE_MAX, SIMT_REDUCE_UMIN, SIMT_REDUCE_UMAX,
-                   SIMT_REDUCE_AND, SIMT_REDUCE_OR, SIMT_REDUCE_XOR };
+enum simt_reduce {
+    SIMT_REDUCE_ADD,
+    SIMT_REDUCE_MIN,
+    SIMT_REDUCE_MAX,
+    SIMT_REDUCE_UMIN,
+    SIMT_REDUCE_UMAX,
+    SIMT_REDUCE_AND,
+    SIMT_REDUCE_OR,
+    SIMT_REDUCE_XOR
+};
 SIMT_NOMERGE unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value);
 
 enum simt_atomic_op {
-    SIMT_ATOMIC_ADD, SIMT_ATOMIC_SUB, SIMT_ATOMIC_EXCHANGE, SIMT_ATOMIC_MIN, SIMT_ATOMIC_MAX,
-    SIMT_ATOMIC_INC, SIMT_ATOMIC_DEC, SIMT_ATOMIC_CAS, SIMT_ATOMIC_AND, SIMT_ATOMIC_OR, SIMT_ATOMIC_XOR
+    SIMT_ATOMIC_ADD,
+    SIMT_ATOMIC_SUB,
+    SIMT_ATOMIC_EXCHANGE,
+    SIMT_ATOMIC_MIN,
+    SIMT_ATOMIC_MAX,
+    SIMT_ATOMIC_INC,
+    SIMT_ATOMIC_DEC,
+    SIMT_ATOMIC_CAS,
+    SIMT_ATOMIC_AND,
+    SIMT_ATOMIC_OR,
+    SIMT_ATOMIC_XOR
 };
 enum simt_type { SIMT_I32, SIMT_U32, SIMT_I64, SIMT_U64, SIMT_F32, SIMT_F64, SIMT_U16 };
 /* Value and compare as bit patterns; returns the old value's. */
-SIMT_NOMERGE unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
-                               unsigned long long value, unsigned long long compare);
+SIMT_NOMERGE unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope,
+                                            void *address, unsigned long long value, unsigned long long compare);
 
 /* Is it a CUDA thread that asks? Never changes within a function, so the compiler may ask once. */
 bool simt_on_device(void) __attribute__((const, nothrow));
