@@ -16,6 +16,16 @@ void check_fail(struct check *check, const char *fault)
     snprintf(check->fault, sizeof check->fault, "%s", fault);
 }
 
+void check_says_launch(struct check *check, const char *launch)
+{
+    if (check->right)
+        return;
+    char fault[sizeof check->fault];
+    memcpy(fault, check->fault, sizeof fault);
+    snprintf(check->fault, sizeof check->fault, "%s launch on the same input left a wrong result: %.160s", launch,
+             fault);
+}
+
 // Every element has to be a number, also in the rows that are not compared. One that still has the poison's bits was
 // never written.
 static void check_complete(struct check *check, const float *got, size_t rows, size_t cols)

@@ -13,7 +13,7 @@ struct bound {
 
 struct check {
     bool right;
-    char fault[160];   // what is wrong, in words
+    char fault[240];   // what is wrong, in words
     double error;      // |got - reference| / |reference|, over all rows checked
     double worst_row;  // the same in the worst row
     double max_abs;    // the largest single difference
@@ -29,5 +29,8 @@ struct check check_output(const float *got, size_t rows, const struct reference 
 
 // A verdict from elsewhere: the output is wrong whatever its numbers say.
 void check_fail(struct check *check, const char *fault);
+
+// Puts in front of a fault which launch left it, such as "the second"; of a right output there is nothing to say.
+void check_says_launch(struct check *check, const char *launch);
 
 #endif

@@ -25,3 +25,9 @@ void launch_wait(cudaStream_t stream)
         stop(EXIT_WRONG, "the kernel was launched and failed while it ran: %s (%s); `compute-sanitizer` finds the line",
              cudaGetErrorString(error), cudaGetErrorName(error));
 }
+
+void launch_once(const struct work *work)
+{
+    launch_queue(work, 0, NULL);
+    launch_wait(NULL);
+}

@@ -17,4 +17,7 @@ void launch_queue(const struct work *work, int copy, cudaStream_t stream);
 // Waits until all that was launched is done.
 void launch_wait(cudaStream_t stream);
 
+// One launch on the first copy, until it is done.
+void launch_once(const struct work *work);
+
 #endif

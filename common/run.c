@@ -6,18 +6,26 @@
 #include "timing.h"
 
 #include <cuda_profiler_api.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-// The launch that is checked. On the emulator, --profile counts exactly this one, and prints what it counted.
-static void launch_once(const struct job *job, const struct device *device, const struct options *options)
+// The first launch. On the emulator, --profile counts exactly this one, and prints what it counted.
+static void launch_counted(const struct job *job, const struct device *device, const struct options *options)
 {
     bool count = options->profile && device->emulated;
     if (count)
         CUDA(cudaProfilerStart());
-    launch_queue(&job->work, 0, NULL);
-    launch_wait(NULL);
+    launch_once(&job->work);
     if (count)
         CUDA(cudaProfilerStop());
+}
+
+// So that what a launch does not write, or reads before it wrote it, shows.
+static void poison(const struct job *job)
+{
+    buffer_poison(job->buffers[job->buffer_count - 1]);
+    if (job->workspace)
+        buffer_poison(job->workspace);
 }
 
 // Checks copy 0 of the output, and that nothing was written beside any buffer.
@@ -45,21 +53,27 @@ static int run_variant(const struct job *job, const struct device *device, const
     struct result result = {.job = job, .device = device, .options = options};
     if (options->json)
         result.environment = environment_now(device);
-    buffer_poison(job->buffers[job->buffer_count - 1]);
-    if (job->workspace)
-        buffer_poison(job->workspace);
-    launch_once(job, device, options);
+    poison(job);
+    launch_counted(job, device, options);
     if (options->check) {
         result.checked = true;
         result.check = check_job(job);
     }
-    // A wrong result has no time. A right one is checked again after the timed launches, which overwrote it.
-    if (!wrong(&result) && options->time && !device->emulated) {
-        buffer_poison(job->buffers[job->buffer_count - 1]);
-        result.timing = time_launches(&job->work, device, options);
-        if (options->check)
+    // A wrong result has no time. A right one is checked again, after the timed launches or a second one: they have the
+    // same input, and find the output and the workspace poisoned again. That shows a kernel that changes its input, or
+    // that relies on what an earlier launch left.
+    bool time = options->time && !device->emulated;
+    if (!wrong(&result) && (time || options->check)) {
+        poison(job);
+        if (time)
+            result.timing = time_launches(&job->work, device, options);
+        else
+            launch_once(&job->work);
+        if (options->check) {
             result.check = check_job(job);
-        result.timed = !wrong(&result);
+            check_says_launch(&result.check, device->emulated ? "the second" : "a later");
+        }
+        result.timed = time && !wrong(&result);
     }
     report_result(&result);
     if (options->json)

@@ -1,4 +1,5 @@
-// What every operation does once its tensors are ready: launch → check → time → report, for each variant asked for.
+// What every operation does once its tensors are ready, for each variant asked for: launch → check → time, or on the
+// emulator launch again → check again → report.
 #ifndef RUN_H
 #define RUN_H
 
