@@ -30,6 +30,29 @@ def stop(status, message):
     raise SystemExit(status)
 
 
+# ---- launching a step from its shared object ----
+
+FP32 = 1                                   # enum dtype in common/dtype.h
+PREPARED_BYTES, PREPARED_ALIGN = 1024, 64  # common/step.h
+
+
+def launcher(torch, library, calls):
+    """A function that queues one launch with calls[i], for each of which the step has prepared what it needs."""
+    stream = torch.cuda.current_stream().cuda_stream
+    memory = ctypes.create_string_buffer(len(calls) * PREPARED_BYTES + PREPARED_ALIGN)
+    first = -(-ctypes.addressof(memory) // PREPARED_ALIGN) * PREPARED_ALIGN
+    for i, call in enumerate(calls):
+        call.prepared = first + i * PREPARED_BYTES
+        if hasattr(library, "prepare") and (status := library.prepare(ctypes.byref(call))):
+            raise RuntimeError(f"what prepares the launch was refused: CUDA error {status}")
+
+    def queue(i):
+        if status := library.launch(ctypes.byref(calls[i]), stream):
+            raise RuntimeError(f"the launch was refused: CUDA error {status}")
+    queue.keeps = memory  # as long as the function lives
+    return queue
+
+
 # ---- operations: their tensors, their reference, their peers ----
 
 class Matmul:
@@ -38,8 +61,9 @@ class Matmul:
     SHAPE, LADDER = "4096, or 1000x2000x500 for m, n, k", ["4096"]
 
     class Args(ctypes.Structure):  # struct matmul_args in common/matmul.h
-        _fields_ = [("A", ctypes.c_void_p), ("B", ctypes.c_void_p), ("C", ctypes.c_void_p),
-                    ("m", ctypes.c_int), ("n", ctypes.c_int), ("k", ctypes.c_int), ("variant", ctypes.c_int)]
+        _fields_ = [*((name, ctypes.c_void_p) for name in ("A", "B", "C", "workspace", "prepared")),
+                    *((name, ctypes.c_int) for name in ("m", "n", "k", "A_pitch", "B_pitch", "C_pitch", "B_transposed",
+                                                        "dtype", "C_dtype", "variant"))]
 
     def __init__(self, torch, shape, seed):
         self.m, self.n, self.k = shape
@@ -70,14 +94,10 @@ class Matmul:
 
     def launch(self, library, variant):
         """A function that queues one launch of a step's variant on copy i."""
-        calls = [self.Args(a.data_ptr(), b.data_ptr(), c.data_ptr(), self.m, self.n, self.k, variant)
+        calls = [self.Args(A=a.data_ptr(), B=b.data_ptr(), C=c.data_ptr(), m=self.m, n=self.n, k=self.k, A_pitch=self.k,
+                           B_pitch=self.n, C_pitch=self.n, dtype=FP32, C_dtype=FP32, variant=variant)
                  for a, b, c in zip(self.A, self.B, self.C)]
-        stream = self.torch.cuda.current_stream().cuda_stream
-
-        def queue(i):
-            if status := library.launch(ctypes.byref(calls[i]), stream):
-                raise RuntimeError(f"the launch was refused: CUDA error {status}")
-        return queue
+        return launcher(self.torch, library, calls)
 
     def peers(self):
         """{name: function that queues it on copy i}"""
@@ -105,8 +125,9 @@ class Softmax:
     SHAPE, LADDER = "8192x1024 for rows, columns", ["8192x8192"]
 
     class Args(ctypes.Structure):  # struct softmax_args in common/softmax.h
-        _fields_ = [("X", ctypes.c_void_p), ("Y", ctypes.c_void_p), ("rows", ctypes.c_int), ("cols", ctypes.c_int),
-                    ("variant", ctypes.c_int), ("threads_per_row", ctypes.c_int), ("rows_per_thread", ctypes.c_int)]
+        _fields_ = [("X", ctypes.c_void_p), ("Y", ctypes.c_void_p),
+                    *((name, ctypes.c_int) for name in ("rows", "cols", "X_pitch", "Y_pitch", "dtype", "variant",
+                                                        "threads_per_row", "rows_per_thread"))]
 
     COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"
 
@@ -137,14 +158,10 @@ class Softmax:
 
     def launch(self, library, variant, threads_per_row=0, rows_per_thread=0):
         """A function that queues one launch of a step's variant on copy i."""
-        calls = [self.Args(x.data_ptr(), y.data_ptr(), self.rows, self.cols, variant, threads_per_row, rows_per_thread)
-                 for x, y in zip(self.X, self.Y)]
-        stream = self.torch.cuda.current_stream().cuda_stream
-
-        def queue(i):
-            if status := library.launch(ctypes.byref(calls[i]), stream):
-                raise RuntimeError(f"the launch was refused: CUDA error {status}")
-        return queue
+        calls = [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=self.cols,
+                           Y_pitch=self.cols, dtype=FP32, variant=variant, threads_per_row=threads_per_row,
+                           rows_per_thread=rows_per_thread) for x, y in zip(self.X, self.Y)]
+        return launcher(self.torch, library, calls)
 
     def peers(self):
         """{name: function that queues it on copy i}. The copy moves the same bytes and computes nothing: the bar."""
@@ -168,6 +185,10 @@ class Softmax:
                 "rows": len(self.sample)}
 
 
+class Strides(ctypes.Structure):  # struct strides in common/attention.h
+    _fields_ = [(name, ctypes.c_size_t) for name in ("batch", "head", "row")]
+
+
 class Attention:
     """O = softmax(Q Kᵀ / √D) V in fp32, [batch, heads, seqlen, head_dim], in as many copies as together exceed L2."""
 
@@ -175,9 +196,11 @@ class Attention:
     SAMPLED = 32  # rows of each head
 
     class Args(ctypes.Structure):  # struct attention_args in common/attention.h
-        _fields_ = [*((name, ctypes.c_void_p) for name in ("Q", "K", "V", "O", "workspace")),
-                    *((name, ctypes.c_int) for name in ("batch", "heads", "kv_heads", "seqlen", "head_dim", "causal",
-                                                        "variant"))]
+        _fields_ = [*((name, ctypes.c_void_p) for name in ("Q", "K", "V", "O", "lse", "workspace", "prepared")),
+                    *((f"{name}_strides", Strides) for name in "QKVO"),
+                    *((name, ctypes.c_int) for name in ("batch", "heads", "kv_heads", "seqlen", "kv_seqlen", "head_dim")),
+                    ("scale", ctypes.c_float),
+                    *((name, ctypes.c_int) for name in ("causal", "dtype", "variant"))]
 
     def __init__(self, torch, shape, seed):
         self.torch, self.sizes = torch, shape
@@ -215,13 +238,15 @@ class Attention:
         """A function that queues one launch of a step's variant on copy i."""
         b, h, n, d = self.sizes
         workspace = self.workspace  # the calls hold its addresses, so it has to live as long
-        calls = [self.Args(*(tensor.data_ptr() for tensor in (*tensors, o, space)), b, h, h, n, d, 0, variant)
-                 for tensors, o, space in zip(self.inputs, self.O, workspace)]
-        stream = self.torch.cuda.current_stream().cuda_stream
+        strides = {f"{name}_strides": Strides(h * n * d, n * d, d) for name in "QKVO"}
+        calls = [self.Args(Q=q.data_ptr(), K=k.data_ptr(), V=v.data_ptr(), O=o.data_ptr(), workspace=space.data_ptr(),
+                           batch=b, heads=h, kv_heads=h, seqlen=n, kv_seqlen=n, head_dim=d, scale=1 / math.sqrt(d),
+                           dtype=FP32, variant=variant, **strides)
+                 for (q, k, v), o, space in zip(self.inputs, self.O, workspace)]
+        launch = launcher(self.torch, library, calls)
 
         def queue(i):
-            if status := library.launch(ctypes.byref(calls[i]), stream):
-                raise RuntimeError(f"the launch was refused: CUDA error {status}")
+            launch(i)
             self.result = self.O[i]
             return workspace
         return queue

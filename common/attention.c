@@ -4,80 +4,37 @@
 #include "exit.h"
 #include "run.h"
 
-#include <stdlib.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
-
-enum { MAX_SIZE = 1 << 30 };
-enum { BATCH = 1, GPU_HEADS = 8, GPU_SEQLEN = 8192, EMULATOR_HEADS = 2, EMULATOR_SEQLEN = 128, HEAD_DIM = 64 };
 
 // ---- the command line ----
 
-struct attention_options {
-    struct options common;
-    int batch, heads, kv_heads, seqlen, head_dim;  // 0: not given
-    bool causal;
-    enum attention_input input;
-};
+enum { BATCH, HEADS, KV_HEADS, SEQLEN, KV_SEQLEN, HEAD_DIM, CAUSAL, LSE, ROW_PADDING };
 
-enum { BATCH_KEY = 2000, HEADS, KV_HEADS, SEQLEN, HEAD_DIM_KEY, CAUSAL, INPUT };  // beyond the keys of options.c
-
-static const struct argp_option description[] = {
-    {"batch", BATCH_KEY, "B", 0, "sequences (default 1)", 1},
-    {"heads", HEADS, "H", 0, "heads of Q and O (default: 8 on a GPU, 2 on the emulator)", 1},
-    {"kv-heads", KV_HEADS, "H", 0, "heads of K and V, each shared by as many of Q (default: as --heads)", 1},
-    {"seqlen", SEQLEN, "N", 0, "queries, and keys, of a head (default: 8192 on a GPU, 128 on the emulator)", 1},
-    {"head-dim", HEAD_DIM_KEY, "D", 0, "columns of each tensor (default 64)", 1},
-    {"causal", CAUSAL, 0, 0, "a query sees the keys up to its own place, and none behind", 1},
-    {"input", INPUT, "KIND", 0,
-     "normal; scaled: rows of very different scale; huge: scores near ±500, one key for or against all others; equal: "
-     "Q and K all the same (default normal)",
-     2},
+static const struct size sizes[] = {
+    [BATCH] = {.name = "batch", .doc = "sequences (default 1)", .gpu = 1, .emulator = 1},
+    [HEADS] = {.name = "heads",
+               .doc = "heads of Q and O (default: 8 on a GPU, 2 on the emulator)",
+               .gpu = 8,
+               .emulator = 2},
+    [KV_HEADS] = {.name = "kv-heads", .doc = "heads of K and V, each shared by as many of Q (default: as --heads)"},
+    [SEQLEN] = {.name = "seqlen",
+                .doc = "queries of a head, and keys (default: 8192 on a GPU, 128 on the emulator)",
+                .gpu = 8192,
+                .emulator = 128},
+    [KV_SEQLEN] = {.name = "kv-seqlen", .doc = "keys of a head (default: as --seqlen)", .unsaid = true},
+    [HEAD_DIM] = {.name = "head-dim", .doc = "columns of each tensor (default 64)", .gpu = 64, .emulator = 64},
+    [CAUSAL] = {.name = "causal",
+                .doc = "the last query sees all keys, each one before it one key less",
+                .is_switch = true},
+    [LSE] = {.name = "lse",
+             .doc = "write the log-sum-exp of each row of scores, too",
+             .is_switch = true,
+             .unsaid = true},
+    [ROW_PADDING] = ROW_PADDING_SIZE,
     {0},
 };
-
-static enum attention_input find_input(const struct argp_state *state, const char *text)
-{
-    char known[128] = "";
-    for (int kind = 0; kind < INPUT_KINDS; kind++) {
-        if (strcmp(text, attention_input_names[kind]) == 0)
-            return kind;
-        snprintf(known + strlen(known), sizeof known - strlen(known), " %s", attention_input_names[kind]);
-    }
-    argp_error(state, "--input %s: it is one of%s", text, known);
-    return INPUT_NORMAL;
-}
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    struct attention_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &options->common; break;
-    case BATCH_KEY: options->batch = (int)options_number(state, "--batch", text, 1, MAX_SIZE); break;
-    case HEADS: options->heads = (int)options_number(state, "--heads", text, 1, MAX_SIZE); break;
-    case KV_HEADS: options->kv_heads = (int)options_number(state, "--kv-heads", text, 1, MAX_SIZE); break;
-    case SEQLEN: options->seqlen = (int)options_number(state, "--seqlen", text, 1, MAX_SIZE); break;
-    case HEAD_DIM_KEY: options->head_dim = (int)options_number(state, "--head-dim", text, 1, MAX_SIZE); break;
-    case CAUSAL: options->causal = true; break;
-    case INPUT: options->input = find_input(state, text); break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-static struct attention_options parse_command_line(int argc, char **argv, const struct attention_step *step)
-{
-    const struct argp_child children[] = {{&options_argp, 0, "Every step:", 10}, {0}};
-    char doc[1024];
-    options_doc(doc, sizeof doc, "O = softmax(Q K^T / sqrt(D)) V, checked against a reference and timed.",
-                step->variants);
-    const struct argp argp = {.options = description, .parser = parse, .children = children, .doc = doc};
-    struct attention_options options = {.common = options_default(step->variants)};
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
-    return options;
-}
-
-// ---- the shape ----
 
 static void require_head_dim(const struct attention_step *step, int head_dim)
 {
@@ -90,179 +47,178 @@ static void require_head_dim(const struct attention_step *step, int head_dim)
     stop(EXIT_USAGE, "--head-dim %d: this step is compiled for%s", head_dim, known);
 }
 
-// What is asked for, the rest as it is by default; or a word on what this step cannot do.
-static struct attention_args shape_of(const struct attention_step *step, const struct device *device,
-                                      const struct attention_options *options)
+// What no step can do, and what this one cannot.
+static void require_shape(const struct attention_step *step, const struct size *size)
 {
-    struct attention_args args = {.causal = options->causal};
-    args.batch = options->batch ? options->batch : BATCH;
-    args.heads = options->heads ? options->heads : device->emulated ? EMULATOR_HEADS : GPU_HEADS;
-    args.kv_heads = options->kv_heads ? options->kv_heads : args.heads;
-    args.seqlen = options->seqlen ? options->seqlen : device->emulated ? EMULATOR_SEQLEN : GPU_SEQLEN;
-    args.head_dim = options->head_dim ? options->head_dim : HEAD_DIM;
-    require_head_dim(step, args.head_dim);
-    if (args.causal && !step->causal)
+    const int heads = (int)size[HEADS].value, kv_heads = (int)size[KV_HEADS].value;
+    const int n = (int)size[SEQLEN].value, n_kv = size[KV_SEQLEN].value ? (int)size[KV_SEQLEN].value : n;
+    require_head_dim(step, (int)size[HEAD_DIM].value);
+    if (size[CAUSAL].value && !step->causal)
         stop(EXIT_USAGE, "--causal: this step has no mask; every query sees every key");
-    if (args.heads % args.kv_heads != 0)
-        stop(EXIT_USAGE, "--kv-heads %d: it divides --heads, which is %d", args.kv_heads, args.heads);
-    if (args.heads != args.kv_heads && !step->grouped)
-        stop(EXIT_USAGE, "--kv-heads %d: in this step each head has its own K and V; it is as --heads, %d",
-             args.kv_heads, args.heads);
-    return args;
-}
-
-// ---- the tensors ----
-
-struct attention {
-    const struct attention_step *step;
-    struct attention_args shape;
-    double workspace_bytes[MAX_VARIANTS];
-    float *host_Q, *host_K, *host_V;
-    struct buffer Q, K, V, O, workspace;  // the last is empty where no variant needs one
-};
-
-static size_t element_bytes(enum dtype dtype)
-{
-    static const size_t bytes[] = {[FP32] = sizeof(float)};
-    return bytes[dtype];
-}
-
-// A double, as the product may exceed a size_t: memory_plan refuses what is too large.
-static double elements(const struct attention_args *shape, int heads)
-{
-    return (double)shape->batch * heads * shape->seqlen * shape->head_dim;
-}
-
-static size_t to_size(double bytes) { return bytes < 0x1p62 ? (size_t)bytes : (size_t)1 << 62; }
-
-static float *host_tensor(double count)
-{
-    float *tensor = malloc((size_t)count * sizeof *tensor);
-    if (!tensor)
-        stop(EXIT_USAGE, "not enough host memory for a tensor of %.0f elements: ask for a smaller shape", count);
-    return tensor;
-}
-
-// The most that a variant to be run asks for; what each asks for, in workspace_bytes.
-static size_t plan_workspace(struct attention *attention, const struct options *options)
-{
-    size_t most = 0;
-    for (int variant = 0; variant < options_variant_count(options->variants); variant++) {
-        struct attention_args args = attention->shape;
-        args.variant = variant;
-        size_t bytes = attention->step->workspace ? attention->step->workspace(&args) : 0;
-        attention->workspace_bytes[variant] = (double)bytes;
-        if ((options->all_variants || variant == options->variant) && bytes > most)
-            most = bytes;
-    }
-    return most;
-}
-
-static struct attention allocate(const struct attention_step *step, const struct device *device,
-                                 const struct attention_options *options)
-{
-    struct attention attention = {.step = step, .shape = shape_of(step, device, options)};
-    const struct attention_args *shape = &attention.shape;
-    double count_Q = elements(shape, shape->heads), count_KV = elements(shape, shape->kv_heads);
-    size_t bytes_Q = to_size(count_Q * element_bytes(step->dtype));
-    size_t bytes_KV = to_size(count_KV * element_bytes(step->dtype));
-    size_t workspace = plan_workspace(&attention, &options->common);
-
-    const size_t bytes[] = {bytes_Q, bytes_KV, bytes_KV, bytes_Q, workspace};
-    bool rotate = options->common.time && !options->common.cold;
-    int copies = memory_plan(device, bytes, 5, rotate, sizeof(float) * 2 * (count_Q + count_KV));
-    attention.host_Q = host_tensor(count_Q);
-    attention.host_K = host_tensor(count_KV);
-    attention.host_V = host_tensor(count_KV);
-    attention_input(shape, options->input, options->common.seed, attention.host_Q, attention.host_K, attention.host_V);
-    attention.Q = buffer_allocate(device, "Q", bytes_Q, copies);
-    attention.K = buffer_allocate(device, "K", bytes_KV, copies);
-    attention.V = buffer_allocate(device, "V", bytes_KV, copies);
-    attention.O = buffer_allocate(device, "O", bytes_Q, copies);
-    if (workspace)
-        attention.workspace = buffer_allocate(device, "the workspace", workspace, copies);
-    buffer_upload(&attention.Q, attention.host_Q);
-    buffer_upload(&attention.K, attention.host_K);
-    buffer_upload(&attention.V, attention.host_V);
-    return attention;
-}
-
-static void release(struct attention *attention)
-{
-    free(attention->host_Q);
-    free(attention->host_K);
-    free(attention->host_V);
-    buffer_free(&attention->Q);
-    buffer_free(&attention->K);
-    buffer_free(&attention->V);
-    buffer_free(&attention->O);
-    buffer_free(&attention->workspace);
+    if (heads % kv_heads != 0)
+        stop(EXIT_USAGE, "--kv-heads %d: it divides --heads, which is %d", kv_heads, heads);
+    if (heads != kv_heads && !step->grouped)
+        stop(EXIT_USAGE, "--kv-heads %d: in this step each head has its own K and V; it is as --heads, %d", kv_heads,
+             heads);
+    if (n != n_kv && !step->lengths)
+        stop(EXIT_USAGE, "--kv-seqlen %d: in this step there are as many keys as queries, --seqlen, %d", n_kv, n);
+    if (size[CAUSAL].value && n_kv < n)
+        stop(EXIT_USAGE, "--causal: with fewer keys, %d, than queries, %d, the first query would see none", n_kv, n);
 }
 
 // ---- the job ----
 
+struct attention {
+    const struct attention_step *step;
+    struct attention_args shape;  // the arguments but for memory and variant
+    struct tensor Q, K, V, O, lse;
+    struct job job;
+};
+
+static struct attention_args args_of(const struct attention *attention, int variant, int copy)
+{
+    struct attention_args args = attention->shape;
+    args.Q = buffer_copy(&attention->Q.device, copy);
+    args.K = buffer_copy(&attention->K.device, copy);
+    args.V = buffer_copy(&attention->V.device, copy);
+    args.O = buffer_copy(&attention->O.device, copy);
+    args.lse = attention->lse.rows ? buffer_copy(&attention->lse.device, copy) : NULL;
+    args.workspace = job_workspace(&attention->job, copy);
+    args.prepared = job_prepared(&attention->job, copy);
+    args.variant = variant;
+    return args;
+}
+
 static int queue(const void *context, int variant, int copy, cudaStream_t stream)
 {
     const struct attention *attention = context;
-    struct attention_args args = attention->shape;
-    args.Q = buffer_copy(&attention->Q, copy);
-    args.K = buffer_copy(&attention->K, copy);
-    args.V = buffer_copy(&attention->V, copy);
-    args.O = buffer_copy(&attention->O, copy);
-    args.workspace = attention->workspace.memory ? buffer_copy(&attention->workspace, copy) : NULL;
-    args.variant = variant;
+    const struct attention_args args = args_of(attention, variant, copy);
     return attention->step->launch(&args, stream);
 }
 
-static struct reference reference_of(const struct attention *attention, uint64_t seed)
+static int prepare_copy(const void *context, int variant, int copy)
 {
-    struct attention_args host = attention->shape;
-    host.Q = attention->host_Q;
-    host.K = attention->host_K;
-    host.V = attention->host_V;
-    return attention_reference(&host, seed);
+    const struct attention *attention = context;
+    const struct attention_args args = args_of(attention, variant, copy);
+    return attention->step->prepare(&args);
 }
 
-static struct job describe(const struct attention *attention, const struct options *options)
+static size_t workspace_bytes(const void *context, int variant)
 {
-    const struct attention_args *shape = &attention->shape;
-    int batch = shape->batch, heads = shape->heads, n = shape->seqlen, d = shape->head_dim;
-    struct job job = {
-        .step = attention->step->name,
-        .operation = "attention",
-        .dtype = attention->step->dtype,
-        .flops = 4.0 * batch * heads * n * n * d / (shape->causal ? 2 : 1),
-        .bytes = (double)attention->Q.bytes + attention->K.bytes + attention->V.bytes + attention->O.bytes,
-        .buffers = {&attention->Q, &attention->K, &attention->V, &attention->workspace, &attention->O},
-        .buffer_count = 5,
-        .workspace = attention->workspace.memory ? &attention->workspace : NULL,
-        .rows = (size_t)batch * heads * n,
-        .cols = d,
-        .bound = bound_fp32(n > d ? n : d),
-        .work = {.queue = queue, .context = attention, .copies = attention->O.copies},
+    const struct attention *attention = context;
+    struct attention_args args = attention->shape;
+    args.variant = variant;
+    return attention->step->workspace(&args);
+}
+
+static struct tensor describe_tensor(const char *name, const struct attention_args *shape, int heads, int seqlen,
+                                     struct row_layout layout)
+{
+    return tensor_describe(name, shape->dtype, (double)shape->batch * heads * seqlen, shape->head_dim, layout);
+}
+
+static void describe_shape(struct attention *attention, const struct size *size, const struct options *options)
+{
+    struct attention_args *shape = &attention->shape;
+    const struct row_layout layout = {attention->step->row_bytes, (int)size[ROW_PADDING].value};
+    *shape = (struct attention_args){
+        .batch = (int)size[BATCH].value,
+        .heads = (int)size[HEADS].value,
+        .kv_heads = (int)size[KV_HEADS].value,
+        .seqlen = (int)size[SEQLEN].value,
+        .kv_seqlen = (int)(size[KV_SEQLEN].value ? size[KV_SEQLEN].value : size[SEQLEN].value),
+        .head_dim = (int)size[HEAD_DIM].value,
+        .scale = 1 / sqrtf((float)size[HEAD_DIM].value),
+        .causal = (int)size[CAUSAL].value,
+        .dtype = options->dtype,
     };
-    job.tensor_bytes = job.bytes;
-    memcpy(job.workspace_bytes, attention->workspace_bytes, sizeof job.workspace_bytes);
-    snprintf(job.title, sizeof job.title, "O[%d,%d,%d,%d] = %ssoftmax(Q Kᵀ / √%d) V", batch, heads, n, d,
+    attention->Q = describe_tensor("Q", shape, shape->heads, shape->seqlen, layout);
+    attention->K = describe_tensor("K", shape, shape->kv_heads, shape->kv_seqlen, layout);
+    attention->V = describe_tensor("V", shape, shape->kv_heads, shape->kv_seqlen, layout);
+    attention->O = describe_tensor("O", shape, shape->heads, shape->seqlen, layout);
+    if (size[LSE].value)
+        attention->lse = tensor_describe("the log-sum-exp", FP32, (double)attention->Q.rows, 1, (struct row_layout){0});
+    shape->Q_strides = shape->O_strides = attention_strides(shape->heads, shape->seqlen, (int)attention->Q.pitch);
+    shape->K_strides = shape->V_strides = attention_strides(shape->kv_heads, shape->kv_seqlen, (int)attention->K.pitch);
+}
+
+// Pairs of a query and a key that it sees; of a causal mask's diagonal, half.
+static double pairs_of_head(const struct attention_args *shape)
+{
+    const double n = shape->seqlen, n_kv = shape->kv_seqlen;
+    return shape->causal ? n * (n_kv - n / 2) : n * n_kv;
+}
+
+static void describe(struct attention *attention, const struct size *size, const struct options *options)
+{
+    const struct attention_step *step = attention->step;
+    describe_shape(attention, size, options);
+    const struct attention_args *shape = &attention->shape;
+    const int batch = shape->batch, heads = shape->heads, n = shape->seqlen, n_kv = shape->kv_seqlen;
+    const int d = shape->head_dim;
+    struct job *job = &attention->job;
+    *job = (struct job){
+        .step = step->name,
+        .operation = "attention",
+        .dtype = options->dtype,
+        .flops = 4.0 * batch * heads * pairs_of_head(shape) * d,
+        .inputs = {&attention->Q, &attention->K, &attention->V},
+        .outputs = {{.tensor = &attention->O, .terms = n_kv > d ? n_kv : d}},
+        .workspace_bytes = step->workspace ? workspace_bytes : NULL,
+        .tells_memory = true,
+        .work = {.queue = queue, .prepare = step->prepare ? prepare_copy : NULL, .context = attention},
+    };
+    if (attention->lse.rows)
+        job->outputs[1] = (struct output){.tensor = &attention->lse, .terms = n_kv > d ? n_kv : d};
+    job->bytes = job_tensor_bytes(job);
+    snprintf(job->title, sizeof job->title, "O[%d,%d,%d,%d] = %ssoftmax(Q Kᵀ / √%d) V", batch, heads, n, d,
              shape->causal ? "causal " : "", d);
-    snprintf(job.shape_json, sizeof job.shape_json,
-             "{\"batch\":%d,\"heads\":%d,\"kv_heads\":%d,\"seqlen\":%d,\"head_dim\":%d,\"causal\":%s}", batch, heads,
-             shape->kv_heads, n, d, shape->causal ? "true" : "false");
-    snprintf(job.shape_flags, sizeof job.shape_flags, "--batch %d --heads %d --kv-heads %d --seqlen %d --head-dim %d%s",
-             batch, heads, shape->kv_heads, n, d, shape->causal ? " --causal" : "");
-    if (options->check)
-        job.reference = reference_of(attention, options->seed);
-    return job;
+    if (n_kv != n)
+        snprintf(job->title + strlen(job->title), sizeof job->title - strlen(job->title), ", %d keys", n_kv);
+    sizes_to_json(size, job->shape_json, sizeof job->shape_json);
+    sizes_to_flags(size, job->shape_flags, sizeof job->shape_flags);
+}
+
+static void add_references(struct attention *attention, uint64_t seed)
+{
+    struct attention_args host = attention->shape;
+    host.Q = attention->Q.host;
+    host.K = attention->K.host;
+    host.V = attention->V.host;
+    struct output *outputs = attention->job.outputs;
+    outputs[0].reference = attention_reference(&host, seed, outputs[1].tensor ? &outputs[1].reference : NULL);
 }
 
 int attention_main(int argc, char **argv, const struct attention_step *step)
 {
-    struct attention_options options = parse_command_line(argc, argv, step);
-    struct device device = device_open(step->arch);
-    struct attention attention = allocate(step, &device, &options);
-    struct job job = describe(&attention, &options.common);
-    int status = run_job(&job, &device, &options.common);
-    reference_free(&job.reference);
-    release(&attention);
+    struct size size[sizeof sizes / sizeof *sizes];
+    memcpy(size, sizes, sizeof sizes);
+    size[LSE].hidden = !step->lse;
+    size[ROW_PADDING].hidden = !step->row_bytes;
+    const struct options options = options_parse(
+        argc, argv,
+        &(struct command_line){
+            .summary = "O = softmax(Q K^T / sqrt(D)) V, checked against a reference and timed.",
+            .variants = step->variants,
+            .sizes = size,
+            .inputs = attention_inputs,
+            .dtypes = step->dtypes,
+        });
+    const struct device device = device_open(step->arch);
+    sizes_default(size, device.emulated);
+    if (!size[KV_HEADS].value)
+        size[KV_HEADS].value = size[HEADS].value;
+    require_shape(step, size);
+
+    struct attention attention = {.step = step};
+    describe(&attention, size, &options);
+    job_allocate(&attention.job, &device, &options);
+    attention_input(&attention.shape, options.input, options.seed, attention.Q.host, attention.K.host,
+                    attention.V.host);
+    job_upload(&attention.job);
+    if (options.check)
+        add_references(&attention, options.seed);
+    const int status = run_job(&attention.job, &device, &options);
+    job_free(&attention.job);
     return status;
 }

@@ -11,35 +11,79 @@
 extern "C" {
 #endif
 
-// O = softmax(Q Kᵀ / √D) V, for each head of each batch. Tensors are row-major, and nothing lies between rows or heads.
+// Elements of a tensor from one batch, one head, one row to the next. The elements of a row are neighbours.
+struct strides {
+    size_t batch, head, row;
+};
+
+// O = softmax(scale Q Kᵀ) V, for each head of each batch. A row's first element is at a multiple of 16 bytes.
 struct attention_args {
     const void *Q;    // [batch, heads, seqlen, head_dim]
-    const void *K;    // [batch, kv_heads, seqlen, head_dim]
-    const void *V;    // [batch, kv_heads, seqlen, head_dim]
+    const void *K;    // [batch, kv_heads, kv_seqlen, head_dim]
+    const void *V;    // [batch, kv_heads, kv_seqlen, head_dim]
     void *O;          // [batch, heads, seqlen, head_dim]
-    void *workspace;  // as many bytes as the step's `workspace` says; what is in them before and after means nothing
-    int batch, heads, kv_heads, seqlen, head_dim;
-    int causal;  // nonzero: a query sees the keys up to its own place, and none behind
+    float *lse;       // [batch, heads, seqlen] with no gaps: of each row ln Σ exp(scale Q Kᵀ); NULL: not asked for
+    void *workspace;  // as many bytes as the step's `workspace` says; what was in them means nothing
+    void *prepared;   // PREPARED_BYTES of host memory: what the step's prepare() left there
+    struct strides Q_strides, K_strides, V_strides, O_strides;
+    int batch, heads, kv_heads;  // kv_heads divides heads: heads / kv_heads neighbours share a head of K and V
+    int seqlen, kv_seqlen;       // queries, and keys, of a head
+    int head_dim;
+    float scale;       // 1 / √head_dim, unless somebody wants another
+    int causal;        // nonzero: query i sees the keys up to i + kv_seqlen − seqlen, which is never negative
+    enum dtype dtype;  // of Q, K, V and O
     int variant;
 };
 
-enum { MAX_HEAD_DIMS = 8 };
+enum { MAX_HEAD_DIMS = 16 };
 
 struct attention_step {
     const char *name;
-    enum dtype dtype;
+    enum dtype dtypes[MAX_DTYPES];     // the default first
     const char *arch;                  // least compute capability, "75"; "90a" is exactly 9.0
+    int row_bytes;                     // rows begin at multiples of so many bytes; 0: they follow with no gap
     int head_dims[MAX_HEAD_DIMS + 1];  // that the kernel is compiled for, ascending; a 0 ends them
     bool causal, grouped;              // whether it can do a causal mask, and fewer heads of K and V than of Q
+    bool lengths, lse;                 // whether it can do more keys than queries, or fewer; and log-sum-exp
     const struct variant *variants;    // ends with {}
     size_t (*workspace)(const struct attention_args *args);  // bytes of device memory beside the tensors; NULL: none
+    int (*prepare)(const struct attention_args *args);       // NULL: there is nothing to prepare
     int (*launch)(const struct attention_args *args, cudaStream_t stream);
 };
 
-// Queues the step's kernels on the stream and returns a cudaError_t. The one symbol that a step's shared object exports.
+// Fills args->prepared with what launches with these arguments need and what may take its time, such as tensor maps.
+// Called once before the first of them, and never while a launch is timed. Returns a cudaError_t.
+__attribute__((visibility("default"))) int prepare(const struct attention_args *args);
+
+// Queues the step's kernels on the stream and returns a cudaError_t. Beside prepare(), the one symbol that a step's shared
+// object exports.
 __attribute__((visibility("default"))) int launch(const struct attention_args *args, cudaStream_t stream);
 
-// parse → allocate → poison → launch → check → time → report. Returns the exit status.
+// The strides of a tensor [batch, heads, seqlen, head_dim] in which nothing lies between rows, heads or batches.
+static inline struct strides attention_strides(int heads, int seqlen, int pitch)
+{
+    const size_t head = (size_t)seqlen * pitch;
+    const struct strides strides = {heads * head, head, (size_t)pitch};
+    return strides;
+}
+
+static inline bool attention_is_packed(struct strides strides, int heads, int seqlen, int head_dim)
+{
+    const struct strides packed = attention_strides(heads, seqlen, head_dim);
+    return strides.batch == packed.batch && strides.head == packed.head && strides.row == packed.row;
+}
+
+// Whether there is nothing beside softmax(scale Q Kᵀ) V to be computed: no mask, no shared heads, as many keys as queries,
+// no log-sum-exp, all of this type; and no row has a gap behind it.
+static inline bool attention_is_plain(const struct attention_args *args, enum dtype dtype)
+{
+    const int heads = args->heads, n = args->seqlen, d = args->head_dim;
+    return args->dtype == dtype && !args->causal && !args->lse && args->kv_heads == heads && args->kv_seqlen == n &&
+           attention_is_packed(args->Q_strides, heads, n, d) && attention_is_packed(args->K_strides, heads, n, d) &&
+           attention_is_packed(args->V_strides, heads, n, d) && attention_is_packed(args->O_strides, heads, n, d);
+}
+
+// parse → allocate → poison → prepare → launch → check → time → report. Returns the exit status.
 int attention_main(int argc, char **argv, const struct attention_step *step);
 
 #ifdef __cplusplus

@@ -7,12 +7,13 @@
 enum { STREAM_Q, STREAM_K, STREAM_V, STREAM_SCALE_Q, STREAM_SCALE_V, STREAM_HUGE };  // of random.h
 static const float MEAN_QK = 0.25f, MEAN_V = 1, DEVIATION = 1;  // with a mean of 0 a lost term would hardly show
 
-const char *const attention_input_names[INPUT_KINDS] = {"normal", "scaled", "huge", "equal"};
-
-static size_t rows_of(const struct attention_args *args, int heads)
-{
-    return (size_t)args->batch * heads * args->seqlen;
-}
+const struct input_kind attention_inputs[] = {
+    [INPUT_NORMAL] = {"normal", ""},
+    [INPUT_SCALED] = {"scaled", "rows of very different scale"},
+    [INPUT_HUGE] = {"huge", "scores near ±500, one key for or against all others"},
+    [INPUT_EQUAL] = {"equal", "Q and K all the same"},
+    {0},
+};
 
 // Multiples of 1/16, of at most 7 bits: their dot products are exact in fp32, in whatever order they are summed. In a
 // score of several hundred a rounding would be as large as 1e-4, and P's error with it, however good the kernel.
@@ -72,11 +73,11 @@ static void fill(float *x, size_t count, float value)
         x[i] = value;
 }
 
-void attention_input(const struct attention_args *args, enum attention_input kind, uint64_t seed, float *Q, float *K,
-                     float *V)
+void attention_input(const struct attention_args *args, int kind, uint64_t seed, float *Q, float *K, float *V)
 {
     int cols = args->head_dim;
-    size_t rows_Q = rows_of(args, args->heads), rows_KV = rows_of(args, args->kv_heads);
+    size_t rows_Q = (size_t)args->batch * args->heads * args->seqlen;
+    size_t rows_KV = (size_t)args->batch * args->kv_heads * args->kv_seqlen;
     random_normal(Q, rows_Q * cols, seed, STREAM_Q, MEAN_QK, DEVIATION);
     random_normal(K, rows_KV * cols, seed, STREAM_K, MEAN_QK, DEVIATION);
     random_normal(V, rows_KV * cols, seed, STREAM_V, MEAN_V, DEVIATION);
@@ -88,7 +89,7 @@ void attention_input(const struct attention_args *args, enum attention_input kin
         scale_queries(Q, rows_Q, cols, seed);
         scale_values(V, rows_KV, cols, seed);
     } else if (kind == INPUT_HUGE) {
-        raise_keys(K, (size_t)args->batch * args->kv_heads, args->seqlen, cols, seed);
+        raise_keys(K, (size_t)args->batch * args->kv_heads, args->kv_seqlen, cols, seed);
         turn_queries(Q, rows_Q, cols);
     } else {  // every key counts the same: O is the mean of V, and a key too many or too few shows
         fill(Q, rows_Q * cols, MEAN_QK);

@@ -3,16 +3,16 @@
 #define ATTENTION_INPUT_H
 
 #include "attention.h"
+#include "options.h"
 
 #include <stdint.h>
 
-enum attention_input { INPUT_NORMAL, INPUT_SCALED, INPUT_HUGE, INPUT_EQUAL, INPUT_KINDS };
+enum { INPUT_NORMAL, INPUT_SCALED, INPUT_HUGE, INPUT_EQUAL };
 
-// By the names that --input takes.
-extern const char *const attention_input_names[INPUT_KINDS];
+// What --input takes, in that order; ends with {}.
+extern const struct input_kind attention_inputs[];
 
-// Fills Q, K and V, on the host, with the shape of args. Scores stay within |S| ≤ 1024.
-void attention_input(const struct attention_args *args, enum attention_input kind, uint64_t seed, float *Q, float *K,
-                     float *V);
+// Fills Q, K and V, on the host, with the shape of args and no gaps. Scores stay within |S| ≤ 1024.
+void attention_input(const struct attention_args *args, int kind, uint64_t seed, float *Q, float *K, float *V);
 
 #endif

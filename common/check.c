@@ -4,12 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct bound bound_fp32(int terms)
-{
-    double bound = fmax(2 * sqrt(terms) * 0x1p-24, 0x1p-20);
-    return (struct bound){.all = bound, .row = bound};
-}
-
 void check_fail(struct check *check, const char *fault)
 {
     check->right = false;
@@ -68,8 +62,25 @@ static double compare_row(struct check *check, struct place *place, const float 
     return sum;
 }
 
-struct check check_output(const float *got, size_t rows, const struct reference *reference, struct bound bound)
+// The error of the reference itself, once its elements are rounded to the type.
+static double rounded_error(const struct reference *reference, enum dtype dtype)
 {
+    double difference = 0, norm = 0;
+    for (size_t r = 0; r < reference->rows; r++) {
+        norm += reference->scale[r] * reference->scale[r];
+        for (size_t col = 0; col < reference->cols; col++) {
+            double value = reference->value[r * reference->cols + col];
+            float rounded = (float)value;
+            dtype_round(dtype, &rounded, 1);
+            difference += (rounded - value) * (rounded - value);
+        }
+    }
+    return sqrt(difference / norm);
+}
+
+struct check check_output(const float *got, size_t rows, const struct reference *reference, enum dtype dtype, int terms)
+{
+    struct bound bound = dtype_bound(dtype, terms, dtype == FP32 ? 0 : rounded_error(reference, dtype));
     struct check check = {.right = true, .bound = bound, .rows = reference->rows};
     struct place place = {0};
     double difference = 0, norm = 0;

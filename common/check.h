@@ -2,14 +2,10 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include "dtype.h"
 #include "reference.h"
 
 #include <stdbool.h>
-
-// The largest relative error that is still right, as a norm over all that is checked and in any one row.
-struct bound {
-    double all, row;
-};
 
 struct check {
     bool right;
@@ -21,11 +17,10 @@ struct check {
     size_t rows;  // that were compared
 };
 
-// For sums of `terms` products in fp32: 2 √terms roundings, but never less than 16.
-struct bound bound_fp32(int terms);
-
-// got: [rows, cols], all of it; the reference has some of those rows.
-struct check check_output(const float *got, size_t rows, const struct reference *reference, struct bound bound);
+// got: [rows, cols], all of an output of that type, whose elements are sums of `terms` products; the reference has some
+// of its rows.
+struct check check_output(const float *got, size_t rows, const struct reference *reference, enum dtype dtype,
+                          int terms);
 
 // A verdict from elsewhere: the output is wrong whatever its numbers say.
 void check_fail(struct check *check, const char *fault);

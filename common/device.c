@@ -45,6 +45,13 @@ static int fp32_lanes(int major, int minor)
     return version <= 80 ? 64 : 128;
 }
 
+// Vendor's architecture whitepapers: 16-bit operations of the tensor cores per clock and SM, dense, with sums in fp32.
+static int tensor_operations(int major, int minor)
+{
+    int version = version_number(major, minor);
+    return version == 90 ? 4096 : version == 80 ? 2048 : version >= 75 && version < 90 ? 1024 : 0;
+}
+
 static double attribute(enum cudaDeviceAttr attribute, int index)
 {
     int value;
@@ -68,6 +75,7 @@ static struct device describe(const struct cudaDeviceProp *prop, int index)
     device.clock = 1e3 * attribute(cudaDevAttrClockRate, index);               // the attribute is in kHz
     double memory_clock = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);  // two transfers a clock
     device.fp32_flops = 2.0 * fp32_lanes(prop->major, prop->minor) * device.sms * device.clock;
+    device.tensor_flops = (double)tensor_operations(prop->major, prop->minor) * device.sms * device.clock;
     device.dram_bytes = 2.0 * memory_clock * attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
     return device;
 }

@@ -14,8 +14,9 @@ struct device {
     int sms, threads_per_sm;
     double clock;  // of an SM, in Hz: the boost clock
     size_t l2_bytes;
-    double fp32_flops;  // per second
-    double dram_bytes;  // per second, from its memory clock and bus width
+    double fp32_flops;    // per second
+    double tensor_flops;  // the same of the tensor cores, 16-bit inputs; 0: unknown
+    double dram_bytes;    // per second, from its memory clock and bus width
 };
 
 // Makes the first device that can run code for `arch` the current one. Where there is none: says why, status 77.

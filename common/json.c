@@ -73,9 +73,9 @@ static void timing(FILE *file, const struct result *result)
 // Device bytes of a launch at their peak: nothing is allocated on the way.
 static void memory(FILE *file, const struct job *job)
 {
-    double workspace = job->workspace_bytes[job->work.variant];
-    if (job->tensor_bytes > 0)
-        fprintf(file, ",\"device_bytes\":%.0f,\"workspace_bytes\":%.0f", job->tensor_bytes + workspace, workspace);
+    double workspace = job_workspace_bytes(job);
+    if (job->tells_memory)
+        fprintf(file, ",\"device_bytes\":%.0f,\"workspace_bytes\":%.0f", job_tensor_bytes(job) + workspace, workspace);
 }
 
 static void figure(FILE *file, const struct result *result)
@@ -107,11 +107,12 @@ void json_append(FILE *file, const struct result *result)
 {
     const struct job *job = result->job;
     const struct device *device = result->device;
-    fprintf(file,
-            "{\"step\":\"%s\",\"variant\":\"%s\",\"operation\":\"%s\",\"dtype\":\"%s\",\"shape\":%s,"
-            "\"backend\":\"%s\",\"device\":",
-            job->step, result->options->variants[job->work.variant].name, job->operation, dtype_name(job->dtype),
-            job->shape_json, device->emulated ? "emulator" : "cuda");
+    fprintf(file, "{\"step\":\"%s\",\"variant\":\"%s\",\"operation\":\"%s\",\"dtype\":\"%s\",", job->step,
+            result->options->variants[job->work.variant].name, job->operation, dtype_name(job->dtype));
+    if (job_out_dtype(job) != job->dtype)
+        fprintf(file, "\"out_dtype\":\"%s\",", dtype_name(job_out_dtype(job)));
+    fprintf(file, "\"shape\":%s,\"backend\":\"%s\",\"device\":", job->shape_json,
+            device->emulated ? "emulator" : "cuda");
     text(file, device->name);
     fprintf(file, ",\"compute_capability\":\"%d.%d\",\"seed\":%llu", device->major, device->minor,
             (unsigned long long)result->options->seed);

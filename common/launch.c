@@ -2,20 +2,32 @@
 
 #include "exit.h"
 
-void launch_queue(const struct work *work, int copy, cudaStream_t stream)
+// what: "the launch". Returns only if there is no error.
+static void require(cudaError_t error, const char *what)
 {
-    cudaError_t error = (cudaError_t)work->queue(work->context, work->variant, copy, stream);
     if (error == cudaSuccess)
         return;
     if (error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue)
-        stop(EXIT_USAGE,
-             "the launch was refused: %s (%s): this step cannot take this shape. CUDA's grids end at "
-             "2147483647 blocks in x and 65535 in y and z; a smaller shape stays below",
-             cudaGetErrorString(error), cudaGetErrorName(error));
+        stop(
+            EXIT_USAGE,
+            "%s was refused: %s (%s): this step cannot take this shape. CUDA's grids end at 2147483647 blocks in x and "
+            "65535 in y and z; a smaller shape stays below",
+            what, cudaGetErrorString(error), cudaGetErrorName(error));
     if (error == cudaErrorNoKernelImageForDevice)
-        stop(EXIT_CANNOT_RUN, "the launch was refused: %s: build it on this machine, for its GPU",
+        stop(EXIT_CANNOT_RUN, "%s was refused: %s: build it on this machine, for its GPU", what,
              cudaGetErrorString(error));
-    stop(EXIT_WRONG, "the launch was refused: %s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
+    stop(EXIT_WRONG, "%s was refused: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+void launch_prepare(const struct work *work)
+{
+    for (int copy = 0; work->prepare && copy < work->copies; copy++)
+        require((cudaError_t)work->prepare(work->context, work->variant, copy), "what prepares the launch");
+}
+
+void launch_queue(const struct work *work, int copy, cudaStream_t stream)
+{
+    require((cudaError_t)work->queue(work->context, work->variant, copy, stream), "the launch");
 }
 
 void launch_wait(cudaStream_t stream)

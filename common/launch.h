@@ -7,10 +7,15 @@
 struct work {
     // Queues one launch on one copy of the tensors; returns a cudaError_t.
     int (*queue)(const void *context, int variant, int copy, cudaStream_t stream);
+    // Makes what launches on that copy need, before the first of them; returns a cudaError_t. NULL: they need nothing.
+    int (*prepare)(const void *context, int variant, int copy);
     const void *context;
     int variant;
     int copies;
 };
+
+// For all copies. Outside of any timing.
+void launch_prepare(const struct work *work);
 
 void launch_queue(const struct work *work, int copy, cudaStream_t stream);
 

@@ -3,33 +3,57 @@
 #define MATMUL_H
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include "step.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// C = A B. All three are row-major, and a row follows the row before it with no gap.
+// C = A B. All three are row-major: the elements of a row are neighbours, and the next row begins a pitch further on.
+// A row's first element is at a multiple of 16 bytes, unless the rows follow one another with no gap.
 struct matmul_args {
-    const void *A;  // [m, k]
-    const void *B;  // [k, n]
-    void *C;        // [m, n]
-    int m, n, k;    // each at most 2^30: a tile's edge beyond it is still an int, an index into a matrix is not
+    const void *A;                  // [m, k]
+    const void *B;                  // [k, n]; or, where B_transposed, [n, k]
+    void *C;                        // [m, n]
+    void *workspace;                // as many bytes as the step's `workspace` says; what was in them means nothing
+    void *prepared;                 // PREPARED_BYTES of host memory: what the step's prepare() left there
+    int m, n, k;                    // each at most 2^30: a tile's edge beyond it is an int, an index into a matrix not
+    int A_pitch, B_pitch, C_pitch;  // elements from one row to the next
+    int B_transposed;
+    enum dtype dtype, C_dtype;  // of A and B, and of C
     int variant;
 };
 
 struct matmul_step {
     const char *name;
-    enum dtype dtype;
-    const char *arch;                // least compute capability, "75"; "90a" is exactly 9.0
-    const struct variant *variants;  // ends with {}
+    enum dtype dtypes[MAX_DTYPES];    // of A and B, the default first
+    enum dtype C_dtypes[MAX_DTYPES];  // of C, beside that of A and B
+    const char *arch;                 // least compute capability, "75"; "90a" is exactly 9.0
+    int row_bytes;                    // rows begin at multiples of so many bytes; 0: they follow with no gap
+    bool B_transposed;                // whether B may also be [n, k]
+    const struct variant *variants;   // ends with {}
+    size_t (*workspace)(const struct matmul_args *args);  // bytes of device memory beside the tensors; NULL: none
+    int (*prepare)(const struct matmul_args *args);       // NULL: there is nothing to prepare
     int (*launch)(const struct matmul_args *args, cudaStream_t stream);
 };
 
-// Queues the step's kernel on the stream and returns a cudaError_t. The one symbol that a step's shared object exports.
+// Fills args->prepared with what launches with these arguments need and what may take its time, such as tensor maps.
+// Called once before the first of them, and never while a launch is timed. Returns a cudaError_t.
+__attribute__((visibility("default"))) int prepare(const struct matmul_args *args);
+
+// Queues the step's kernel on the stream and returns a cudaError_t. Beside prepare(), the one symbol that a step's shared
+// object exports.
 __attribute__((visibility("default"))) int launch(const struct matmul_args *args, cudaStream_t stream);
 
-// parse → allocate → poison → launch → check → time → report. Returns the exit status.
+// Whether A, B and C are of this type, B is [k, n], and no row has a gap behind it.
+static inline bool matmul_is_plain(const struct matmul_args *args, enum dtype dtype)
+{
+    return args->dtype == dtype && args->C_dtype == dtype && !args->B_transposed && args->A_pitch == args->k &&
+           args->B_pitch == args->n && args->C_pitch == args->n;
+}
+
+// parse → allocate → poison → prepare → launch → check → time → report. Returns the exit status.
 int matmul_main(int argc, char **argv, const struct matmul_step *step);
 
 #ifdef __cplusplus

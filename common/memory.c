@@ -10,7 +10,6 @@ enum {
     GUARD = 16 << 10,  // bytes: a few rows of a tile
     ALIGN = 256,       // as cudaMalloc's own
     MAX_COPIES = 256,  // tiny tensors stay in L2 whatever one does
-    POISON = 0xff,
 };
 
 // Where the emulator checks bounds, it sees every access beyond an allocation, at the line that made it: a guard zone
@@ -71,7 +70,7 @@ struct buffer buffer_allocate(const struct device *device, const char *name, siz
     buffer.stride = stride_of(device, bytes);
     size_t total = buffer.guard + (size_t)copies * buffer.stride;
     CUDA(cudaMalloc((void **)&buffer.memory, total));
-    CUDA(cudaMemset(buffer.memory, POISON, total));
+    CUDA(cudaMemset(buffer.memory, BUFFER_POISON, total));
     buffer.first = buffer.memory + buffer.guard;
     return buffer;
 }
@@ -84,11 +83,19 @@ void buffer_free(struct buffer *buffer)
 
 void *buffer_copy(const struct buffer *buffer, int copy) { return buffer->first + (size_t)copy * buffer->stride; }
 
-void buffer_upload(const struct buffer *buffer, const void *host)
+void buffer_upload_rows(const struct buffer *buffer, const void *host, size_t rows, size_t width, size_t pitch)
 {
-    CUDA(cudaMemcpy(buffer->first, host, buffer->bytes, cudaMemcpyHostToDevice));
+    if (width == pitch)
+        CUDA(cudaMemcpy(buffer->first, host, rows * width, cudaMemcpyHostToDevice));
+    else
+        CUDA(cudaMemcpy2D(buffer->first, pitch, host, width, width, rows, cudaMemcpyHostToDevice));
     for (int copy = 1; copy < buffer->copies; copy++)
         CUDA(cudaMemcpy(buffer_copy(buffer, copy), buffer->first, buffer->bytes, cudaMemcpyDeviceToDevice));
+}
+
+void buffer_upload(const struct buffer *buffer, const void *host)
+{
+    buffer_upload_rows(buffer, host, 1, buffer->bytes, buffer->bytes);
 }
 
 void buffer_download(const struct buffer *buffer, void *host)
@@ -96,14 +103,14 @@ void buffer_download(const struct buffer *buffer, void *host)
     CUDA(cudaMemcpy(host, buffer->first, buffer->bytes, cudaMemcpyDeviceToHost));
 }
 
-void buffer_poison(const struct buffer *buffer) { CUDA(cudaMemset(buffer->first, POISON, buffer->bytes)); }
+void buffer_poison(const struct buffer *buffer) { CUDA(cudaMemset(buffer->first, BUFFER_POISON, buffer->bytes)); }
 
 static bool is_poison(const char *zone, size_t bytes)
 {
     unsigned char host[ALIGN + GUARD];
     CUDA(cudaMemcpy(host, zone, bytes, cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < bytes; i++)
-        if (host[i] != POISON)
+        if (host[i] != BUFFER_POISON)
             return false;
     return true;
 }

@@ -5,6 +5,8 @@
 
 #include "device.h"
 
+enum { BUFFER_POISON = 0xff };
+
 struct buffer {
     const char *name;
     char *memory;   // as allocated
@@ -24,8 +26,10 @@ struct buffer buffer_allocate(const struct device *device, const char *name, siz
 void buffer_free(struct buffer *buffer);
 void *buffer_copy(const struct buffer *buffer, int copy);
 
-// Fills every copy from the host.
+// Fills every copy from the host: all of it, or rows of `width` bytes, which follow with no gap on the host and `pitch`
+// bytes apart on the device. What is between them stays poison.
 void buffer_upload(const struct buffer *buffer, const void *host);
+void buffer_upload_rows(const struct buffer *buffer, const void *host, size_t rows, size_t width, size_t pitch);
 // Fetches copy 0.
 void buffer_download(const struct buffer *buffer, void *host);
 // Poisons copy 0 again.

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SAMPLE_STREAM = 100 };  // of random.h; the inputs have the small numbers
 
@@ -87,6 +88,16 @@ struct reference reference_sample(size_t rows, size_t cols, double work, uint64_
     return reference_sample_parts(1, rows, cols, work, seed);
 }
 
+struct reference reference_same_rows(const struct reference *other, size_t cols)
+{
+    struct reference reference = {.rows = other->rows, .cols = cols};
+    reference.row = allocate(reference.rows, sizeof *reference.row);
+    reference.value = allocate(reference.rows * cols, sizeof *reference.value);
+    reference.scale = allocate(reference.rows, sizeof *reference.scale);
+    memcpy(reference.row, other->row, reference.rows * sizeof *reference.row);
+    return reference;
+}
+
 // ---- matmul ----
 
 // A task is a group of rows times a stretch of columns: B's stretch is read once for the group, and the sums of both
@@ -96,6 +107,7 @@ enum { ROW_GROUP = 8, STRETCH = 256 };
 struct product {
     struct reference *reference;
     const float *A, *B;
+    bool B_transposed;
     size_t n, k;
 };
 
@@ -107,7 +119,7 @@ static void product_task(const struct product *p, size_t first_row, size_t first
     double sum[ROW_GROUP][STRETCH] = {0}, b[STRETCH];
     for (size_t i = 0; i < p->k; i++) {
         for (size_t j = 0; j < cols; j++)
-            b[j] = p->B[i * p->n + first_col + j];
+            b[j] = p->B[p->B_transposed ? (first_col + j) * p->k + i : i * p->n + first_col + j];
         for (size_t r = 0; r < rows; r++) {
             double a = p->A[reference->row[first_row + r] * p->k + i];
             for (size_t j = 0; j < cols; j++)
@@ -151,10 +163,10 @@ static void product_scale(const struct product *p)
     }
 }
 
-struct reference matmul_reference(const float *A, const float *B, int m, int n, int k, uint64_t seed)
+struct reference matmul_reference(const float *A, const float *B, bool B_transposed, int m, int n, int k, uint64_t seed)
 {
     struct reference reference = reference_sample(m, n, (double)n * k, seed);
-    struct product product = {&reference, A, B, n, k};
+    struct product product = {&reference, A, B, B_transposed, n, k};
     size_t groups = (reference.rows + ROW_GROUP - 1) / ROW_GROUP;
     size_t stretches = (product.n + STRETCH - 1) / STRETCH;
     parallel_for(groups * stretches, product_tasks, &product);

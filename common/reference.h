@@ -2,6 +2,7 @@
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,16 +21,21 @@ struct reference reference_sample(size_t rows, size_t cols, double work, uint64_
 // The same for an output of `parts` such pieces, one after the other: each of them is sampled so.
 struct reference reference_sample_parts(size_t parts, size_t rows, size_t cols, double work, uint64_t seed);
 
-// C = A B with A [m, k], B [k, n].
-struct reference matmul_reference(const float *A, const float *B, int m, int n, int k, uint64_t seed);
+// The same rows again, of an output with so many columns.
+struct reference reference_same_rows(const struct reference *other, size_t cols);
+
+// C = A B with A [m, k] and B [k, n], or transposed [n, k].
+struct reference matmul_reference(const float *A, const float *B, bool B_transposed, int m, int n, int k,
+                                  uint64_t seed);
 
 // The softmax of each row of X [rows, cols].
 struct reference softmax_reference(const float *X, size_t rows, size_t cols, uint64_t seed);
 
 struct attention_args;
 
-// O of args, whose Q, K and V are here on the host, in fp32. All heads of all batches are sampled.
-struct reference attention_reference(const struct attention_args *args, uint64_t seed);
+// O of args, whose Q, K and V are here on the host, in fp32 and with no gaps; and, unless NULL, of the same rows the
+// log-sum-exp. All heads of all batches are sampled.
+struct reference attention_reference(const struct attention_args *args, uint64_t seed, struct reference *lse);
 
 void reference_free(struct reference *reference);
 

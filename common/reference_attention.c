@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct rows {
-    struct reference *reference;
+    struct reference *O, *lse;  // lse may be NULL
     const struct attention_args *args;
 };
 
@@ -20,7 +20,7 @@ static double dot(const float *a, const float *b, size_t count)
     return sum;
 }
 
-// weight: [keys], becomes exp(score − max). Returns the sum.
+// weight: [keys], becomes exp(score − max) / their sum. Returns ln Σ exp(score).
 static double softmax_weights(double *weight, size_t keys)
 {
     double max = -INFINITY, sum = 0;
@@ -28,49 +28,58 @@ static double softmax_weights(double *weight, size_t keys)
         max = fmax(max, weight[key]);
     for (size_t key = 0; key < keys; key++)
         sum += weight[key] = exp(weight[key] - max);
-    return sum;
+    for (size_t key = 0; key < keys; key++)
+        weight[key] /= sum;
+    return max + log(sum);
 }
 
-// One row of O, and its norm: that is what an error in the row is measured against.
-static void attention_row(const struct attention_args *args, size_t row, double *weight, double *value, double *scale)
+// One row of O, and its norm: that is what an error in the row is measured against. Returns its log-sum-exp.
+static double attention_row(const struct attention_args *args, size_t row, double *weight, double *value, double *scale)
 {
-    size_t n = args->seqlen, d = args->head_dim, head = row / n, query = row % n;
+    size_t n = args->seqlen, n_kv = args->kv_seqlen, d = args->head_dim, head = row / n, query = row % n;
     size_t kv_head = head / (args->heads / args->kv_heads);
-    size_t keys = args->causal ? query + 1 : n;
+    size_t keys = args->causal ? query + 1 + n_kv - n : n_kv;
     const float *q = (const float *)args->Q + row * d;
-    const float *K = (const float *)args->K + kv_head * n * d, *V = (const float *)args->V + kv_head * n * d;
+    const float *K = (const float *)args->K + kv_head * n_kv * d, *V = (const float *)args->V + kv_head * n_kv * d;
 
     for (size_t key = 0; key < keys; key++)
-        weight[key] = dot(q, K + key * d, d) / sqrt(d);
-    double sum = softmax_weights(weight, keys), squares = 0;
+        weight[key] = dot(q, K + key * d, d) * args->scale;
+    double lse = softmax_weights(weight, keys), squares = 0;
     for (size_t key = 0; key < keys; key++)
         for (size_t col = 0; col < d; col++)
-            value[col] += weight[key] / sum * V[key * d + col];
+            value[col] += weight[key] * V[key * d + col];
     for (size_t col = 0; col < d; col++)
         squares += value[col] * value[col];
     *scale = sqrt(squares);
+    return lse;
 }
 
 static void attention_rows(void *context, size_t first, size_t last)
 {
     const struct rows *rows = context;
-    struct reference *reference = rows->reference;
-    double *weight = calloc(rows->args->seqlen, sizeof *weight);
+    struct reference *O = rows->O, *lse = rows->lse;
+    double *weight = calloc(rows->args->kv_seqlen, sizeof *weight);
     if (!weight)
         stop(EXIT_USAGE, "not enough host memory for the reference: ask for a smaller shape, or --no-check");
-    for (size_t r = first; r < last; r++)
-        attention_row(rows->args, reference->row[r], weight, reference->value + r * reference->cols,
-                      &reference->scale[r]);
+    for (size_t r = first; r < last; r++) {
+        double of_row = attention_row(rows->args, O->row[r], weight, O->value + r * O->cols, &O->scale[r]);
+        if (lse) {
+            lse->value[r] = of_row;
+            lse->scale[r] = fmax(1, fabs(of_row));  // near 0 it is a difference of larger numbers
+        }
+    }
     free(weight);
 }
 
-struct reference attention_reference(const struct attention_args *args, uint64_t seed)
+struct reference attention_reference(const struct attention_args *args, uint64_t seed, struct reference *lse)
 {
     const double exp_work = 16;  // an exponential in double costs about as much as so many multiply-adds
-    double work = (2.0 * args->head_dim + exp_work) * args->seqlen;
-    struct reference reference = reference_sample_parts((size_t)args->batch * args->heads, args->seqlen, args->head_dim,
-                                                        work, seed);
-    struct rows rows = {&reference, args};
-    parallel_for(reference.rows, attention_rows, &rows);
-    return reference;
+    double work = (2.0 * args->head_dim + exp_work) * args->kv_seqlen;
+    struct reference O = reference_sample_parts((size_t)args->batch * args->heads, args->seqlen, args->head_dim, work,
+                                                seed);
+    if (lse)
+        *lse = reference_same_rows(&O, 1);
+    struct rows rows = {&O, lse, args};
+    parallel_for(O.rows, attention_rows, &rows);
+    return O;
 }

@@ -5,16 +5,14 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *dtype_name(enum dtype dtype)
-{
-    static const char *const names[] = {[FP32] = "fp32"};
-    return names[dtype];
-}
-
 struct floor floor_of(const struct job *job, const struct device *device)
 {
-    double arithmetic = 1e3 * job->flops / device->fp32_flops, memory = 1e3 * job->bytes / device->dram_bytes;
-    return arithmetic > memory ? (struct floor){arithmetic, "fp32 arithmetic"} : (struct floor){memory, "DRAM"};
+    bool narrow = job->dtype != FP32;
+    double flops = narrow ? device->tensor_flops : device->fp32_flops;
+    double arithmetic = flops > 0 ? 1e3 * job->flops / flops : 0, memory = 1e3 * job->bytes / device->dram_bytes;
+    if (arithmetic > memory)
+        return (struct floor){arithmetic, narrow ? "tensor core arithmetic" : "fp32 arithmetic"};
+    return (struct floor){memory, "DRAM"};
 }
 
 double figure_value(const struct figure *figure, double ms)
@@ -25,7 +23,10 @@ double figure_value(const struct figure *figure, double ms)
 
 void report_title(const struct job *job, const struct device *device)
 {
-    printf("%s, %s, on %s\n", job->title, dtype_name(job->dtype), device->name);
+    printf("%s, %s", job->title, dtype_name(job->dtype));
+    if (job_out_dtype(job) != job->dtype)
+        printf(" in, %s out", dtype_name(job_out_dtype(job)));
+    printf(", on %s\n", device->name);
 }
 
 // The counters that --profile shows, by ncu's names.
@@ -40,10 +41,10 @@ static const char ncu_metrics[] = "l1tex__data_bank_conflicts_pipe_lsu_mem_share
 
 static void report_memory(const struct job *job)
 {
-    double workspace = job->workspace_bytes[job->work.variant];
-    if (job->tensor_bytes > 0)
-        printf("memory %.4g MB: %.4g of tensors, %.4g of workspace\n", 1e-6 * (job->tensor_bytes + workspace),
-               1e-6 * job->tensor_bytes, 1e-6 * workspace);
+    double tensors = job_tensor_bytes(job), workspace = job_workspace_bytes(job);
+    if (job->tells_memory)
+        printf("memory %.4g MB: %.4g of tensors, %.4g of workspace\n", 1e-6 * (tensors + workspace), 1e-6 * tensors,
+               1e-6 * workspace);
 }
 
 void report_variant(const struct job *job, const struct device *device, const struct options *options)
@@ -83,7 +84,7 @@ static void report_timing(const struct timing *timing, const struct job *job, co
 void report_result(const struct result *result)
 {
     if (result->checked)
-        report_check(&result->check, result->job->rows);
+        report_check(&result->check, result->job->outputs[0].tensor->rows);
     else
         puts("not checked");
     if (result->timed)

@@ -28,6 +28,4 @@ void report_title(const struct job *job, const struct device *device);
 void report_variant(const struct job *job, const struct device *device, const struct options *options);
 void report_result(const struct result *result);
 
-const char *dtype_name(enum dtype dtype);
-
 #endif

@@ -9,6 +9,108 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// ---- memory ----
+
+static int variant_count(const struct options *options) { return options_variant_count(options->variants); }
+
+// The most that a variant to be run asks for.
+static size_t largest_workspace(const struct job *job, const struct options *options)
+{
+    size_t most = 0;
+    for (int variant = 0; job->workspace_bytes && variant < variant_count(options); variant++) {
+        size_t bytes = job->workspace_bytes(job->work.context, variant);
+        if ((options->all_variants || variant == options->variant) && bytes > most)
+            most = bytes;
+    }
+    return most;
+}
+
+static int plan_copies(const struct job *job, const struct device *device, const struct options *options)
+{
+    size_t bytes[MAX_TENSORS + MAX_OUTPUTS + 1];
+    int count = 0;
+    double host_bytes = 0;
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++) {
+        bytes[count++] = job->inputs[i]->bytes;
+        host_bytes += (double)job->inputs[i]->rows * job->inputs[i]->cols * sizeof(float);
+    }
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++) {
+        bytes[count++] = job->outputs[i].tensor->bytes;
+        host_bytes += (double)job->outputs[i].tensor->rows * job->outputs[i].tensor->cols * sizeof(float);
+    }
+    bytes[count++] = largest_workspace(job, options);
+    return memory_plan(device, bytes, count, options->time && !options->cold, host_bytes);
+}
+
+static void allocate(struct tensor *tensor, const struct device *device, int copies)
+{
+    tensor->device = buffer_allocate(device, tensor->name, tensor->bytes, copies);
+}
+
+void job_allocate(struct job *job, const struct device *device, const struct options *options)
+{
+    int copies = job->work.copies = plan_copies(job, device, options);
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++) {
+        tensor_allocate_host(job->inputs[i]);
+        allocate(job->inputs[i], device, copies);
+    }
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
+        allocate(job->outputs[i].tensor, device, copies);
+    size_t workspace = largest_workspace(job, options);
+    if (workspace)
+        job->workspace = buffer_allocate(device, "the workspace", workspace, copies);
+    job->prepared = aligned_alloc(PREPARED_ALIGN, (size_t)copies * PREPARED_BYTES);
+    if (!job->prepared)
+        stop(EXIT_USAGE, "not enough host memory: ask for a smaller shape");
+}
+
+void job_free(struct job *job)
+{
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
+        tensor_free(job->inputs[i]);
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++) {
+        tensor_free(job->outputs[i].tensor);
+        reference_free(&job->outputs[i].reference);
+    }
+    buffer_free(&job->workspace);
+    free(job->prepared);
+}
+
+void job_upload(struct job *job)
+{
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
+        tensor_upload(job->inputs[i]);
+}
+
+void *job_workspace(const struct job *job, int copy)
+{
+    return job->workspace.memory ? buffer_copy(&job->workspace, copy) : NULL;
+}
+
+void *job_prepared(const struct job *job, int copy) { return (char *)job->prepared + (size_t)copy * PREPARED_BYTES; }
+
+enum dtype job_out_dtype(const struct job *job)
+{
+    return job->outputs[0].tensor ? job->outputs[0].tensor->dtype : job->dtype;
+}
+
+double job_tensor_bytes(const struct job *job)
+{
+    double bytes = 0;
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
+        bytes += tensor_data_bytes(job->inputs[i]);
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
+        bytes += tensor_data_bytes(job->outputs[i].tensor);
+    return bytes;
+}
+
+double job_workspace_bytes(const struct job *job)
+{
+    return job->workspace_bytes ? (double)job->workspace_bytes(job->work.context, job->work.variant) : 0;
+}
+
+// ---- one variant ----
+
 // The first launch. On the emulator, --profile counts exactly this one, and prints what it counted.
 static void launch_counted(const struct job *job, const struct device *device, const struct options *options)
 {
@@ -23,26 +125,49 @@ static void launch_counted(const struct job *job, const struct device *device, c
 // So that what a launch does not write, or reads before it wrote it, shows.
 static void poison(const struct job *job)
 {
-    buffer_poison(job->buffers[job->buffer_count - 1]);
-    if (job->workspace)
-        buffer_poison(job->workspace);
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
+        buffer_poison(&job->outputs[i].tensor->device);
+    if (job->workspace.memory)
+        buffer_poison(&job->workspace);
 }
 
-// Checks copy 0 of the output, and that nothing was written beside any buffer.
+// Checks copy 0 of one output, and that nothing was written between its rows.
+static struct check check_one(const struct output *output)
+{
+    const char *overrun;
+    float *got = tensor_download(output->tensor, &overrun);
+    struct check check = check_output(got, output->tensor->rows, &output->reference, output->tensor->dtype,
+                                      output->terms);
+    free(got);
+    if (overrun)
+        check_fail(&check, overrun);
+    return check;
+}
+
+static void check_guards(struct check *check, const struct buffer *buffer)
+{
+    const char *overrun = buffer->memory ? buffer_overrun(buffer) : NULL;
+    if (overrun)
+        check_fail(check, overrun);
+}
+
+// Checks all outputs, and that nothing was written beside any buffer. The numbers are those of the first output that is
+// wrong, or of the first.
 static struct check check_job(const struct job *job)
 {
-    const struct buffer *output = job->buffers[job->buffer_count - 1];
-    float *got = malloc(output->bytes);
-    if (!got)
-        stop(EXIT_USAGE, "not enough host memory for the output: ask for a smaller shape");
-    buffer_download(output, got);
-    struct check check = check_output(got, job->rows, &job->reference, job->bound);
-    free(got);
-    for (int i = 0; i < job->buffer_count; i++) {
-        const char *overrun = buffer_overrun(job->buffers[i]);
-        if (overrun)
-            check_fail(&check, overrun);
+    struct check check = check_one(&job->outputs[0]);
+    for (int i = 1; check.right && i < MAX_OUTPUTS && job->outputs[i].tensor; i++) {
+        struct check other = check_one(&job->outputs[i]);
+        if (!other.right) {
+            check = other;
+            snprintf(check.fault, sizeof check.fault, "%s: %.160s", job->outputs[i].tensor->name, other.fault);
+        }
     }
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
+        check_guards(&check, &job->inputs[i]->device);
+    check_guards(&check, &job->workspace);
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
+        check_guards(&check, &job->outputs[i].tensor->device);
     return check;
 }
 
@@ -53,6 +178,7 @@ static int run_variant(const struct job *job, const struct device *device, const
     struct result result = {.job = job, .device = device, .options = options};
     if (options->json)
         result.environment = environment_now(device);
+    launch_prepare(&job->work);
     poison(job);
     launch_counted(job, device, options);
     if (options->check) {
@@ -86,7 +212,7 @@ int run_job(struct job *job, const struct device *device, const struct options *
     report_title(job, device);
     int status = EXIT_RIGHT;
     int first = options->all_variants ? 0 : options->variant;
-    int last = options->all_variants ? options_variant_count(options->variants) - 1 : options->variant;
+    int last = options->all_variants ? variant_count(options) - 1 : options->variant;
     for (job->work.variant = first; job->work.variant <= last; job->work.variant++) {
         report_variant(job, device, options);
         if (run_variant(job, device, options) != EXIT_RIGHT)

@@ -1,15 +1,15 @@
-// What every operation does once its tensors are ready, for each variant asked for: launch → check → time, or on the
-// emulator launch again → check again → report.
+// What every operation does once its command line is read: allocate → upload → prepare → launch → check → time → report,
+// for each variant asked for.
 #ifndef RUN_H
 #define RUN_H
 
 #include "check.h"
 #include "device.h"
 #include "launch.h"
-#include "memory.h"
 #include "options.h"
+#include "tensor.h"
 
-enum { MAX_BUFFERS = 5 };
+enum { MAX_TENSORS = 6, MAX_OUTPUTS = 2 };
 
 // A figure of its own, where neither TFLOPS nor GB/s of DRAM says it: work done a second, or seconds for each unit of work.
 struct figure {
@@ -20,30 +20,57 @@ struct figure {
 };
 double figure_value(const struct figure *figure, double ms);
 
+// What a launch has to write, and what it should be.
+struct output {
+    struct tensor *tensor;
+    int terms;  // products that each element is a sum of
+    struct reference reference;
+};
+
 // One operation on one shape.
 struct job {
     const char *step, *operation;
-    enum dtype dtype;
+    enum dtype dtype;       // of the inputs
     char title[128];        // C[64,32] = A[64,16] B[16,32]
-    char shape_json[128];   // {"m":64,"n":32,"k":16}
-    char shape_flags[128];  // -m 64 -n 32 -k 16
+    char shape_json[256];   // {"m":64,"n":32,"k":16}
+    char shape_flags[256];  // -m 64 -n 32 -k 16
 
     double flops;  // floating-point operations
     double bytes;  // that DRAM has to move at the least
     struct figure figure;
     const char *peer;  // whose launch it is, if not the step's own
 
-    const struct buffer *buffers[MAX_BUFFERS];  // the output last
-    int buffer_count;
-    const struct buffer *workspace;        // the one of them that is neither input nor output; NULL: none
-    double tensor_bytes;                   // device memory of a launch: inputs and output. 0: not worth saying
-    double workspace_bytes[MAX_VARIANTS];  // and what each variant takes beside them
-    size_t rows, cols;                     // of the output
-    struct reference reference;
-    struct bound bound;
+    struct tensor *inputs[MAX_TENSORS];  // the list ends with NULL
+    struct output outputs[MAX_OUTPUTS];  // the first is the one that errors are told of; ends with {}
+    struct buffer workspace;             // device memory that is neither input nor output; empty where there is none
+    void *prepared;                      // PREPARED_BYTES for each copy of the tensors
 
-    struct work work;  // its variant is set for each run
+    // Bytes of device memory that the variant takes beside the tensors; NULL: none.
+    size_t (*workspace_bytes)(const void *context, int variant);
+    bool tells_memory;  // whether reports say what memory the operation takes
+
+    struct work work;  // its variant is set for each run, its number of copies by job_allocate()
 };
+
+// Memory for the inputs on the host, still to be filled, and for everything on the device.
+void job_allocate(struct job *job, const struct device *device, const struct options *options);
+void job_free(struct job *job);
+
+// Rounds the inputs, now filled, to their types, and copies them to the device.
+void job_upload(struct job *job);
+
+// What step->prepare() and step->launch() find in their arguments, for one copy of the tensors.
+void *job_workspace(const struct job *job, int copy);
+void *job_prepared(const struct job *job, int copy);
+
+// The type of what errors are told of.
+enum dtype job_out_dtype(const struct job *job);
+
+// Bytes of a launch's inputs and outputs: those of their elements.
+double job_tensor_bytes(const struct job *job);
+
+// Bytes of device memory that the variant at hand takes beside them.
+double job_workspace_bytes(const struct job *job);
 
 // Returns the exit status: the worst of the variants'.
 int run_job(struct job *job, const struct device *device, const struct options *options);

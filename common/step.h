@@ -5,16 +5,19 @@
 #ifndef STEP_H
 #define STEP_H
 
-enum dtype { FP32 };
+#include "dtype.h"
 
-// One way of running a step's kernel. A step lists its variants, at most MAX_VARIANTS, and ends the list with {}; the last
-// one runs unless --variant names another.
+// One way of running a step's kernel. A step lists its variants, at most MAX_VARIANTS, and ends the list with {}; the
+// last one runs unless --variant names another.
 struct variant {
     const char *name;
     const char *idea;  // one line
 };
 
-enum { MAX_VARIANTS = 8 };
+enum { MAX_VARIANTS = 8, MAX_DTYPES = DTYPE_COUNT };
+
+// Host memory that a step's prepare() fills and its launch() reads, of each set of arguments: eight tensor maps.
+enum { PREPARED_BYTES = 1024, PREPARED_ALIGN = 64 };
 
 // How many blocks of `size` cover `count` things. No sum here can overflow.
 static inline int ceil_div(int count, int size) { return (count - 1) / size + 1; }

@@ -1,6 +1,5 @@
 """The attention steps on the emulator: every variant at every sequence length up to 300, at every head dimension and with
-every kind of input; memory figures, options and JSON lines; what common/ offers and no step uses yet; and the example
-that step 07's README traces by hand."""
+every kind of input; memory figures, options and JSON lines; and the example that step 07's README traces by hand."""
 
 import concurrent.futures
 import json
@@ -114,38 +113,6 @@ def test_json_lines(step, tmp_path):
         assert line["shape"] == {"batch": 2, "heads": 3, "kv_heads": 3, "seqlen": 17, "head_dim": 96, "causal": False}
         assert line["flops"] == 4 * 2 * 3 * 17 * 17 * 96 and line["bytes"] == 4 * 4 * 2 * 3 * 17 * 96
         assert line["check"]["right"] and line["check"]["rows"] == 2 * 3 * 17 and line["time"] is None
-
-
-# ---- what common/ offers before a step uses it ----
-
-PLAIN = Program(TESTS / "attention" / "plain.cu", "g++", ("-I", str(ROOT / "common")),
-                (str(BUILD / "common" / "libcommon.a"),))
-# The same, with a mask that begins one key too late, and with a head that takes its neighbours' K: both have to be seen.
-LATE = Program(PLAIN.source, PLAIN.compiler, PLAIN.options, PLAIN.libraries, ("causal ? row + 1 : n", "causal && row + 1 < n ? row + 2 : n"))
-MIXED = Program(PLAIN.source, PLAIN.compiler, PLAIN.options, PLAIN.libraries,
-                ("K += (size_t)(blockIdx.y / group)", "K += (size_t)(blockIdx.y / group / 2)"))
-
-
-@pytest.mark.parametrize("arguments", [(), ("--causal",), ("--heads", 6, "--kv-heads", 2), ("--heads", 4, "--kv-heads", 1),
-                                       ("--batch", 2, "--heads", 6, "--kv-heads", 3, "--causal")], ids=str)
-@pytest.mark.parametrize("program", [PLAIN])
-def test_masks_and_shared_heads_of_the_reference(compile_cu, program, arguments):
-    for kind in INPUTS:
-        expect_right(attention(compile_cu(program), 37, 32, "--input", kind, *arguments), 1)
-
-
-@pytest.mark.parametrize("program, arguments", [(LATE, ("--causal", "--batch", 1, "--heads", 1)),
-                                                (MIXED, ("--heads", 6, "--kv-heads", 3))])
-def test_wrong_masks_and_heads_are_seen(compile_cu, program, arguments):
-    done = attention(compile_cu(program), 37, 32, *arguments)
-    assert done.returncode == 1, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("program", [PLAIN])
-def test_causal_counts_half_the_operations(compile_cu, program, tmp_path):
-    half, = lines_of(tmp_path / "causal", compile_cu(program), "--seqlen", 9, "--head-dim", 32, "--causal")
-    whole, = lines_of(tmp_path / "all", compile_cu(program), "--seqlen", 9, "--head-dim", 32)
-    assert half["shape"]["causal"] and half["flops"] * 2 == whole["flops"]
 
 
 # ---- the example in step 07's README ----

@@ -127,7 +127,7 @@ MISTAKES = [
     (["--warmup", "-1"], "--warmup -1", "from 0 to"),
     (["--seed", "-1"], "--seed -1", "from 0 to"),
     (["--seed", "one"], "--seed one", "whole number"),
-    (["--input", "zeros"], "--input zeros", "normal or scaled"),
+    (["--input", "zeros"], "--input zeros", "one of normal scaled"),
     (["--json", "/nonexistent/results.jsonl"], "/nonexistent/results.jsonl", "No such file"),
     (["--json", "/"], "--json /", "directory"),
     (["--json", "/dev/full", "-m", "1", "-n", "1", "-k", "1"], "--json", "No space"),

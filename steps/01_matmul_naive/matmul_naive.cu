@@ -36,6 +36,8 @@ enum { STRIDED, COALESCED };
 
 int launch(const struct matmul_args *args, cudaStream_t stream)
 {
+    if (!matmul_is_plain(args, FP32))
+        return cudaErrorInvalidValue;
     const float *A = (const float *)args->A, *B = (const float *)args->B;
     float *C = (float *)args->C;
     const int m = args->m, n = args->n, k = args->k;
@@ -59,7 +61,7 @@ int main(int argc, char **argv)
 {
     const struct matmul_step step = {
         .name = "01_matmul_naive",
-        .dtype = FP32,
+        .dtypes = {FP32},
         .arch = "75",
         .variants = variants,
         .launch = launch,

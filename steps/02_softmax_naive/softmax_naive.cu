@@ -66,6 +66,8 @@ enum { THREAD_PER_ROW, BLOCK_PER_ROW };
 
 int launch(const struct softmax_args *args, cudaStream_t stream)
 {
+    if (!softmax_is_plain(args, FP32))
+        return cudaErrorInvalidValue;
     const float *X = (const float *)args->X;
     float *Y = (float *)args->Y;
     const int rows = args->rows, cols = args->cols;
@@ -87,7 +89,7 @@ int main(int argc, char **argv)
 {
     const struct softmax_step step = {
         .name = "02_softmax_naive",
-        .dtype = FP32,
+        .dtypes = {FP32},
         .arch = "75",
         .variants = variants,
         .launch = launch,

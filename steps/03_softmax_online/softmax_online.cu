@@ -263,6 +263,8 @@ static cudaError_t launch_shaped(const struct softmax_args *args, cudaStream_t s
 
 int launch(const struct softmax_args *args, cudaStream_t stream)
 {
+    if (!softmax_is_plain(args, FP32))
+        return cudaErrorInvalidValue;
     const float *X = (const float *)args->X;
     float *Y = (float *)args->Y;
     if (args->variant == WIDE)
@@ -293,7 +295,7 @@ int main(int argc, char **argv)
     static const int threads_per_row[] = {8, 16, 32, 64, 128, 256, 512, 1024, 0}, rows_per_thread[] = {1, 2, 4, 0};
     const struct softmax_step step = {
         .name = "03_softmax_online",
-        .dtype = FP32,
+        .dtypes = {FP32},
         .arch = "75",
         .variants = variants,
         .launch = launch,

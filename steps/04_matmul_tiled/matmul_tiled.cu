@@ -50,6 +50,8 @@ enum { TRANSPOSED, PADDED, TILED };
 
 int launch(const struct matmul_args *args, cudaStream_t stream)
 {
+    if (!matmul_is_plain(args, FP32))
+        return cudaErrorInvalidValue;
     const float *A = (const float *)args->A, *B = (const float *)args->B;
     float *C = (float *)args->C;
     const int m = args->m, n = args->n, k = args->k;
@@ -75,7 +77,7 @@ int main(int argc, char **argv)
 {
     const struct matmul_step step = {
         .name = "04_matmul_tiled",
-        .dtype = FP32,
+        .dtypes = {FP32},
         .arch = "75",
         .variants = variants,
         .launch = launch,

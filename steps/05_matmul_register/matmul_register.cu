@@ -201,6 +201,8 @@ static void start(const struct matmul_args *args, dim3 blocks, cudaStream_t stre
 
 int launch(const struct matmul_args *args, cudaStream_t stream)
 {
+    if (!matmul_is_plain(args, FP32))
+        return cudaErrorInvalidValue;
     const dim3 blocks(ceil_div(args->n, TILE), ceil_div(args->m, TILE));
     const size_t places = (size_t)args->A | (size_t)args->B | (size_t)args->C;
     if (args->n % 4 == 0 && args->k % 4 == 0 && places % 16 == 0)  // then every row begins at a multiple of 16 bytes
@@ -223,7 +225,7 @@ int main(int argc, char **argv)
 {
     const struct matmul_step step = {
         .name = "05_matmul_register",
-        .dtype = FP32,
+        .dtypes = {FP32},
         .arch = "75",
         .variants = variants,
         .launch = launch,

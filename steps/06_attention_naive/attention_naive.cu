@@ -122,7 +122,7 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     const float *Q = (const float *)args->Q, *K = (const float *)args->K, *V = (const float *)args->V;
     float *O = (float *)args->O, *S = (float *)args->workspace, *K_transposed = S + scores_count(args);
     const int heads = args->batch * args->heads, n = args->seqlen, d = args->head_dim;
-    if (args->causal || args->kv_heads != args->heads)
+    if (!attention_is_plain(args, FP32))
         return cudaErrorInvalidValue;
 
     const dim3 threads(TILE, TILE);
@@ -133,7 +133,7 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     } else {
         scores<false><<<dim3(tiles_n, tiles_n, heads), threads, 0, stream>>>(Q, K, S, n, d);
     }
-    softmax<<<dim3(n, heads), THREADS, 0, stream>>>(S, n, 1 / sqrtf(d));
+    softmax<<<dim3(n, heads), THREADS, 0, stream>>>(S, n, args->scale);
     output<<<dim3(tiles_d, tiles_n, heads), threads, 0, stream>>>(S, V, O, n, d);
     return cudaGetLastError();
 }
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 {
     const struct attention_step step = {
         .name = "06_attention_naive",
-        .dtype = FP32,
+        .dtypes = {FP32},
         .arch = "75",
         .head_dims = {32, 64, 96, 128},
         .causal = false,

@@ -134,7 +134,7 @@ static void start(const struct attention_args *args, cudaStream_t stream)
 {
     const int n = args->seqlen;
     const dim3 blocks(ceil_div(n, BLOCK_ROWS<D, ROWS>), args->batch * args->heads);
-    const float scale = 1.44269504f / sqrtf(D);  // exp(x) is exp2(x log2 e)
+    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
     flash_scalar<D, ROWS><<<blocks, THREADS, 0, stream>>>((const float4 *)args->Q, (const float4 *)args->K,
                                                           (const float4 *)args->V, (float4 *)args->O, n, scale);
 }
@@ -151,7 +151,7 @@ static int choose(const struct attention_args *args, cudaStream_t stream)
 
 int launch(const struct attention_args *args, cudaStream_t stream)
 {
-    if (args->causal || args->kv_heads != args->heads)
+    if (!attention_is_plain(args, FP32))
         return cudaErrorInvalidValue;
     switch (args->head_dim) {
     case 32: return choose<32>(args, stream);
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 {
     const struct attention_step step = {
         .name = "07_flash_scalar",
-        .dtype = FP32,
+        .dtypes = {FP32},
         .arch = "75",
         .head_dims = {32, 64, 96, 128},
         .causal = false,

@@ -18,11 +18,11 @@ static void must(bool good, const char *what)
     exit(1);
 }
 
-// Query r is √D ln 2 in column r and 0 elsewhere: what stands in column r of a key is their score over ln 2.
+// Query r is 1 in column r and 0 elsewhere: what stands in column r of a key is, times the scale of ln 2, their score.
 static void read_example(int n, float *Q, float *K, float *V)  // [n, D] each, all 0
 {
     for (int query = 0; query < n; query++) {
-        Q[query * D + query] = sqrtf(D) * logf(2);
+        Q[query * D + query] = 1;
         for (int key = 0; key < n; key++)
             must(scanf("%f", &K[key * D + query]) == 1, "a score is missing");
     }
@@ -44,9 +44,12 @@ int main()
         must(cudaMemcpy(device[i], host[i], bytes, cudaMemcpyHostToDevice) == cudaSuccess, "no copy to the device");
 
     for (int variant = ONE_ROW; variant <= TWO_ROWS; variant++) {
+        const struct strides packed = attention_strides(1, n, D);
         const struct attention_args args = {
-            .Q = device[0], .K = device[1], .V = device[2], .O = device[3], .workspace = NULL,
-            .batch = 1, .heads = 1, .kv_heads = 1, .seqlen = n, .head_dim = D, .causal = 0, .variant = variant,
+            .Q = device[0], .K = device[1], .V = device[2], .O = device[3],
+            .Q_strides = packed, .K_strides = packed, .V_strides = packed, .O_strides = packed,
+            .batch = 1, .heads = 1, .kv_heads = 1, .seqlen = n, .kv_seqlen = n, .head_dim = D, .scale = logf(2),
+            .dtype = FP32, .variant = variant,
         };
         must(launch(&args, NULL) == cudaSuccess, "no launch");
         must(cudaMemcpy(O, device[3], bytes, cudaMemcpyDeviceToHost) == cudaSuccess, "the launch failed");

@@ -202,7 +202,7 @@ BUGS = [
         checked="WRONG", shape=HEADS),
     Bug(ATTENTION, "never_written", "if (row < n && col < d)\n        O[", "if (row < n - 1 && col < d)\n        O[",
         plain="was never written", checked="was never written", shape=HEADS),
-    Bug(ATTENTION, "not_scaled", "1 / sqrtf(d)", "1", shape=HEADS),
+    Bug(ATTENTION, "not_scaled", "args->scale", "1", shape=HEADS),
     Bug(ATTENTION, "not_divided", "* scale) / l;", "* scale);", shape=HEADS),
     Bug(ATTENTION, "K_not_transposed", "K[(size_t)col * d + i]);", "K[(size_t)i * n + col]);", variant="transposed_read",
         shape=HEADS),

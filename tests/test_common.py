@@ -1,0 +1,214 @@
+"""What common/ offers, whether or not a step uses it yet: element types, gaps between rows, B transposed, masks, shared
+heads, lengths that differ, log-sum-exp, prepare() and workspaces, by the plainest kernels there are; and the mistakes that
+its checks have to see, planted in those."""
+
+import json
+import math
+import struct
+import subprocess
+
+import pytest
+
+from conftest import BUILD, ROOT, TESTS, Program, run
+
+COMMON = TESTS / "common"
+INCLUDE, LIBRARY = ("-I", str(ROOT / "common")), (str(BUILD / "common" / "libcommon.a"),)
+
+
+def program(name, *edit):
+    return Program(COMMON / name, "g++", INCLUDE, LIBRARY, edit)
+
+
+MATMUL, SOFTMAX, ATTENTION = (program(f"{name}_plain.cu") for name in ("matmul", "softmax", "attention"))
+DTYPES = ["fp32", "fp16", "bf16"]
+SIZES = {MATMUL: ("-m", 37, "-n", 21, "-k", 45), SOFTMAX: ("--rows", 37, "--cols", 77), ATTENTION: ("--seqlen", 37)}
+
+
+def line_of(path, *command):
+    done = run(*command, "--json", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(path.read_text().splitlines()[-1])
+
+
+# ---- element types ----
+
+def float_of(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def bits_of(value):
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+def fp16(value):
+    """The bits of the nearest fp16, by Python's own conversion, which refuses what is too large."""
+    try:
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+    except OverflowError:
+        return 0x7C00 if value > 0 else 0xFC00
+
+
+def bf16(bits):
+    """The nearest, of two equally near the even, of the two bf16 between which a float lies."""
+    below, rest = bits >> 16, bits & 0xFFFF
+    return below + (rest > 0x8000 or rest == 0x8000 and below & 1)
+
+
+def patterns():
+    """Every sign and exponent with mantissas around what is dropped; the edges of fp16; NaN and infinity."""
+    mantissas = [0, 1, 0x0FFF, 0x1000, 0x1001, 0x2000, 0x3000, 0x7FFF, 0x8000, 0x8001, 0x18000, 0x7FEFFF, 0x7FF000, 0x7FFFFF]
+    found = [sign << 31 | exponent << 23 | mantissa for sign in (0, 1) for exponent in range(256) for mantissa in mantissas]
+    return found + [bits_of(value) for value in (65503.9, 65504, 65519.99, 65520, 2**-24, 2**-25, 2**-25 * 1.001, 2**-14)]
+
+
+@pytest.fixture(scope="session")
+def dtype_program(tmp_path_factory):
+    output = tmp_path_factory.mktemp("dtype") / "dtype"
+    subprocess.run(["cc", "-std=c11", "-O2", "-ffp-contract=off", *INCLUDE, COMMON / "dtype.c", ROOT / "common" / "dtype.c",
+                    "-lm", "-o", output], check=True)
+    return output
+
+
+def test_rounding_to_16_bits(dtype_program):
+    asked = patterns()
+    done = subprocess.run([dtype_program], input="\n".join(f"{bits:x}" for bits in asked), capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(asked)
+    for bits, line in zip(asked, lines):
+        half, half_back, half_rounded, brain, brain_back, brain_rounded = (int(word, 16) for word in line.split())
+        value = float_of(bits)
+        if math.isnan(value):
+            assert math.isnan(float_of(half_back)) and math.isnan(float_of(brain_back)), f"{bits:08x}"
+            continue
+        assert half == fp16(value) and brain == bf16(bits), f"{bits:08x}: {line}"
+        assert half_back == half_rounded == bits_of(struct.unpack("<e", struct.pack("<H", half))[0]), f"{bits:08x}: {line}"
+        assert brain_back == brain_rounded == brain << 16, f"{bits:08x}: {line}"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("program", [MATMUL, SOFTMAX, ATTENTION])
+def test_every_type(compile_cu, program, dtype, tmp_path):
+    line = line_of(tmp_path / "line", compile_cu(program), *SIZES[program], "--dtype", dtype)
+    check = line["check"]
+    assert line["dtype"] == dtype and "out_dtype" not in line and check["right"]
+    row = {"fp32": check["bound"], "fp16": 2**-9, "bf16": 2**-7}[dtype]
+    least, most = {"fp32": (2**-20, 2**-19), "fp16": (2**-12, 2**-11), "bf16": (2**-10, 2**-8)}[dtype]
+    assert check["worst_row_bound"] == pytest.approx(row) and least <= check["bound"] * 1.000001 <= most
+
+
+@pytest.mark.parametrize("program", [MATMUL])
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
+def test_another_type_out(compile_cu, program, dtype, tmp_path):
+    line = line_of(tmp_path / "line", compile_cu(program), *SIZES[program], "--dtype", dtype, "--out-dtype", "fp32")
+    assert (line["dtype"], line["out_dtype"]) == (dtype, "fp32")
+    assert line["bytes"] == 2 * (37 * 45 + 45 * 21) + 4 * 37 * 21
+    assert line["check"]["bound"] == pytest.approx(2**-20)
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
+def test_long_sums_and_large_rows_stay_finite(compile_cu, dtype):
+    for arguments in (("-k", 5000), ("-k", 3000, "--input", "scaled")):
+        done = run(compile_cu(MATMUL), "-m", 9, "-n", 5, *arguments, "--dtype", dtype)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---- gaps between rows, B transposed ----
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("padding", [(), ("--row-padding", 8), ("--row-padding", 24)], ids=str)
+@pytest.mark.parametrize("program", [MATMUL, SOFTMAX, ATTENTION])
+def test_gaps_between_rows(compile_cu, program, padding, dtype):
+    more = ("--head-dim", 12) if program is ATTENTION else ()
+    done = run(compile_cu(program), *SIZES[program], *more, *padding, "--dtype", dtype)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", [MATMUL])
+def test_B_transposed(compile_cu, program, tmp_path):
+    for more in ((), ("--row-padding", 8), ("--dtype", "fp32")):
+        line = line_of(tmp_path / "line", compile_cu(program), *SIZES[program], "--b-transposed", *more)
+        assert line["shape"]["b_transposed"] is True
+
+
+# ---- attention: masks, heads, lengths, log-sum-exp ----
+
+CASES = [(), ("--causal",), ("--heads", 6, "--kv-heads", 2), ("--heads", 4, "--kv-heads", 1), ("--kv-seqlen", 50),
+         ("--kv-seqlen", 9), ("--kv-seqlen", 50, "--causal"), ("--batch", 2, "--heads", 6, "--kv-heads", 3, "--causal"),
+         ("--batch", 2, "--heads", 4, "--kv-heads", 2, "--kv-seqlen", 90, "--causal", "--row-padding", 8, "--head-dim", 12)]
+
+
+@pytest.mark.parametrize("arguments", CASES, ids=lambda words: " ".join(map(str, words)))
+@pytest.mark.parametrize("program", [ATTENTION])
+def test_attention_of_every_kind(compile_cu, program, arguments):
+    for place, kind in enumerate(("normal", "scaled", "huge", "equal")):
+        done = run(compile_cu(program), "--seqlen", 37, "--head-dim", 32, "--input", kind, "--lse", *arguments,
+                   "--dtype", DTYPES[(place + len(arguments)) % 3])
+        assert done.returncode == 0 and done.stdout.count("\nright: error ") == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", [ATTENTION])
+def test_operations_and_bytes_of_attention(compile_cu, program, tmp_path):
+    def of(*arguments):
+        return line_of(tmp_path / "line", compile_cu(program), "--seqlen", 9, "--head-dim", 32, "--heads", 1, *arguments)
+
+    whole, half, more, lse = of(), of("--causal"), of("--causal", "--kv-seqlen", 20), of("--lse")
+    assert whole["flops"] == 4 * 9 * 9 * 32 == 2 * half["flops"]
+    assert half["shape"]["causal"] and "kv_seqlen" not in half["shape"]
+    assert more["flops"] == 4 * 32 * 9 * (20 - 4.5) and more["shape"]["kv_seqlen"] == 20
+    assert lse["bytes"] == whole["bytes"] + 4 * 9 and lse["shape"]["lse"] is True
+
+
+# ---- what a step cannot do is told ----
+
+@pytest.mark.parametrize("program, arguments, names", [
+    (MATMUL, ("--dtype", "fp64"), "one of fp16 bf16 fp32"), (MATMUL, ("--out-dtype", "int8"), "one of"),
+    (MATMUL, ("--row-padding", 3), "multiple of 8"), (MATMUL, ("--row-padding", -8), "from 1 to"),
+    (ATTENTION, ("--causal", "--kv-seqlen", 5), "would see none"), (ATTENTION, ("--head-dim", 16), "12 32 64"),
+    (ATTENTION, ("--out-dtype", "fp32"), "--help")], ids=str)
+def test_mistakes(compile_cu, program, arguments, names):
+    done = run(compile_cu(program), *SIZES[program], *arguments)
+    assert done.returncode == 2 and names in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--dtype", "fp16"), ("--row-padding", 8), ("--b-transposed",), ("--lse",)], ids=str)
+@pytest.mark.parametrize("step", ["01_matmul_naive", "02_softmax_naive", "06_attention_naive"])
+def test_a_step_offers_only_what_it_can(step, arguments):
+    done = run(BUILD / step, *arguments)
+    assert done.returncode == 2 and "--help" in done.stderr
+    assert arguments[0] not in run(BUILD / step, "--help").stdout
+
+
+# ---- the checks see mistakes ----
+
+def mistake(name, before, after, *arguments):
+    return pytest.param(program(f"{name}_plain.cu", before, after), arguments, id=f"{name}-{after[:30]}")
+
+
+@pytest.mark.parametrize("program, arguments", [
+    mistake("matmul", "row * shape.A_pitch", "row * shape.k"),
+    mistake("matmul", "row * shape.C_pitch", "row * shape.n"),
+    mistake("matmul", "i * shape.B_pitch + col", "i * shape.n + col"),
+    mistake("matmul", "shape.B_transposed ?", "false ?", "--b-transposed"),
+    mistake("matmul", "cols = shape.n;", "cols = shape.C_pitch;"),  # what is between the rows of C is not ours
+    mistake("matmul", "for (int i = 0; i < shape.k; i++)", "for (int i = 0; i < shape.A_pitch; i++)"),
+    mistake("matmul", "    float sum = 0;", "    T sum = 0;"),  # sums in 16 bits
+    mistake("matmul", "{args->A, args->B}", "{args->B, args->A}"),
+    mistake("matmul", ".prepare = prepare,", ".prepare = NULL,"),
+    mistake("softmax", "row * shape.Y_pitch", "row * shape.cols", "--dtype", "bf16"),
+    mistake("attention", "keys = args.causal ? row + 1 + args.kv_seqlen - args.seqlen", "keys = args.causal ? row + 1",
+            "--causal", "--kv-seqlen", 50),
+    mistake("attention", "row + 1 + args.kv_seqlen", "row + 2 + args.kv_seqlen - (row + 1 == args.seqlen)", "--causal"),
+    mistake("attention", "kv_head = head / (args.heads / args.kv_heads)", "kv_head = head % args.kv_heads", "--heads", 4,
+            "--kv-heads", 2),
+    mistake("attention", "head * args.O_strides.head", "head * args.seqlen * args.head_dim", "--head-dim", 12,
+            "--dtype", "bf16"),
+    mistake("attention", "m * scale + logf(l)", "m * scale + log2f(l)", "--lse"),
+    mistake("attention", "if (args.lse)", "if (args.lse && row + 1 < args.seqlen)", "--lse"),
+    mistake("attention", "*(float *)args->prepared = args->scale;", "*(float *)args->prepared = 1;"),
+    mistake("attention", "T(sum / l)", "T((float)T(sum / l) * 1.002f)", "--dtype", "fp16"),
+])
+def test_planted_mistake_is_seen(compile_cu, program, arguments):
+    size = next(words for plain, words in SIZES.items() if plain.source == program.source)
+    done = run(compile_cu(program), *size, *arguments)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "WRONG" in done.stdout or "simt: " in done.stderr, done.stdout + done.stderr
