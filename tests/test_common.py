@@ -2,10 +2,12 @@
 heads, lengths that differ, log-sum-exp, prepare() and workspaces, by the plainest kernels there are; and the mistakes that
 its checks have to see, planted in those."""
 
+import ctypes
 import json
 import math
 import struct
 import subprocess
+import sys
 
 import pytest
 
@@ -212,3 +214,21 @@ def test_planted_mistake_is_seen(compile_cu, program, arguments):
     done = run(compile_cu(program), *size, *arguments)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "WRONG" in done.stdout or "simt: " in done.stderr, done.stdout + done.stderr
+
+
+# ---- the arguments of a launch, as bench/peers.py passes them ----
+
+@pytest.mark.parametrize("operation", ["matmul", "softmax", "attention"])
+def test_peers_pass_the_arguments_that_the_header_declares(operation, tmp_path):
+    sys.path.insert(0, str(ROOT / "bench"))
+    from peers import OPERATIONS
+
+    args = OPERATIONS[operation].Args
+    fields = [name for name, _ in args._fields_]
+    source = tmp_path / "offsets.c"
+    offsets = "".join(f'printf("%zu ", offsetof(struct {operation}_args, {field}));' for field in fields)
+    source.write_text(f'#include <stddef.h>\n#include <stdio.h>\n#include "{operation}.h"\n'
+                      f'int main(void) {{ {offsets} printf("%zu", sizeof(struct {operation}_args)); }}')
+    subprocess.run(["cc", *INCLUDE, "-I", ROOT / "emulator" / "include", source, "-o", tmp_path / "offsets"], check=True)
+    said = [int(word) for word in run(tmp_path / "offsets").stdout.split()]
+    assert said == [*(getattr(args, field).offset for field in fields), ctypes.sizeof(args)]
