@@ -17,7 +17,7 @@ function(simt_add_executable target source)
   endforeach()
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} ${SIMTCC} --simt-build ${CMAKE_BINARY_DIR} ${flags} -c
+    COMMAND ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER}${CMAKE_CXX_COMPILER_ARG1} ${SIMTCC} --simt-build ${CMAKE_BINARY_DIR} ${flags} -c
             -MF ${object}.d -MT ${object} -o ${object} ${source}
     DEPENDS ${source} simt-translate ${SIMTCC} ${SIMT_HOOKS}
     DEPFILE ${object}.d

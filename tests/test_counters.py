@@ -18,8 +18,8 @@ ACCESSES = ("global_ld_requests", "global_st_requests")
 def expected():
     """For each line that says so: its counts by name, "together" for the requests of all accesses."""
     lines = SOURCE.read_text().splitlines()
-    said = {number: re.findall(r"(\d+) (\w+)", line.rpartition("  // ")[2])
-            for number, line in enumerate(lines, 1) if re.search(r";  // \d|\)  // \d", line)}
+    said = {number: re.findall(r"(\d+) (\w+)", line.rpartition(" // ")[2])
+            for number, line in enumerate(lines, 1) if re.search(r"[;)] +// \d", line)}
     return {number: {name: int(count) for count, name in counts} for number, counts in said.items()}
 
 

@@ -35,6 +35,11 @@ def test_any_number_of_workers(compile_cu, program, workers):
     expect_silence(run(compile_cu(program), SIMT_WORKERS=workers))
 
 
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.source.stem == "cooperative"], ids=str)
+def test_a_grid_may_be_as_large_as_the_gpu_is_said_to_be(compile_cu, program):
+    expect_silence(run(compile_cu(program), SIMT_SMS="2"))
+
+
 @pytest.mark.parametrize("program", PROGRAMS[: len(SOURCES)], ids=str)
 def test_counting_changes_nothing(compile_cu, program):
     done = run(compile_cu(program), SIMT_PROFILE="1")

@@ -2,16 +2,16 @@
 
 Kernels are not watched here, only the runtime: their hooks are the runtime's (emulator/hooks.syms)."""
 
-import concurrent.futures
 import shutil
 import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT, TESTS, run
+from conftest import BUILD, ROOT, TESTS, Program, locked, run
 
 # Between them these come to every room: memory of all kinds, atomics and fences, blocks that wait for each other.
-SOURCES = [TESTS / "right" / f"{name}.cu" for name in ("api", "blocks", "copies", "flags", "heap", "locks")]
+SOURCES = [TESTS / "right" / f"{name}.cu" for name in ("api", "blocks", "cooperative", "copies", "flags", "heap",
+                                                      "locks", "resources", "special_registers")]
 STEPS = {"04_matmul_tiled": ("-m", "65", "-n", "65", "-k", "33"), "07_flash_scalar": ("--seqlen", "33")}
 WARNING = "WARNING: ThreadSanitizer"
 REFUSAL = "FATAL: ThreadSanitizer"
@@ -19,22 +19,19 @@ REFUSAL = "FATAL: ThreadSanitizer"
 pytestmark = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 
 
-def link(output, *inputs):
-    simtcc = ROOT / "emulator" / "simtcc"
-    return run(simtcc, "--sanitize-runtime", "-o", output, *inputs, CXX="g++", SIMT_BUILD=str(BUILD))
+def watched(source, *libraries):
+    return Program(source, "g++", ("--sanitize-runtime",), libraries)
+
+
+PROGRAMS = {source.stem: watched(source) for source in SOURCES}
+PROGRAMS |= {step: watched(BUILD / "steps" / step / f"{step}.o", str(BUILD / "common" / "libcommon.a")) for step in STEPS}
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory):
-    """watched(name) -> how that program's compiler ended, and where the program is."""
-    folder = tmp_path_factory.mktemp("races")
-    subprocess.run(["cmake", "--build", BUILD, "--target", "simt_tsan"], check=True, stdout=subprocess.DEVNULL)
-    common = BUILD / "common" / "libcommon.a"
-    inputs = {source.stem: (source,) for source in SOURCES}
-    inputs |= {step: (BUILD / "steps" / step / f"{step}.o", common) for step in STEPS}
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = {name: pool.submit(link, folder / name, *parts) for name, parts in inputs.items()}
-        yield lambda name: (jobs[name].result(), folder / name)
+def runtime():
+    """libsimt_tsan.a, which no other build needs."""
+    with locked(ROOT / "build" / "learn.lock"):
+        subprocess.run(["cmake", "--build", BUILD, "--target", "simt_tsan"], check=True, stdout=subprocess.DEVNULL)
 
 
 def run_watched(program, arguments):
@@ -48,9 +45,9 @@ def run_watched(program, arguments):
     return done
 
 
-@pytest.mark.parametrize("name", [source.stem for source in SOURCES] + list(STEPS))
-def test_runtime_has_no_races(watched, name):
-    compiled, program = watched(name)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_runtime_has_no_races(runtime, compile_output, name):
+    program, compiled = compile_output(PROGRAMS[name])
     if "cannot find -ltsan" in compiled.stderr or "libtsan_preinit.o" in compiled.stderr:
         pytest.skip("g++ has no ThreadSanitizer here")
     assert compiled.returncode == 0, compiled.stderr

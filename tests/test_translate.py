@@ -250,10 +250,106 @@ def test_project(project, compiler):
     assert list((project / "tmp").iterdir()) == []
 
 
+def test_openmp(tmp_path):
+    (tmp_path / "team.cu").write_text(
+        "#include <omp.h>\n__global__ void k(int *p) { *p = 1; }\nint main()\n{\n    int threads = 0, wrong = 0;\n"
+        "#pragma omp parallel num_threads(3) reduction(+ : threads, wrong)\n    {\n        int *p, one = 0;\n"
+        "        cudaMalloc(&p, 4);\n        k<<<1, 1>>>(p);\n        cudaMemcpy(&one, p, 4, cudaMemcpyDeviceToHost);\n"
+        "        threads += one;\n        wrong += omp_get_num_threads() != 3;\n    }\n"
+        "    return threads != 3 || wrong;\n}\n"
+    )
+    for options in (["-Xcompiler", "-Wall,-fopenmp"], ["-Xcompiler=-fopenmp"], ["-fopenmp"]):
+        done = simtcc(*options, "team.cu", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert run(tmp_path / "a.out").returncode == 0
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_nvtx_marks_nothing(tmp_path, compiler):
+    (tmp_path / "marks.cu").write_text(
+        "#include <nvToolsExt.h>\n#include <nvtx3/nvToolsExt.h>\n#include <nvToolsExtCudaRt.h>\nint main()\n{\n"
+        '    nvtxEventAttributes_t e = {};\n    e.message.ascii = "copy";\n    nvtxRangePush("all");\n'
+        '    nvtxRangePushEx(&e);\n    nvtxMark("here");\n    return nvtxRangePop() || nvtxRangePop();\n}\n'
+    )
+    done = simtcc("marks.cu", "-lnvToolsExt", cwd=tmp_path, env={**os.environ, "CXX": compiler})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run(tmp_path / "a.out").returncode == 0
+
+
+CUBLAS = """\
+#include <cublas_v2.h>
+#include <cublasLt.h>
+#define cublasCheck(status) { if ((status) != CUBLAS_STATUS_SUCCESS) return 1; }
+int main()
+{
+    cublasHandle_t cublas_handle;
+    cublasLtHandle_t cublaslt_handle;
+    cublasMath_t math;
+    cublasCheck(cublasCreate(&cublas_handle));
+    cublasCheck(cublasLtCreate(&cublaslt_handle));
+    cublasCheck(cublasSetMathMode(cublas_handle, CUBLAS_TF32_TENSOR_OP_MATH));
+    cublasCheck(cublasGetMathMode(cublas_handle, &math));
+    OPERATION;
+    cublasCheck(cublasLtDestroy(cublaslt_handle));
+    cublasCheck(cublasDestroy(cublas_handle));
+    return math != CUBLAS_TF32_TENSOR_OP_MATH;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_of_cublas_only_the_handles(tmp_path, compiler):
+    (tmp_path / "blas.cu").write_text(CUBLAS)
+    env = {**os.environ, "CXX": compiler}
+    done = simtcc("-DOPERATION=", "-lcublas", "-lcublasLt", "blas.cu", cwd=tmp_path, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run(tmp_path / "a.out").returncode == 0
+    done = simtcc("-DOPERATION=cublasSgemm(cublas_handle)", "-lcublas", "blas.cu", cwd=tmp_path, env=env)
+    assert done.returncode == 2
+    assert re.search(r"^blas\.cu:13: error: `cublasSgemm` is not supported by the emulator, which has only", done.stderr, re.MULTILINE)
+
+
 @pytest.mark.parametrize("options, status", [([], 2), (["-std=c++14"], 2), (["-std=c++20"], 0), (["--std", "c++20"], 0)])
 def test_standard(tmp_path, options, status):
     (tmp_path / "a.cu").write_text("auto f = []<typename T>(T i) requires(sizeof(T) > 2) { return i; };\nint main() { f(1); }\n")
     assert simtcc(*options, "a.cu", cwd=tmp_path).returncode == status
+
+
+def test_own_headers_come_first(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "cuda_fp8.h").write_text("#define OWN 3\n")
+    (tmp_path / "toolkit").mkdir()
+    (tmp_path / "toolkit" / "cuda_runtime_api.h").write_text("#error the toolkit's\n")
+    (tmp_path / "toolkit" / "extra.h").write_text("#define EXTRA 4\n")
+    (tmp_path / "a.cu").write_text('#include <cuda_fp8.h>\n#include "extra.h"\nint main() { return OWN + EXTRA - 7; }\n')
+    done = simtcc("-Itoolkit", "-I", "own", "a.cu", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run(tmp_path / "a.out").returncode == 0
+
+
+# Files that share device variables and functions, which nvcc links with -rdc=true.
+SEVERAL = {
+    "main.cu": "extern __device__ int count;\nextern __constant__ float scale[2];\n__device__ int twice(int);\n"
+    "extern __device__ int add(int *, int);\n__global__ void other(int *);\n"
+    "__global__ void k(int *p) { *p = add(&count, twice(1)) + (int)scale[1]; }\n"
+    "int main()\n{\n    float f[2] = {0, 100};\n    int *p, h[3];\n    cudaMalloc(&p, 8);\n    cudaMemcpyToSymbol(scale, f, 8);\n"
+    "    k<<<1, 1>>>(p);\n    other<<<1, 1>>>(p + 1);\n    cudaMemcpy(h, p, 8, cudaMemcpyDeviceToHost);\n"
+    "    cudaMemcpyFromSymbol(h + 2, count, 4);\n    return h[0] != 105 || h[1] != 7 || h[2] != 7;\n}\n",
+    "device.cu": "__device__ int count = 3;\n__constant__ float scale[2];\nstatic __device__ int hidden = 2;\n"
+    "__device__ int twice(int i) { return hidden * i; }\n"
+    "__device__ int add(int *to, int n) { int old = *to; *to += n; return old + 2; }\n"
+    "__global__ void other(int *p) { *p = (count += 2); }\n",
+}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_device_code_in_several_files(tmp_path, compiler):
+    for name, text in SEVERAL.items():
+        (tmp_path / name).write_text(text)
+    done = simtcc("-rdc=true", *SEVERAL, cwd=tmp_path, env={**os.environ, "CXX": compiler})
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run(tmp_path / "a.out")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_objects_link(project):

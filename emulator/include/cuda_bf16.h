@@ -1,10 +1,10 @@
 /* bfloat16 (CUDA Math API, "Bfloat16 Precision Intrinsics"): see simt/half.h. */
-#ifndef SIMT_CUDA_BF16_H
-#define SIMT_CUDA_BF16_H
+#ifndef __CUDA_BF16_H__
+#define __CUDA_BF16_H__
 
 #include "simt/half.h"
 
-SIMT_16BIT_TYPE(__nv_bfloat16, __nv_bfloat162, bfloat_from, bfloat_to)
+SIMT_16BIT_TYPE(__nv_bfloat16, __nv_bfloat162, simt_bfloat_from, simt_bfloat_to, SIMT_BF16, SIMT_BF16X2)
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
 
@@ -27,5 +27,13 @@ SIMT_INLINE __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits)
     b.bits = bits;
     return b;
 }
+
+#define CUDART_INF_BF16 __ushort_as_bfloat16(0x7f80)
+#define CUDART_NAN_BF16 __ushort_as_bfloat16(0x7fff)
+#define CUDART_MIN_DENORM_BF16 __ushort_as_bfloat16(0x0001)
+#define CUDART_MAX_NORMAL_BF16 __ushort_as_bfloat16(0x7f7f)
+#define CUDART_NEG_ZERO_BF16 __ushort_as_bfloat16(0x8000)
+#define CUDART_ZERO_BF16 __ushort_as_bfloat16(0x0000)
+#define CUDART_ONE_BF16 __ushort_as_bfloat16(0x3f80)
 
 #endif

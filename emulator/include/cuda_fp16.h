@@ -1,10 +1,10 @@
 /* Half precision (CUDA Math API, "Half Precision Intrinsics"): see simt/half.h. */
-#ifndef SIMT_CUDA_FP16_H
-#define SIMT_CUDA_FP16_H
+#ifndef __CUDA_FP16_H__
+#define __CUDA_FP16_H__
 
 #include "simt/half.h"
 
-SIMT_16BIT_TYPE(__half, __half2, half_from, half_to)
+SIMT_16BIT_TYPE(__half, __half2, simt_half_from, simt_half_to, SIMT_F16, SIMT_F16X2)
 typedef __half half;
 typedef __half2 half2;
 
@@ -38,5 +38,13 @@ SIMT_INLINE __half __ushort_as_half(unsigned short bits)
     h.bits = bits;
     return h;
 }
+
+#define CUDART_INF_FP16 __ushort_as_half(0x7c00)
+#define CUDART_NAN_FP16 __ushort_as_half(0x7fff)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half(0x0001)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half(0x7bff)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half(0x8000)
+#define CUDART_ZERO_FP16 __ushort_as_half(0x0000)
+#define CUDART_ONE_FP16 __ushort_as_half(0x3c00)
 
 #endif

@@ -2,8 +2,8 @@
  * variables, barriers, warp collectives, atomics and device mathematics (CUDA C++ Programming Guide, chapter
  * "C++ Language Extensions"). `__global__`, `__device__` and its like, `__shared__` and `<<<…>>>` are not
  * here: simt-translate turns them into C++ after the preprocessor has run. */
-#ifndef SIMT_CUDA_RUNTIME_H
-#define SIMT_CUDA_RUNTIME_H
+#ifndef __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_H__
 
 #include "cuda_runtime_api.h"
 
@@ -17,14 +17,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <type_traits>
 #include <utility>
+
+/* What nvcc defines by itself, its options' macros included where what they allow is always allowed here; and the include
+ * guards of the toolkit's headers that are parts of this one. */
+#define __CUDACC__ 1
+#define __NVCC__ 1
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 88
+#define __CUDACC_EXTENDED_LAMBDA__ 1
+#define __CUDACC_RELAXED_CONSTEXPR__ 1
+#define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
+#define __HOST_CONFIG_H__
+#define __HOST_DEFINES_H__
+#define __DEVICE_TYPES_H__
+#define __LIBRARY_TYPES_H__
+#define __DRIVER_FUNCTIONS_H__
+#define __VECTOR_FUNCTIONS_H__
+#define __COMMON_FUNCTIONS_H__
+#define __MATH_FUNCTIONS_H__
+#define __DEVICE_FUNCTIONS_H__
+#define __DEVICE_LAUNCH_PARAMETERS_H__
 
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __inline_hint__
-#define __CUDACC__ 1
 #define SIMT_INLINE static inline __attribute__((always_inline))
 
 typedef unsigned char uchar;
@@ -37,6 +59,8 @@ typedef unsigned long ulong;
 #include "simt/api.h"
 #include "simt/math.h"
 #include "simt/atomics.h"
+#include "simt/texture.h"
+#include "sm_61_intrinsics.h"
 
 /* ---- built-in variables ---------------------------------------------------------------------------------- */
 
@@ -61,6 +85,10 @@ SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __trap() simt_trap()
 #define __brkpt() simt_trap()
 SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
+#define clock64() simt_clock()
+/* A launch begins when the one before it has ended, so its thread never has to wait for that. */
+SIMT_INLINE void cudaGridDependencySynchronize() {}
+SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 /* ---- shared addresses (CUDA C++ Programming Guide, "Address Space Conversion Functions") ------------------- */
 

@@ -2,8 +2,8 @@
  *
  * In C++ the 8- and 16-byte ones copy through one opaque vector move. A plain struct copy is split into its
  * members by the compiler; one 16-byte access would then be seen, and counted, as four of 4 bytes. */
-#ifndef SIMT_VECTOR_TYPES_H
-#define SIMT_VECTOR_TYPES_H
+#ifndef __VECTOR_TYPES_H__
+#define __VECTOR_TYPES_H__
 
 #ifdef __cplusplus
 #define SIMT_COPY(T, BYTES) \

@@ -117,6 +117,8 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
     case SPACE_GLOBAL: break;
     }
     check_bounds(b, pc, &p, address, bytes, kind);
+    if (p.object->managed)
+        memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
         bool reads = kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE;
         if (reads && !b->copies && !is_initialised(p.object, p.offset, bytes, pc))
@@ -211,6 +213,14 @@ HOOKS(16)
 void simt_hook_read_range(void *p, size_t bytes) { range(p, bytes, ACCESS_LOAD, CALLER()); }
 void simt_hook_write_range(void *p, size_t bytes) { range(p, bytes, ACCESS_STORE, CALLER()); }
 
+/* The pointer to an object's virtual functions. */
+void simt_hook_vptr_read(void **p) { access(p, sizeof *p, ACCESS_LOAD, CALLER()); }
+void simt_hook_vptr_update(void **p, void *value)
+{
+    (void)value;
+    access(p, sizeof *p, ACCESS_STORE, CALLER());
+}
+
 /* clang calls these for copies and fills of whole objects. */
 void *simt_hook_memcpy(void *to, const void *from, size_t bytes)
 {
@@ -238,8 +248,6 @@ void *simt_memset(void *to, int value, size_t bytes) __attribute__((alias("simt_
 void simt_hook_init(void) { simt_checked = true; } /* called before main, by each file with hooks */
 void simt_hook_func_entry(void *pc) { (void)pc; }
 void simt_hook_func_exit(void) {}
-void simt_hook_vptr_read(void **p) { (void)p; }
-void simt_hook_vptr_update(void **p, void *value) { (void)p, (void)value; }
 
 /* std::atomic and the guards of static variables, in host code: compilers hand these over as well. */
 #define ATOMICS(BITS, T) \

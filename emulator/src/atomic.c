@@ -4,7 +4,9 @@
 #include "collective.h"
 #include "counters.h"
 #include "launch.h"
+#include "memory.h"
 #include "messages.h"
+#include "../include/simt/half_bits.h"
 #include <string.h>
 
 #define QUIET_ATOMIC (1u << 14) /* 64 of them, and others run */
@@ -30,23 +32,48 @@ static bool swap(void *p, unsigned bytes, u64 from, u64 to)
     return __atomic_compare_exchange_n((u64 *)p, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-static u64 combine_float(enum simt_atomic_op op, enum simt_type type, u64 old, u64 value)
+/* ---- sums of floating point, as bit patterns ---- */
+
+static u64 add_float(u64 old, u64 value)
 {
-    if (op == SIMT_ATOMIC_EXCHANGE)
-        return value;
-    if (type == SIMT_F32) {
-        float a, b;
-        uint32_t bits;
-        memcpy(&a, &old, 4), memcpy(&b, &value, 4);
-        a += b;
-        memcpy(&bits, &a, 4);
-        return bits;
-    }
+    return simt_float_bits(simt_bits_float((unsigned)old) + simt_bits_float((unsigned)value));
+}
+
+static u64 add_double(u64 old, u64 value)
+{
     double a, b;
     memcpy(&a, &old, 8), memcpy(&b, &value, 8);
     a += b;
     memcpy(&value, &a, 8);
     return value;
+}
+
+static u64 add_half(u64 old, u64 value)
+{
+    return simt_half_from(simt_half_to((unsigned short)old) + simt_half_to((unsigned short)value));
+}
+
+static u64 add_bfloat(u64 old, u64 value)
+{
+    return simt_bfloat_from(simt_bfloat_to((unsigned short)old) + simt_bfloat_to((unsigned short)value));
+}
+
+static const struct {
+    unsigned bytes;
+    u64 (*add)(u64 old, u64 value); /* of floating point, or of each half of a pair; NULL: integers */
+    bool pair;
+} types[] = {
+    [SIMT_I32] = {4, NULL, false},       [SIMT_U32] = {4, NULL, false},         [SIMT_I64] = {8, NULL, false},
+    [SIMT_U64] = {8, NULL, false},       [SIMT_U16] = {2, NULL, false},         [SIMT_F32] = {4, add_float, false},
+    [SIMT_F64] = {8, add_double, false}, [SIMT_F16] = {2, add_half, false},     [SIMT_BF16] = {2, add_bfloat, false},
+    [SIMT_F16X2] = {4, add_half, true},  [SIMT_BF16X2] = {4, add_bfloat, true},
+};
+
+static u64 add(enum simt_type type, u64 old, u64 value)
+{
+    if (types[type].pair)
+        return types[type].add(old >> 16, value >> 16) << 16 | types[type].add(old, value);
+    return types[type].add ? types[type].add(old, value) : old + value;
 }
 
 static u64 combine(enum simt_atomic_op op, enum simt_type type, u64 old, u64 value, u64 compare)
@@ -56,7 +83,7 @@ static u64 combine(enum simt_atomic_op op, enum simt_type type, u64 old, u64 val
     long long b = type == SIMT_I32 ? (int32_t)value : (long long)value;
     bool less = is_signed ? a < b : old < value;
     switch (op) {
-    case SIMT_ATOMIC_ADD: return old + value;
+    case SIMT_ATOMIC_ADD: return add(type, old, value);
     case SIMT_ATOMIC_SUB: return old - value;
     case SIMT_ATOMIC_EXCHANGE: return value;
     case SIMT_ATOMIC_MIN: return less ? old : value;
@@ -71,17 +98,26 @@ static u64 combine(enum simt_atomic_op op, enum simt_type type, u64 old, u64 val
     return old;
 }
 
+/* Without checks, nothing else tells. */
+static void note_system_scope(const void *address)
+{
+    const struct object *o = memory_is_unified(address) ? memory_find(address) : NULL;
+    if (o && o->managed)
+        memory_touched(o, true);
+}
+
 unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
                                unsigned long long value, unsigned long long compare)
 {
     struct worker *w = simt_worker;
     struct block *b = w->block;
-    unsigned bytes = type == SIMT_U16 ? 2 : type == SIMT_I32 || type == SIMT_U32 || type == SIMT_F32 ? 4 : 8;
-    bool is_float = type == SIMT_F32 || type == SIMT_F64;
+    unsigned bytes = types[type].bytes;
     moves_on(w);
     b->compares = op == SIMT_ATOMIC_CAS;
     if (simt_checked)
         access_check(b, CALLER(), address, bytes, ACCESS_ATOMIC, scope);
+    if (!simt_checked && scope == SIMT_SCOPE_SYSTEM)
+        note_system_scope(address);
     if (simt_checked && op == SIMT_ATOMIC_CAS)
         race_compare_and_swap(b, address, bytes);
     if (b->n_undefined)
@@ -94,7 +130,7 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum
     u64 old, new;
     do {
         old = load(address, bytes);
-        new = is_float ? combine_float(op, type, old, value) : combine(op, type, old, value, compare);
+        new = combine(op, type, old, value, compare);
     } while (!swap(address, bytes, old, new));
     if (!simt_checked)
         return old;

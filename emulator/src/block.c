@@ -3,6 +3,7 @@
 #include "access.h"
 #include "collective.h"
 #include "counters.h"
+#include "grid.h"
 #include "launch.h"
 #include "lines.h"
 #include "race.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct waiting_kind block_barrier = {
+static const struct waiting_kind whole_barrier = {
     .call = "__syncthreads()",
     .deadlock = "barrier deadlock",
     .rule = "Each waits for threads that wait elsewhere: no thread of the block can go on.",
@@ -25,6 +26,21 @@ static const struct waiting_kind named_barrier = {
     .rule = "A barrier that was given a number of threads waits for so many, whoever has left.",
 };
 
+static void describe_grid(FILE *f, const struct thread *thread)
+{
+    u64 left = __atomic_load_n(&running()->launch->grid.left, __ATOMIC_RELAXED);
+    (void)thread;
+    if (left)
+        fprintf(f, ", while %llu block%s ended without it,", left, left == 1 ? " has" : "s have");
+}
+
+static const struct waiting_kind grid_barrier = {
+    .call = "the grid's barrier",
+    .deadlock = "barrier deadlock",
+    .rule = "It waits for all threads of all blocks: each must come to it as often as any other.",
+    .describe = describe_grid,
+};
+
 struct block *block_new(struct worker *w)
 {
     struct block *b = base_reserve(sizeof *b);
@@ -33,7 +49,7 @@ struct block *block_new(struct worker *w)
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
     for (unsigned i = 0; i < BARRIERS; i++)
-        b->barriers[i].waiting.kind = i ? &named_barrier : &block_barrier;
+        b->barriers[i].waiting.kind = i == GRID_BARRIER ? &grid_barrier : i ? &named_barrier : &whole_barrier;
     shared_new(b);
     return b;
 }
@@ -50,6 +66,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->index[2] = (unsigned)(number / asked->grid[0] / asked->grid[1]);
     b->number = number;
     b->serial = l->first_serial + (uint32_t)number;
+    b->phase = 0;
     b->barriers_in_use = 0;
     b->yields = 0;
     b->quiet = 0;
@@ -121,12 +138,19 @@ static void order_and_count(struct block *b, const struct barrier *barrier)
     order_some(b, met);
 }
 
+static bool is_of_grid(const struct block *b, const struct barrier *barrier)
+{
+    return barrier == &b->barriers[GRID_BARRIER];
+}
+
+/* All that it waits for have come. */
 static void release(struct block *b, struct barrier *barrier)
 {
-    bool whole = barrier == &b->barriers[0];
-    if (simt_checked && whole)
+    if (simt_checked && (barrier == &b->barriers[0] || is_of_grid(b, barrier)))
         check_lines(b, barrier); /* a named barrier may be met at several places */
     order_and_count(b, barrier);
+    if (is_of_grid(b, barrier))
+        grid_meet(b);
     barrier->result = barrier->count;
     barrier->arrived = 0;
     barrier->count = 0;
@@ -151,7 +175,7 @@ static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predica
     barrier->count += predicate;
     barrier->arrived++;
     b->barriers_in_use |= 1u << id;
-    if (barrier->arrived < (expected ? expected : b->n_live)) {
+    if (id == GRID_BARRIER || barrier->arrived < (expected ? expected : b->n_live)) {
         wait_for(b, &barrier->waiting, pc);
         return barrier->result;
     }
@@ -166,12 +190,31 @@ int simt_syncthreads_count(int predicate) { return (int)arrive_and_wait(0, 0, (u
 int simt_syncthreads_and(int predicate) { return arrive_and_wait(0, 0, (unsigned)!predicate, CALLER()) == 0; }
 int simt_syncthreads_or(int predicate) { return arrive_and_wait(0, 0, (unsigned)predicate, CALLER()) != 0; }
 
-void simt_barrier(unsigned id, unsigned threads)
+void block_barrier(unsigned id, unsigned threads, const void *pc)
 {
-    if (id >= BARRIERS || threads % WARP)
-        report_host("invalid barrier", CALLER(),
+    if (id >= NAMED_BARRIERS || threads % WARP)
+        report_host("invalid barrier", pc,
                     "A barrier has a number from 0 to 15, and waits for a multiple of 32 threads.");
-    arrive_and_wait(id, threads, 0, CALLER());
+    arrive_and_wait(id, threads, 0, pc);
+}
+
+void simt_barrier(unsigned id, unsigned threads) { block_barrier(id, threads, CALLER()); }
+
+void simt_grid_sync(void)
+{
+    if (!simt_grid_is_whole())
+        report_call("grid barrier in an ordinary launch", CALLER(), "waits for all blocks of the grid",
+                    "Only cudaLaunchCooperativeKernel makes sure that they can wait for each other.");
+    arrive_and_wait(GRID_BARRIER, 0, 0, CALLER());
+}
+
+bool block_waits_for_grid(struct block *b)
+{
+    struct barrier *barrier = &b->barriers[GRID_BARRIER];
+    if (!barrier->arrived || barrier->arrived < b->n_live)
+        return false;
+    release(b, barrier);
+    return true;
 }
 
 void block_thread_done(struct block *b)
@@ -187,12 +230,14 @@ void block_thread_done(struct block *b)
     collective_lane_left(b, self / WARP);
     for (unsigned rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
         struct barrier *barrier = &b->barriers[__builtin_ctz(rest)];
-        if (!barrier->expected && barrier->arrived == b->n_live)
+        if (!barrier->expected && barrier->arrived == b->n_live && !is_of_grid(b, barrier))
             release(b, barrier); /* who has left is not waited for */
     }
     unsigned next = next_or_deadlock(b);
-    if (next == NO_THREAD)
+    if (next == NO_THREAD) {
         counters_block_joined(b);
+        grid_block_left(b);
+    }
     if (next == NO_THREAD || b->threads[next].stack)
         fiber_exit(b, next);
     fiber_hand_over(b, self, next);

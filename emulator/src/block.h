@@ -7,7 +7,9 @@
 #include "fiber.h"
 #include "waiting.h"
 
-#define BARRIERS 16 /* bar.sync 0 to 15 */
+#define NAMED_BARRIERS 16 /* bar.sync 0 to 15 */
+#define GRID_BARRIER 16   /* where the threads wait that wait for other blocks */
+#define BARRIERS 17
 
 struct thread {
     void *sp;             /* saved while it does not run */
@@ -50,6 +52,7 @@ struct block {
     struct thread *threads;
     struct warp *warps;
     struct barrier barriers[BARRIERS];
+    unsigned phase;           /* grid.c: how often it has met the other blocks */
     unsigned barriers_in_use; /* a bit for each that somebody waits in */
     unsigned yields;          /* since a thread of this block last did something else than give way */
     unsigned quiet;           /* accesses since a thread last gave way */
@@ -82,6 +85,10 @@ static inline bool has_left(const struct block *b, unsigned thread)
 
 struct block *block_new(struct worker *w);                       /* empty; reused for one block after another */
 void block_begin(struct block *b, struct launch *l, u64 number); /* nobody has run yet */
-void block_thread_done(struct block *b);                         /* called by a fiber at the end of its kernel */
+/* bar.sync, called at pc by the running thread; threads 0: all that have not left. */
+void block_barrier(unsigned id, unsigned threads, const void *pc);
+/* All threads that are left wait for other blocks: goes on when these have come. False: not all do. */
+bool block_waits_for_grid(struct block *b);
+void block_thread_done(struct block *b); /* called by a fiber at the end of its kernel */
 
 #endif

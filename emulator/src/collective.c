@@ -284,7 +284,8 @@ bool collective_resolve_active(struct block *b)
 
 /* ---- as kernels call them ---- */
 
-void simt_warp_sync(unsigned mask) { collective_join(&sync_op, mask, NULL, CALLER()); }
+void collective_sync(unsigned mask, const void *pc) { collective_join(&sync_op, mask, NULL, pc); }
+void simt_warp_sync(unsigned mask) { collective_sync(mask, CALLER()); }
 
 unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
 {
@@ -324,4 +325,11 @@ unsigned simt_warp_active(void)
     wait_for(b, &c.waiting, CALLER());
     current(b)->call = NULL;
     return v.result;
+}
+
+void simt_bad_partition(unsigned size)
+{
+    char did[64];
+    snprintf(did, sizeof did, "asks for parts of %u threads", size);
+    report_call("invalid partition", CALLER(), did, "A part of a group has 1, 2, 4, 8, 16 or 32 threads.");
 }

@@ -33,6 +33,8 @@ void collective_check_value(struct block *b, u64 value, unsigned bytes, const vo
 /* The running thread takes part in that operation, called from pc; returns when it is done. */
 void collective_join(const struct collective_op *op, unsigned mask, void *payload, const void *pc);
 
+void collective_sync(unsigned mask, const void *pc); /* __syncwarp() */
+
 void collective_lane_left(struct block *b, unsigned warp); /* the lanes that remain may be complete now */
 bool collective_resolve_active(struct block *b);           /* nobody can run: those in __activemask() may go on */
 

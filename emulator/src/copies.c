@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "report.h"
 #include "device.h"
+#include "graph.h"
 #include <string.h>
 
 /* One side: rows of some bytes, `pitch` bytes apart. */
@@ -114,11 +115,30 @@ static cudaError_t synchronise_after(cudaError_t error, enum cudaMemcpyKind kind
 
 static struct side side(const void *start, size_t pitch) { return (struct side){(unsigned char *)start, pitch, NULL}; }
 
+/* A copy as a graph keeps it. */
+struct kept_copy {
+    struct side to, from;
+    size_t width, height;
+    enum cudaMemcpyKind kind;
+    const void *pc;
+};
+
+static cudaError_t copy_kept(void *payload)
+{
+    const struct kept_copy *k = payload;
+    return copy(k->to, k->from, k->width, k->height, k->kind, k->pc);
+}
+
+static cudaError_t copy_in(cudaStream_t stream, struct kept_copy k)
+{
+    return graph_takes(stream, cudaGraphNodeTypeMemcpy, copy_kept, &k, sizeof k) ? cudaSuccess : copy_kept(&k);
+}
+
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    (void)stream;
-    return copy(side(to, to_pitch), side(from, from_pitch), width_bytes, height, kind, CALLER());
+    return copy_in(stream,
+                   (struct kept_copy){side(to, to_pitch), side(from, from_pitch), width_bytes, height, kind, CALLER()});
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
@@ -130,13 +150,32 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    (void)stream;
-    return copy(side(to, bytes), side(from, bytes), bytes, 1, kind, CALLER());
+    return copy_in(stream, (struct kept_copy){side(to, bytes), side(from, bytes), bytes, 1, kind, CALLER()});
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     return synchronise_after(copy(side(to, bytes), side(from, bytes), bytes, 1, kind, CALLER()), kind);
+}
+
+static cudaError_t between(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                           cudaStream_t stream, const void *pc)
+{
+    if (to_device || from_device)
+        return simt_fail(cudaErrorInvalidDevice);
+    return copy_in(stream,
+                   (struct kept_copy){side(to, bytes), side(from, bytes), bytes, 1, cudaMemcpyDeviceToDevice, pc});
+}
+
+cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
+{
+    return between(to, to_device, from, from_device, bytes, NULL, CALLER());
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                cudaStream_t stream)
+{
+    return between(to, to_device, from, from_device, bytes, stream, CALLER());
 }
 
 /* ---- fills ---- */
@@ -158,17 +197,39 @@ static cudaError_t fill(struct side s, int value, size_t width, size_t height)
     return cudaSuccess;
 }
 
+struct kept_fill {
+    struct side side;
+    int value;
+    size_t width, height;
+};
+
+static cudaError_t fill_kept(void *payload)
+{
+    const struct kept_fill *k = payload;
+    return fill(k->side, k->value, k->width, k->height);
+}
+
+static cudaError_t fill_in(cudaStream_t stream, struct kept_fill k)
+{
+    return graph_takes(stream, cudaGraphNodeTypeMemset, fill_kept, &k, sizeof k) ? cudaSuccess : fill_kept(&k);
+}
+
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width_bytes, size_t height)
 {
     return fill(side(pointer, pitch), value, width_bytes, height);
+}
+
+cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width_bytes, size_t height,
+                              cudaStream_t stream)
+{
+    return fill_in(stream, (struct kept_fill){side(pointer, pitch), value, width_bytes, height});
 }
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes) { return fill(side(pointer, bytes), value, bytes, 1); }
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
-    (void)stream;
-    return fill(side(pointer, bytes), value, bytes, 1);
+    return fill_in(stream, (struct kept_fill){side(pointer, bytes), value, bytes, 1});
 }
 
 /* ---- variables ---- */
@@ -228,7 +289,7 @@ cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, 
     return cudaSuccess;
 }
 
-cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, int advice, int device)
+cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice, int device)
 {
     (void)advice;
     return cudaMemPrefetchAsync(pointer, bytes, device, NULL);
@@ -240,6 +301,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     if (!attributes)
         return simt_fail(cudaErrorInvalidValue);
     bool known = look(&s, 1, 1) && s.object;
+    if (!known && (s.object = registered_find(pointer)))
+        known = true;
     bool device = known && !s.object->unified;
     *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = known ? 0 : -2};
     if (device)
@@ -253,11 +316,29 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     return cudaSuccess;
 }
 
-cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+/* Pinned or registered, or NULL. */
+static const struct object *host_object(void *host)
 {
     struct side s = side(host, 1);
-    if (!device || flags || !memory_is_unified(host) || !look(&s, 1, 1))
+    if (memory_is_unified(host))
+        return look(&s, 1, 1) ? s.object : NULL;
+    return registered_find(host);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+{
+    if (!device || flags || !host_object(host))
         return simt_fail(cudaErrorInvalidValue);
     *device = host;
+    return cudaSuccess;
+}
+
+/* All of it is mapped, whatever was asked for. */
+cudaError_t cudaHostGetFlags(unsigned *flags, void *host)
+{
+    const struct object *o = host_object(host);
+    if (!flags || !o || o->managed)
+        return simt_fail(cudaErrorInvalidValue);
+    *flags = o->host_flags | cudaHostAllocMapped;
     return cudaSuccess;
 }

@@ -37,6 +37,12 @@ const struct gpu *device_gpu(void)
     exit(2);
 }
 
+int device_sms(void)
+{
+    const char *wish = getenv("SIMT_SMS");
+    return wish && atoi(wish) > 0 ? atoi(wish) : device_gpu()->sms;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
     const struct gpu *g = device_gpu();
@@ -55,8 +61,13 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
                                  .major = g->major,
                                  .minor = g->minor,
                                  .textureAlignment = 512,
-                                 .multiProcessorCount = g->sms,
+                                 .multiProcessorCount = device_sms(),
                                  .canMapHostMemory = 1,
+                                 .computeMode = cudaComputeModeDefault,
+                                 .deviceOverlap = 1,
+                                 .asyncEngineCount = 3,
+                                 .concurrentKernels = 1,
+                                 .streamPrioritiesSupported = 1,
                                  .unifiedAddressing = 1,
                                  .memoryClockRate = g->memory_clock_khz,
                                  .memoryBusWidth = g->bus_width_bits,
@@ -67,9 +78,26 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
                                  .sharedMemPerMultiprocessor = g->shared_per_sm,
                                  .regsPerMultiprocessor = 65536,
                                  .managedMemory = 1,
+                                 .cooperativeLaunch = 1,
                                  .maxBlocksPerMultiProcessor = g->blocks_per_sm,
                                  .sharedMemPerBlockOptin = g->shared_optin,
-                                 .reservedSharedMemPerBlock = g->major >= 8 ? KB : 0};
+                                 .reservedSharedMemPerBlock = g->major >= 8 ? KB : 0,
+                                 .maxTexture1D = 131072,
+                                 .maxTexture2D = {131072, 65536},
+                                 .maxTexture3D = {16384, 16384, 16384},
+                                 .maxTextureCubemap = 32768,
+                                 .maxTexture1DLayered = {32768, 2048},
+                                 .maxTexture2DLayered = {32768, 32768, 2048},
+                                 .maxTextureCubemapLayered = {32768, 2046},
+                                 .maxTexture1DLinear = 268435456,
+                                 .maxTexture2DLinear = {131072, 65000, 2097120},
+                                 .maxSurface1D = 32768,
+                                 .maxSurface2D = {131072, 65536},
+                                 .maxSurface3D = {16384, 16384, 16384},
+                                 .surfaceAlignment = 512,
+                                 .texturePitchAlignment = 32,
+                                 .hostRegisterSupported = 1,
+                                 .memoryPoolsSupported = 1};
     snprintf(p->name, sizeof p->name, "SIMT emulator%s (%s)", simt_checked ? "" : " without checks", g->title);
     return cudaSuccess;
 }
@@ -91,38 +119,54 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     case cudaDevAttrMaxSharedMemoryPerBlock: *value = (int)p.sharedMemPerBlock; break;
     case cudaDevAttrTotalConstantMemory: *value = (int)p.totalConstMem; break;
     case cudaDevAttrWarpSize: *value = p.warpSize; break;
+    case cudaDevAttrMaxPitch: *value = (int)p.memPitch; break;
     case cudaDevAttrMaxRegistersPerBlock: *value = p.regsPerBlock; break;
     case cudaDevAttrClockRate: *value = p.clockRate; break;
+    case cudaDevAttrTextureAlignment: *value = (int)p.textureAlignment; break;
+    case cudaDevAttrGpuOverlap: *value = p.deviceOverlap; break;
     case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
+    case cudaDevAttrKernelExecTimeout: *value = p.kernelExecTimeoutEnabled; break;
+    case cudaDevAttrIntegrated: *value = p.integrated; break;
+    case cudaDevAttrCanMapHostMemory: *value = p.canMapHostMemory; break;
+    case cudaDevAttrComputeMode: *value = p.computeMode; break;
+    case cudaDevAttrConcurrentKernels: *value = p.concurrentKernels; break;
+    case cudaDevAttrEccEnabled: *value = p.ECCEnabled; break;
+    case cudaDevAttrPciBusId: *value = p.pciBusID; break;
+    case cudaDevAttrPciDeviceId: *value = p.pciDeviceID; break;
+    case cudaDevAttrPciDomainId: *value = p.pciDomainID; break;
+    case cudaDevAttrTccDriver: *value = 0; break;
     case cudaDevAttrMemoryClockRate: *value = p.memoryClockRate; break;
     case cudaDevAttrGlobalMemoryBusWidth: *value = p.memoryBusWidth; break;
     case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
     case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
+    case cudaDevAttrAsyncEngineCount: *value = p.asyncEngineCount; break;
+    case cudaDevAttrUnifiedAddressing: *value = p.unifiedAddressing; break;
+    case cudaDevAttrStreamPrioritiesSupported: *value = p.streamPrioritiesSupported; break;
+    case cudaDevAttrGlobalL1CacheSupported: *value = p.globalL1CacheSupported; break;
+    case cudaDevAttrLocalL1CacheSupported: *value = p.localL1CacheSupported; break;
     case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
     case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = (int)p.sharedMemPerMultiprocessor; break;
     case cudaDevAttrMaxRegistersPerMultiprocessor: *value = p.regsPerMultiprocessor; break;
     case cudaDevAttrManagedMemory: *value = p.managedMemory; break;
-    case cudaDevAttrConcurrentManagedAccess: *value = 0; break;
-    case cudaDevAttrCooperativeLaunch: *value = 0; break;
+    case cudaDevAttrIsMultiGpuBoard: *value = p.isMultiGpuBoard; break;
+    case cudaDevAttrHostNativeAtomicSupported: *value = 0; break;
+    case cudaDevAttrPageableMemoryAccess: *value = p.pageableMemoryAccess; break;
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables: *value = 0; break;
+    case cudaDevAttrDirectManagedMemAccessFromHost: *value = 0; break;
+    case cudaDevAttrConcurrentManagedAccess: *value = p.concurrentManagedAccess; break;
+    case cudaDevAttrComputePreemptionSupported: *value = 1; break;
+    case cudaDevAttrCanUseHostPointerForRegisteredMem: *value = 1; break;
+    case cudaDevAttrHostRegisterSupported: *value = 1; break;
+    case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
+    case cudaDevAttrCooperativeLaunch: *value = p.cooperativeLaunch; break;
+    case cudaDevAttrClusterLaunch: *value = 0; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)p.sharedMemPerBlockOptin; break;
+    case cudaDevAttrReservedSharedMemoryPerBlock: *value = (int)p.reservedSharedMemPerBlock; break;
+    case cudaDevAttrMaxPersistingL2CacheSize: *value = p.persistingL2CacheMaxSize; break;
+    case cudaDevAttrMaxAccessPolicyWindowSize: *value = 0; break;
     case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
     default: return simt_fail(cudaErrorInvalidValue);
     }
-    return cudaSuccess;
-}
-
-cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function)
-{
-    const struct gpu *g = device_gpu();
-    (void)function; /* registers, which the emulator does not know, are left out */
-    if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin)
-        return simt_fail(cudaErrorInvalidValue);
-    int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
-    size_t each = dynamic_shared + (g->shared_per_sm - g->shared_optin);
-    int by_shared = each ? (int)(g->shared_per_sm / each) : g->blocks_per_sm;
-    *blocks = by_threads < g->blocks_per_sm ? by_threads : g->blocks_per_sm;
-    if (by_shared < *blocks)
-        *blocks = by_shared;
     return cudaSuccess;
 }

@@ -13,6 +13,7 @@ struct gpu {
     int threads_per_sm, blocks_per_sm;
 };
 const struct gpu *device_gpu(void);
+int device_sms(void); /* SMs that it is taken to have: SIMT_SMS, else as many as it has */
 
 /* Remembers the error for cudaGetLastError of this host thread, and returns it. */
 cudaError_t simt_fail(cudaError_t error);

@@ -1,100 +1,134 @@
-/* Attributes of kernels: a table of those that a program has set any of. */
+/* The program's kernels, listed before main(), and their attributes. */
 #include "functions.h"
 #include "device.h"
 #include <pthread.h>
-#include <stdlib.h>
 
 #define DYNAMIC_LIMIT ((size_t)48 << 10)
 
-struct function {
-    const void *address;
-    size_t static_bytes, dynamic_limit;
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct function *functions;
-static size_t n_functions, room;
+static struct simt_kernel *kernels;
 
-static struct function *find(const void *address)
-{
-    for (size_t i = 0; i < n_functions; i++)
-        if (functions[i].address == address)
-            return &functions[i];
-    return NULL;
-}
-
-static struct function *find_or_add(const void *address)
-{
-    struct function *f = find(address);
-    if (f)
-        return f;
-    if (n_functions == room) {
-        room = room ? 2 * room : 16;
-        functions = realloc(functions, room * sizeof *functions);
-    }
-    if (!functions) {
-        perror("simt: no memory for a list of kernels");
-        exit(2);
-    }
-    f = &functions[n_functions];
-    n_functions++;
-    *f = (struct function){.address = address, .dynamic_limit = DYNAMIC_LIMIT};
-    return f;
-}
-
-size_t function_dynamic_limit(const void *function)
+bool simt_kernel_known(struct simt_kernel *kernel)
 {
     pthread_mutex_lock(&lock);
-    const struct function *f = find(function);
-    size_t limit = f ? f->dynamic_limit : DYNAMIC_LIMIT;
+    kernel->dynamic_limit = DYNAMIC_LIMIT;
+    kernel->next = kernels;
+    kernels = kernel;
     pthread_mutex_unlock(&lock);
-    return limit;
+    return true;
 }
 
-void function_has_static(const void *function, size_t bytes)
+struct simt_kernel *function_find(const void *address)
 {
     pthread_mutex_lock(&lock);
-    struct function *f = bytes ? find_or_add(function) : NULL;
-    if (f && bytes > f->static_bytes)
-        f->static_bytes = bytes;
+    struct simt_kernel *k = kernels;
+    while (k && k->function != address)
+        k = k->next;
     pthread_mutex_unlock(&lock);
+    return k;
 }
 
-static cudaError_t set_dynamic_limit(const void *function, int value)
+size_t function_dynamic_limit(const struct simt_kernel *kernel)
 {
-    cudaError_t error = cudaErrorInvalidValue;
-    pthread_mutex_lock(&lock);
-    struct function *f = find_or_add(function);
-    if (value >= 0 && (size_t)value + f->static_bytes <= device_gpu()->shared_optin) {
-        f->dynamic_limit = (size_t)value;
-        error = cudaSuccess;
-    }
-    pthread_mutex_unlock(&lock);
-    return error;
+    return __atomic_load_n(&kernel->dynamic_limit, __ATOMIC_RELAXED);
+}
+
+void function_has_static(struct simt_kernel *kernel, size_t bytes)
+{
+    if (bytes > __atomic_load_n(&kernel->static_bytes, __ATOMIC_RELAXED))
+        __atomic_store_n(&kernel->static_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static cudaError_t set_dynamic_limit(struct simt_kernel *kernel, int value)
+{
+    size_t most = device_gpu()->shared_optin - __atomic_load_n(&kernel->static_bytes, __ATOMIC_RELAXED);
+    if (value < 0 || (size_t)value > most)
+        return cudaErrorInvalidValue;
+    __atomic_store_n(&kernel->dynamic_limit, (size_t)value, __ATOMIC_RELAXED);
+    return cudaSuccess;
 }
 
 cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
     cudaError_t error = cudaErrorInvalidValue;
-    if (!function)
+    struct simt_kernel *kernel = function_find(function);
+    if (!kernel)
         return simt_fail(cudaErrorInvalidDeviceFunction);
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
-        error = set_dynamic_limit(function, value);
+        error = set_dynamic_limit(kernel, value);
     else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100)
         error = cudaSuccess; /* a hint, which changes no result */
+    else if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
+        error = cudaSuccess; /* the launch will say what clusters it wants */
     return simt_fail(error);
 }
 
-/* Registers and local memory, which the emulator does not know, are given as none. */
+/* Registers and local memory, which the emulator does not know, are given as none; static shared memory as what the
+ * launches so far have come to. */
 cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const void *function)
 {
     const struct gpu *gpu = device_gpu();
-    pthread_mutex_lock(&lock);
-    const struct function *f = find(function);
-    *attributes = (struct cudaFuncAttributes){.sharedSizeBytes = f ? f->static_bytes : 0, .maxThreadsPerBlock = 1024};
-    attributes->maxDynamicSharedSizeBytes = (int)(f ? f->dynamic_limit : DYNAMIC_LIMIT);
+    const struct simt_kernel *kernel = function_find(function);
+    if (!kernel)
+        return simt_fail(cudaErrorInvalidDeviceFunction);
+    *attributes = (struct cudaFuncAttributes){.sharedSizeBytes = kernel->static_bytes,
+                                              .maxThreadsPerBlock = MAX_THREADS,
+                                              .maxDynamicSharedSizeBytes = (int)function_dynamic_limit(kernel),
+                                              .preferredShmemCarveout = -1};
+    if (kernel->max_threads && kernel->max_threads < MAX_THREADS)
+        attributes->maxThreadsPerBlock = (int)kernel->max_threads;
     attributes->ptxVersion = 10 * gpu->major + gpu->minor;
     attributes->binaryVersion = attributes->ptxVersion;
-    pthread_mutex_unlock(&lock);
+    return cudaSuccess;
+}
+
+/* ---- occupancy ---- */
+
+static size_t reserved_per_block(const struct gpu *g) { return g->shared_per_sm - g->shared_optin; }
+
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function)
+{
+    const struct gpu *g = device_gpu();
+    (void)function; /* registers, which the emulator does not know, are left out */
+    if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin)
+        return simt_fail(cudaErrorInvalidValue);
+    int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
+    size_t each = dynamic_shared + reserved_per_block(g);
+    int by_shared = each ? (int)(g->shared_per_sm / each) : g->blocks_per_sm;
+    *blocks = by_threads < g->blocks_per_sm ? by_threads : g->blocks_per_sm;
+    if (by_shared < *blocks)
+        *blocks = by_shared;
+    return cudaSuccess;
+}
+
+cudaError_t simt_best_block(int *min_grid, int *threads, const void *function, size_t dynamic_shared, int limit)
+{
+    struct cudaFuncAttributes attributes;
+    cudaError_t error = simt_get_attributes(&attributes, function);
+    if (error != cudaSuccess)
+        return error;
+    int most = attributes.maxThreadsPerBlock, best = 0, blocks;
+    if (limit > 0 && limit < most)
+        most = limit;
+    for (int n = most; n > 0 && error == cudaSuccess; n = (n - 1) / WARP * WARP) {
+        error = simt_occupancy(&blocks, n, dynamic_shared, function);
+        if (error == cudaSuccess && blocks * n > best) {
+            best = blocks * n;
+            *min_grid = blocks * device_sms();
+            *threads = n;
+        }
+    }
+    return error;
+}
+
+cudaError_t simt_spare_shared(size_t *bytes, const void *function, int blocks, int threads)
+{
+    const struct gpu *g = device_gpu();
+    int most;
+    cudaError_t error = simt_occupancy(&most, threads, 0, function);
+    if (error != cudaSuccess || blocks < 1 || blocks > most)
+        return simt_fail(cudaErrorInvalidValue);
+    size_t each = g->shared_per_sm / (size_t)blocks - reserved_per_block(g);
+    *bytes = each < g->shared_optin ? each : g->shared_optin;
     return cudaSuccess;
 }

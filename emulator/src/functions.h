@@ -1,10 +1,13 @@
-/* What a program has asked for a kernel: how much dynamic shared memory its launches may have. */
+/* Kernels by their addresses, and what a program has asked for each: how much dynamic shared memory its launches may
+ * have. */
 #ifndef SIMT_FUNCTIONS_H
 #define SIMT_FUNCTIONS_H
 
 #include "base.h"
 
-size_t function_dynamic_limit(const void *function);          /* 48 KiB, unless it has been opted in for more */
-void function_has_static(const void *function, size_t bytes); /* a launch has found so much static shared memory */
+struct simt_kernel *function_find(const void *address);          /* NULL: that is no kernel */
+size_t function_dynamic_limit(const struct simt_kernel *kernel); /* 48 KiB, unless it has been opted in for more */
+void function_has_static(struct simt_kernel *kernel,
+                         size_t bytes); /* a launch has found so much static shared memory */
 
 #endif

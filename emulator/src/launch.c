@@ -3,6 +3,7 @@
 #include "messages.h"
 #include "counters.h"
 #include "functions.h"
+#include "graph.h"
 #include "device.h"
 #include "memory.h"
 #include "profile.h"
@@ -39,8 +40,16 @@ void simt_configure(const struct simt_configuration *asked)
     n_configured++;
 }
 
+/* Blocks that the GPU described holds at once. */
+static unsigned most_resident(int threads, size_t dynamic_shared)
+{
+    int per_sm = 1;
+    simt_occupancy(&per_sm, threads, dynamic_shared, NULL);
+    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)device_sms();
+}
+
 /* One error for all, as CUDA 13 on an H200 answers. */
-static cudaError_t refuse(const struct simt_kernel *kernel, const struct simt_configuration *asked)
+static cudaError_t refuse(struct simt_kernel *kernel, const struct simt_configuration *asked)
 {
     u64 threads = (u64)asked->block[0] * asked->block[1] * asked->block[2];
     if (threads == 0 || asked->grid[0] == 0 || asked->grid[1] == 0 || asked->grid[2] == 0)
@@ -49,21 +58,22 @@ static cudaError_t refuse(const struct simt_kernel *kernel, const struct simt_co
         return cudaErrorInvalidValue;
     if (asked->grid[0] > 2147483647u || asked->grid[1] > 65535 || asked->grid[2] > 65535)
         return cudaErrorInvalidValue;
-    if (asked->dynamic_shared > function_dynamic_limit(kernel->function))
+    if (asked->dynamic_shared > function_dynamic_limit(kernel))
         return cudaErrorInvalidValue;
     if (kernel->max_threads && threads > kernel->max_threads)
         return cudaErrorInvalidValue;
+    u64 blocks = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2];
+    if (asked->cooperative && blocks > most_resident((int)threads, asked->dynamic_shared))
+        return cudaErrorCooperativeLaunchTooLarge;
     return cudaSuccess;
 }
 
-/* As many blocks as the GPU described holds at once, shared out among the workers. */
+/* As many blocks as the GPU described holds at once, shared out among the workers; a cooperative launch's: all. */
 static unsigned most_in_hand(const struct launch *l)
 {
-    int per_sm = 1;
-    const char *wish = getenv("SIMT_SMS");
-    int sms = wish && atoi(wish) > 0 ? atoi(wish) : device_gpu()->sms;
-    simt_occupancy(&per_sm, (int)l->threads, l->asked->dynamic_shared, NULL);
-    unsigned all = (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)sms;
+    if (l->asked->cooperative)
+        return (unsigned)l->blocks;
+    unsigned all = most_resident((int)l->threads, l->asked->dynamic_shared);
     return all / simt_n_workers > 1 ? all / simt_n_workers : 1;
 }
 
@@ -95,10 +105,12 @@ static void run(struct launch *l)
     memcpy(simt_block_dim, l->asked->block, sizeof simt_block_dim);
     memcpy(simt_grid_dim, l->asked->grid, sizeof simt_grid_dim);
     shared_begin_launch(l);
+    grid_begin(l);
     memory_open();
     watchdog_begin();
     workers_run(l);
     watchdog_end();
+    grid_end(l);
     memory_close();
     memory_launched();
     if (counters_on && l->cancelled == cudaSuccess)
@@ -110,8 +122,51 @@ static void run(struct launch *l)
         report_finish_launch();
 }
 
-void simt_launch(const struct simt_kernel *kernel, const void *caller, void (*thread)(const void *params),
-                 const void *params, size_t params_bytes)
+/* A launch as a graph keeps it; the kernel's arguments follow. */
+struct kept {
+    struct simt_kernel *kernel;
+    struct simt_configuration asked;
+    void (*thread)(const void *params);
+    size_t params_bytes;
+    _Alignas(16) unsigned char params[];
+};
+
+static cudaError_t launch_now(struct simt_kernel *kernel, const struct simt_configuration *asked,
+                              void (*thread)(const void *params), const void *params, size_t params_bytes)
+{
+    struct launch l = {
+        .kernel = kernel, .asked = asked, .thread = thread, .params = params, .params_bytes = params_bytes};
+    l.threads = asked->block[0] * asked->block[1] * asked->block[2];
+    l.blocks = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2];
+    pthread_mutex_lock(&launching);
+    run(&l);
+    pthread_mutex_unlock(&launching);
+    return simt_fail(l.cancelled);
+}
+
+static cudaError_t launch_kept(void *payload)
+{
+    const struct kept *k = payload;
+    return launch_now(k->kernel, &k->asked, k->thread, k->params, k->params_bytes);
+}
+
+static bool kept_by_graph(const struct kept *launch, const void *params)
+{
+    if (!graph_awaits(launch->asked.stream))
+        return false;
+    size_t bytes = sizeof *launch + launch->params_bytes;
+    struct kept *whole = malloc(bytes);
+    if (!whole)
+        abort();
+    *whole = *launch;
+    memcpy(whole->params, params, launch->params_bytes);
+    bool taken = graph_takes(launch->asked.stream, cudaGraphNodeTypeKernel, launch_kept, whole, bytes);
+    free(whole);
+    return taken;
+}
+
+cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*thread)(const void *params),
+                        const void *params, size_t params_bytes)
 {
     if (!n_configured)
         report_host(
@@ -119,18 +174,15 @@ void simt_launch(const struct simt_kernel *kernel, const void *caller, void (*th
             "A kernel is started by kernel<<<grid, block>>>(arguments); on a GPU this call would start nothing.");
     n_configured--;
     struct simt_configuration asked = configured[n_configured];
-    if (simt_fail(refuse(kernel, &asked)) != cudaSuccess)
-        return;
+    cudaError_t error = refuse(kernel, &asked);
+    if (error != cudaSuccess)
+        return simt_fail(error);
     if (params_bytes > MOST_PARAMETER_BYTES)
         report_unsupported("kernel parameters of more than 32,764 bytes (nor does CUDA)", asked.file, asked.line);
-    struct launch l = {
-        .kernel = kernel, .asked = &asked, .thread = thread, .params = params, .params_bytes = params_bytes};
-    l.threads = asked.block[0] * asked.block[1] * asked.block[2];
-    l.blocks = (u64)asked.grid[0] * asked.grid[1] * asked.grid[2];
-    pthread_mutex_lock(&launching);
-    run(&l);
-    pthread_mutex_unlock(&launching);
-    simt_fail(l.cancelled);
+    struct kept launch = {.kernel = kernel, .asked = asked, .thread = thread, .params_bytes = params_bytes};
+    if (kept_by_graph(&launch, params))
+        return cudaSuccess;
+    return launch_now(kernel, &asked, thread, params, params_bytes);
 }
 
 void launch_cancel(struct launch *l, cudaError_t error)

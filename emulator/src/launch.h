@@ -2,6 +2,7 @@
 #ifndef SIMT_LAUNCH_H
 #define SIMT_LAUNCH_H
 
+#include "grid.h"
 #include "place.h"
 
 #define MAX_ARRAYS 64
@@ -12,7 +13,7 @@ struct array_place { /* where an array lies in each block's shared memory */
 };
 
 struct launch {
-    const struct simt_kernel *kernel;
+    struct simt_kernel *kernel;
     const struct simt_configuration *asked;
     void (*thread)(const void *params); /* what each CUDA thread runs */
     const void *params;
@@ -24,6 +25,7 @@ struct launch {
     unsigned most_in_hand; /* blocks that one worker may have begun */
     cudaError_t cancelled; /* the error that ended it early */
     bool many_workers;
+    struct grid grid;  /* whose blocks may wait for each other, if the launch is cooperative */
     bool synchronises; /* order.c: some thread has used a fence or a volatile access */
     /* shared.c */
     unsigned n_arrays, static_bytes, arena_bytes;

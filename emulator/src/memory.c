@@ -269,7 +269,8 @@ static void protect_managed(int protection)
 {
     for (uint32_t i = lists[LIST_MANAGED]; i; i = details[i].next[LIST_MANAGED]) {
         const struct object *o = &memory_objects[i];
-        protect((size_t)(o->base - memory_base), rounded(&areas[AREA_UNIFIED], o->bytes), protection);
+        if (protection != PROT_NONE || o->touched != TOUCHED_BY_SYSTEM_ATOMICS)
+            protect((size_t)(o->base - memory_base), rounded(&areas[AREA_UNIFIED], o->bytes), protection);
     }
 }
 
@@ -342,6 +343,8 @@ void memory_synchronised(void)
     pthread_mutex_lock(&lock);
     if (!users && launched)
         protect_managed(PROT_READ | PROT_WRITE);
+    for (uint32_t i = lists[LIST_MANAGED]; i && !users; i = details[i].next[LIST_MANAGED])
+        memory_objects[i].touched = 0;
     __atomic_store_n(&launched, false, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
 }
@@ -536,9 +539,9 @@ static cudaError_t allocate_device(void **pointer, size_t bytes, const void *pc)
     return allocate(pointer, &(struct object){.bytes = bytes, .made_at = pc});
 }
 
-static cudaError_t allocate_pinned(void **pointer, size_t bytes, const void *pc)
+static cudaError_t allocate_pinned(void **pointer, size_t bytes, unsigned flags, const void *pc)
 {
-    return allocate(pointer, &(struct object){.bytes = bytes, .unified = true, .made_at = pc});
+    return allocate(pointer, &(struct object){.bytes = bytes, .unified = true, .host_flags = flags, .made_at = pc});
 }
 
 /* The object that begins there, whose freeing is asked for. NULL, and *why: there is none, or it is freed already. */
@@ -602,12 +605,25 @@ static cudaError_t free_pinned(void *pointer, const void *pc)
     return cudaSuccess;
 }
 
+cudaError_t memory_allocate(void **pointer, size_t bytes, const void *pc)
+{
+    return allocate_device(pointer, bytes, pc);
+}
+
+cudaError_t memory_free(void *pointer, const void *pc) { return free_device(pointer, pc); }
+
 cudaError_t cudaMalloc(void **pointer, size_t bytes) { return allocate_device(pointer, bytes, CALLER()); }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
     (void)stream;
     return allocate_device(pointer, bytes, CALLER());
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+{
+    (void)stream;
+    return pool ? allocate_device(pointer, bytes, CALLER()) : simt_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width_bytes, size_t height)
@@ -630,12 +646,35 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
     return allocate(pointer, &like);
 }
 
-cudaError_t cudaMallocHost(void **pointer, size_t bytes) { return allocate_pinned(pointer, bytes, CALLER()); }
+/* Attached to one stream, it is the kernels' as any other. */
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes, unsigned flags)
+{
+    (void)stream, (void)bytes;
+    pthread_mutex_lock(&lock);
+    struct object *o = (struct object *)memory_find(pointer);
+    bool ours = o && o->managed && !o->freed && o->base == pointer;
+    if (ours) {
+        uint32_t index = (uint32_t)(o - memory_objects);
+        list_remove(LIST_MANAGED, index);
+        o->attached = flags == cudaMemAttachHost;
+        if (is_guarded(o))
+            list_add(LIST_MANAGED, index);
+        if (launched && !users)
+            protect(memory_offset(pointer), rounded(&areas[AREA_UNIFIED], o->bytes),
+                    is_guarded(o) ? PROT_NONE : PROT_READ | PROT_WRITE);
+    }
+    pthread_mutex_unlock(&lock);
+    return ours ? cudaSuccess : simt_fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes)
+{
+    return allocate_pinned(pointer, bytes, cudaHostAllocDefault, CALLER());
+}
 
 cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
 {
-    (void)flags;
-    return allocate_pinned(pointer, bytes, CALLER());
+    return allocate_pinned(pointer, bytes, flags, CALLER());
 }
 
 cudaError_t cudaFree(void *pointer) { return free_device(pointer, CALLER()); }
@@ -716,6 +755,7 @@ void memory_each(void (*visit)(const struct object *object))
             visit(&memory_objects[i]);
     pthread_mutex_unlock(&lock);
     symbol_each(visit);
+    registered_each(visit);
 }
 
 /* The first object that the map names, from a granule on, upwards or downwards (step 1 or -1). */
@@ -775,7 +815,9 @@ enum memory_state memory_host_fault(const void *address, const struct object **o
         return MEMORY_OF_DEVICE;
     if ((const unsigned char *)address >= o->base + o->bytes)
         return MEMORY_BEYOND;
-    return is_guarded(o) && __atomic_load_n(&launched, __ATOMIC_ACQUIRE) ? MEMORY_NOT_SYNCHRONISED : MEMORY_FINE;
+    bool shared = __atomic_load_n(&o->touched, __ATOMIC_RELAXED) == TOUCHED_BY_SYSTEM_ATOMICS;
+    return is_guarded(o) && !shared && __atomic_load_n(&launched, __ATOMIC_ACQUIRE) ? MEMORY_NOT_SYNCHRONISED
+                                                                                    : MEMORY_FINE;
 }
 
 /* ---- what the host does with it ---- */

@@ -63,10 +63,21 @@ bool memory_is_constant(const void *address);             /* in a read-only part
 void memory_open(void);
 void memory_close(void);
 
-/* Managed memory belongs to the kernels from a launch until the host synchronises. */
+/* Managed memory belongs to the kernels from a launch until the host synchronises; what they have touched by atomic
+ * operations of system scope alone, the host may go on with. */
+static inline void memory_touched(const struct object *managed, bool by_system_atomic)
+{
+    unsigned char bit = by_system_atomic ? TOUCHED_BY_SYSTEM_ATOMICS : TOUCHED_OTHERWISE;
+    if (!(__atomic_load_n(&managed->touched, __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_or((unsigned char *)&managed->touched, bit, __ATOMIC_RELAXED);
+}
 void memory_launched(void);
 void memory_synchronised(void);
 unsigned long memory_launches(void); /* so far: an event that is older than a launch does not end it */
+
+/* As cudaMalloc and cudaFree, called at pc. */
+cudaError_t memory_allocate(void **pointer, size_t bytes, const void *pc);
+cudaError_t memory_free(void *pointer, const void *pc);
 
 /* Why may the host not touch that address? *object: the one there or nearest, or NULL. For signal handlers too. */
 enum memory_state {
@@ -94,6 +105,10 @@ size_t memory_heap_limit_now(void);
 const struct object *symbol_find(const void *address);        /* the variable there; NULL: none */
 const struct object *symbol_nearest(const void *address);     /* within 256 bytes of one; NULL: none is near */
 void symbol_each(void (*visit)(const struct object *object)); /* of those with cells */
+
+/* ---- registered.c: the host's memory that cudaHostRegister has opened to kernels ---- */
+const struct object *registered_find(const void *address);        /* NULL: that is in none */
+void registered_each(void (*visit)(const struct object *object)); /* of those with cells */
 
 /* ---- written.c: initialisation, a bit for each byte of an object ---- */
 void *written_reserve(size_t object_bytes);

@@ -5,6 +5,7 @@
  * one thread writes behind it. Widely used programs rely on that, and hardware keeps it, so here the emulator is
  * silent. */
 #include "order.h"
+#include "grid.h"
 #include "launch.h"
 #include "messages.h"
 #include "worker.h"
@@ -65,6 +66,8 @@ bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t st
         if (thread / WARP == b->cur / WARP && b->warps[thread / WARP].known[b->cur % WARP][thread % WARP] >= stamp)
             return true;
     }
+    if (b->phase && grid_before(b, serial, stamp))
+        return true;
     const struct knowledge *k = current(b)->knowledge;
     return (k && clock_knows(&k->acquired, serial, thread, stamp)) || clock_knows(&b->acquired, serial, thread, stamp);
 }

@@ -37,5 +37,8 @@ struct place place_of(struct block *b, const void *address, unsigned bytes)
         return (struct place){.space = SPACE_GLOBAL};
     if (memory_is_constant(address))
         return (struct place){.space = SPACE_CONSTANT};
+    const struct object *registered = registered_find(address);
+    if (registered)
+        return in_object(SPACE_GLOBAL, registered, address);
     return (struct place){.space = SPACE_NOWHERE};
 }

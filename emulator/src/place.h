@@ -19,9 +19,13 @@ struct object {
     unsigned char *base;
     size_t bytes;
     bool freed;
-    bool unified;                        /* managed or pinned: the host may touch it too */
-    bool managed;                        /* of these, managed: not while kernels may use it */
-    bool attached;                       /* of these, attached to the host (cudaMemAttachHost): at any time */
+    bool unified;                   /* managed or pinned: the host may touch it too */
+    bool managed;                   /* of these, managed: not while kernels may use it */
+    bool attached;                  /* of these, attached to the host (cudaMemAttachHost): at any time */
+    unsigned char touched;          /* managed: by kernels that may still run; bits: */
+#define TOUCHED_BY_SYSTEM_ATOMICS 1 /* which the host's own may meet */
+#define TOUCHED_OTHERWISE 2
+    unsigned host_flags;                 /* of pinned memory, what cudaHostAlloc was given */
     bool heap;                           /* made by new or malloc in a kernel */
     const void *made_at, *freed_at;      /* code addresses; NULL for variables and shared arrays */
     const struct simt_symbol *symbol;    /* a __device__, __constant__ or __managed__ variable; else NULL */

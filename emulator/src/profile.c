@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct kernel {
-    const struct simt_kernel *made; /* identifies the kernel, template instances apart */
+    struct simt_kernel *made; /* identifies the kernel, template instances apart */
     char name[128], demangled[256];
     unsigned long launches;
     unsigned grid[3], block[3], shared_static;

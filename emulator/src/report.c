@@ -322,18 +322,23 @@ void simt_assert_fail(const char *condition, const char *file, unsigned line, co
     stop();
 }
 
-void simt_trap(void)
+void report_call(const char *kind, const void *pc, const char *did, const char *why)
 {
     const struct block *b = running();
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    fprintf(stderr, "simt: trap: %s\n", where(CALLER()));
+    fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " called __trap()\n");
+    fprintf(stderr, " %s\n", did);
+    if (*why)
+        fprintf(stderr, "  %s\n", why);
     stop();
+    __builtin_unreachable();
 }
+
+void simt_trap(void) { report_call("trap", CALLER(), "called __trap()", ""); }
 
 /* ---- waiting ---- */
 
@@ -473,6 +478,12 @@ void report_unsupported(const char *what, const char *file, int line)
     fflush(stdout);
     fprintf(stderr, "simt: not supported: %s:%d\n  The emulator does not offer %s.\n", file, line, what);
     end_at_once(2);
+}
+
+void report_unsupported_at(const char *what, const void *pc)
+{
+    struct source_line l = lines_of(pc);
+    report_unsupported(what, l.file, l.line);
 }
 
 /* ---- signals: what no hook saw ---- */

@@ -20,8 +20,11 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
 void report_signal(const char *kind, const void *pc, const void *address, const char *did, const char *why)
     __attribute__((noreturn));
 void report_endless(void) __attribute__((noreturn)); /* by the watchdog */
+/* What the running thread calls at pc, and must not. */
+void report_call(const char *kind, const void *pc, const char *did, const char *why) __attribute__((noreturn));
 void report_host(const char *kind, const void *pc, const char *why) __attribute__((noreturn));
 void report_unsupported(const char *what, const char *file, int line) __attribute__((noreturn)); /* status 2 */
+void report_unsupported_at(const char *what, const void *pc) __attribute__((noreturn));
 void report_finish_launch(void); /* ends the program when the launch was faulty */
 
 #endif

@@ -1,7 +1,10 @@
 /* The rest of the runtime API: errors, devices, streams, events. Work completes before a call returns. */
 #define _GNU_SOURCE
 #include "device.h"
+#include "graph.h"
 #include "memory.h"
+#include "simt/runtime.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -20,28 +23,9 @@ static const struct {
     cudaError_t error;
     const char *name, *text;
 } errors[] = {
-    {cudaSuccess, "cudaSuccess", "no error"},
-    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
-    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-    {cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
-    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
-    {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
-    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
-    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
-     "CUDA driver version is insufficient for CUDA runtime version"},
-    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
-    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
-     "no kernel image is available for execution on the device"},
-    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
-    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
-    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
-    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+#define SIMT_ERROR(name, value, text) {name, #name, text},
+#include "../include/simt/errors.h"
+#undef SIMT_ERROR
 };
 
 static const char *describe(cudaError_t error, bool name)
@@ -49,7 +33,7 @@ static const char *describe(cudaError_t error, bool name)
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i].error == error)
             return name ? errors[i].name : errors[i].text;
-    return name ? "cudaErrorUnknown" : "unknown error";
+    return "unrecognized error code";
 }
 
 const char *cudaGetErrorName(cudaError_t error) { return describe(error, true); }
@@ -65,7 +49,28 @@ cudaError_t cudaGetLastError(void)
 cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : simt_fail(cudaErrorInvalidDevice); }
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
+{
+    return (void)device_flags, (void)flags, cudaSetDevice(device);
+}
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
+{
+    return (void)wanted, cudaGetDevice(device);
+}
 cudaError_t cudaSetDeviceFlags(unsigned flags) { return (void)flags, cudaSuccess; }
+cudaError_t cudaGetDeviceFlags(unsigned *flags) { return *flags = cudaDeviceMapHost, cudaSuccess; }
+
+/* There is one device, and it has no peers. */
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = 0;
+    return device == 0 && peer == 0 ? cudaSuccess : simt_fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    return (void)peer, (void)flags, simt_fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) { return (void)peer, simt_fail(cudaErrorInvalidDevice); }
 
 static cudaError_t synchronised(void)
 {
@@ -89,6 +94,28 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
     }
     return cudaSuccess;
 }
+/* There is one device; a second is none. */
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device, int peer)
+{
+    (void)value, (void)attribute, (void)device, (void)peer;
+    return simt_fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
+{
+    if (!id || bytes < 13 || device != 0)
+        return simt_fail(device ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+    snprintf(id, (size_t)bytes, "0000:00:00.0");
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
+{
+    return *config = cudaSharedMemBankSizeFourByte, cudaSuccess;
+}
+cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
+{
+    return *config = cudaFuncCachePreferNone, cudaSuccess;
+}
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) { return (void)config, cudaSuccess; }
 cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) { return (void)config, cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
@@ -97,7 +124,8 @@ cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSI
 /* ---- streams and events ---- */
 
 struct CUstream_st {
-    int unused;
+    unsigned flags;
+    int priority;
 };
 struct CUevent_st {
     double ms;
@@ -111,52 +139,96 @@ static cudaError_t make(void **out, size_t bytes)
     return *out ? cudaSuccess : simt_fail(cudaErrorMemoryAllocation);
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t *stream) { return make((void **)stream, sizeof **stream); }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+#define GREATEST_PRIORITY -5 /* the least is 0 */
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
-    return (void)flags, cudaStreamCreate(stream);
+    if (least)
+        *least = 0;
+    if (greatest)
+        *greatest = GREATEST_PRIORITY;
+    return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-    return (void)flags, (void)priority, cudaStreamCreate(stream);
+    cudaError_t error = make((void **)stream, sizeof **stream);
+    if (error != cudaSuccess)
+        return error;
+    (*stream)->flags = flags;
+    (*stream)->priority = priority > 0 ? 0 : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
+
+static const struct CUstream_st *settings_of(cudaStream_t stream)
+{
+    static const struct CUstream_st usual;
+    return stream && stream != cudaStreamLegacy && stream != cudaStreamPerThread ? stream : &usual;
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
+{
+    return *priority = settings_of(stream)->priority, cudaSuccess;
+}
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
+{
+    return *flags = settings_of(stream)->flags, cudaSuccess;
+}
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue *value)
+{
+    return (void)stream, (void)attribute, value ? cudaSuccess : simt_fail(cudaErrorInvalidValue);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return free(stream), cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    (void)stream;
-    return synchronised();
+    return graph_awaits(stream) ? simt_fail(cudaErrorStreamCaptureUnsupported) : synchronised();
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    (void)stream;
-    return synchronised();
-}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
-    return (void)stream, (void)event, (void)flags, cudaSuccess;
+    (void)flags;
+    graph_event_awaited(event, stream);
+    return cudaSuccess;
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned flags)
 {
     (void)flags;
+    if (graph_awaits(stream))
+        return simt_fail(cudaErrorStreamCaptureUnsupported);
     memory_synchronised(); /* it is called once the stream's kernels are done */
     callback(stream, cudaSuccess, data);
     return cudaSuccess;
 }
+
+static cudaError_t call(void *payload)
+{
+    const struct cudaHostNodeParams *p = payload;
+    memory_synchronised();
+    p->fn(p->userData);
+    return cudaSuccess;
+}
+
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
-    (void)stream;
-    memory_synchronised();
-    function(data);
-    return cudaSuccess;
+    struct cudaHostNodeParams p = {function, data};
+    return graph_takes(stream, cudaGraphNodeTypeHost, call, &p, sizeof p) ? cudaSuccess : call(&p);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event) { return make((void **)event, sizeof **event); }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) { return (void)flags, cudaEventCreate(event); }
-cudaError_t cudaEventDestroy(cudaEvent_t event) { return free(event), cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    graph_event_destroyed(event);
+    free(event);
+    return cudaSuccess;
+}
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     struct timespec now;
-    (void)stream;
+    graph_event_recorded(event, stream);
     clock_gettime(CLOCK_MONOTONIC, &now);
     event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     event->launches = memory_launches();
@@ -192,3 +264,6 @@ long long simt_clock(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+/* clock() of a .cu file, which simtcc gives this name: a kernel's ticks as clock64() does, the host's is the C library's. */
+clock_t simt_clock_of_caller(void) { return simt_on_device() ? (clock_t)simt_clock() : clock(); }

@@ -80,8 +80,8 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
     if (l->static_bytes > DEFAULT_TOTAL)
         report_unsupported("over 48 KiB of declared shared memory (nvcc refuses it too: use extern __shared__)",
                            site->file, site->line);
-    function_has_static(l->kernel->function, l->static_bytes);
-    size_t dynamic = l->asked->dynamic_shared, opted = function_dynamic_limit(l->kernel->function);
+    function_has_static(l->kernel, l->static_bytes);
+    size_t dynamic = l->asked->dynamic_shared, opted = function_dynamic_limit(l->kernel);
     size_t most = opted > DEFAULT_TOTAL ? device_gpu()->shared_optin : DEFAULT_TOTAL;
     if (l->static_bytes + dynamic <= most)
         return;

@@ -28,6 +28,8 @@ unsigned next_or_deadlock(struct block *b)
     unsigned next = next_ready(b);
     if (next == NO_THREAD && b->n_live && collective_resolve_active(b))
         next = next_ready(b);
+    if (next == NO_THREAD && b->n_live && block_waits_for_grid(b))
+        next = next_ready(b);
     if (next == NO_THREAD && b->n_live)
         report_deadlock(b);
     return next;

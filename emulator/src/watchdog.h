@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 void watchdog_begin(void);    /* a launch begins; its first call starts the watchdog's own OS thread */
-void watchdog_progress(void); /* a CUDA thread of the launch has ended */
+void watchdog_progress(void); /* a CUDA thread of the launch has ended, or all blocks have met */
 void watchdog_end(void);      /* the launch is over */
 unsigned watchdog_seconds(void);
 

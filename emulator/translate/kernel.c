@@ -1,8 +1,9 @@
 /* A kernel's definition. Called by a launch, on the host, it starts the threads; called by one of those, it is the
  * function that the author wrote. So its body begins with
  *
- *     if (!::simt::on_device()) { static const ::simt_kernel simt_kernel_info = {"k", "a.cu", 12, …};
- *         ::simt::Stub<decltype(a), decltype(n)>::launch(k<T>, &simt_kernel_info, __builtin_return_address(0), a, n);
+ *     if (!::simt::on_device()) { using simt_stub = ::simt::Stub<decltype(a), decltype(n)>;
+ *         static ::simt_kernel simt_kernel_info = {"k", "a.cu", 12, k<T>, …}; (void)&::simt::Known<&simt_kernel_info>::known;
+ *         simt_stub::launch(k<T>, &simt_kernel_info, __builtin_return_address(0), a, n);
  *         return; }
  *
  * on the line of its `{`. The stub's parameter types choose between overloads of `k`. */
@@ -131,8 +132,9 @@ static void prologue(const struct kernel *k, int brace)
         if (is(k->name, list[i].name))
             refuse(list[i].first, "a parameter of the kernel `%s` has the kernel's name", name);
     put_after(brace, format(" if (!::simt::on_device()) { using simt_stub = ::simt::Stub<%s>; "
-                            "static const ::simt_kernel simt_kernel_info = "
-                            "{\"%s\", \"%s\", %d, (const void *)(typename simt_stub::Function *)%s, %s, {0, 0, 0}}; "
+                            "static ::simt_kernel simt_kernel_info = {\"%s\", \"%s\", %d, "
+                            "(const void *)(typename simt_stub::Function *)%s, simt_stub::relaunch, %s, {0, 0, 0}, "
+                            "0, 0, nullptr}; (void)&::simt::Known<&simt_kernel_info>::known; "
                             "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } ",
                             types, name, file_of(k->name), tokens[k->name].line, k->self, bounds_of(k->bounds), k->self,
                             values));
@@ -141,8 +143,9 @@ static void prologue(const struct kernel *k, int brace)
 void kernel_declaration(int i)
 {
     struct kernel k = {0};
-    /* noipa: g++ must not reason from a kernel to its launch, and drop a store through a null argument. */
-    replace(i, "__attribute__((noinline, noipa))");
+    /* noipa: g++ must not reason from a kernel to its launch, and drop a store through a null argument. used: what
+     * Known<…> speaks of must be there, also when nobody calls the kernel. */
+    replace(i, "__attribute__((noinline, noipa, used))");
     bool found = find_parameters(&k) && find_name(&k);
     int brace = found ? find_body(k.close + 1) : -1;
     if (brace < 0)

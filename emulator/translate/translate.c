@@ -15,18 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_texture(int i)
-{
-    static const char *const begin[] = {"tex1D",  "tex2D",  "tex3D",  "texCubemap",
-                                        "surf1D", "surf2D", "surf3D", "surfCubemap"};
-    char *name = source_text(i, i);
-    bool texture = is_any(i, "cudaCreateTextureObject cudaCreateSurfaceObject");
-    for (size_t b = 0; b < sizeof begin / sizeof *begin; b++)
-        texture |= !strncmp(name, begin[b], strlen(begin[b]));
-    free(name);
-    return texture && is_any(i + 1, "( <") && !is_any(i - 1, ". ->");
-}
-
 /* Does the `while` at i end a do-while? */
 static bool ends_do(int i)
 {
@@ -51,6 +39,13 @@ static void polling_loop(int i)
         put_after(body, " ::simt_yield(); ");
 }
 
+/* The type that `__shared__` at i stands before: its words are not come to one by one. */
+static void refuse_shared_type(int i)
+{
+    while (!is_any(i, "; = [ {") && !is_refused(i))
+        i++;
+}
+
 static int word(int i)
 {
     if (is_refused(i))
@@ -59,8 +54,10 @@ static int word(int i)
         polling_loop(i);
     switch (first_char(i)) {
     case '_':
-        if (is(i, "__shared__"))
+        if (is(i, "__shared__")) {
+            refuse_shared_type(i);
             return shared_declaration(i) - 1;
+        }
         if (is(i, "__global__"))
             kernel_declaration(i);
         if (is_any(i, "__host__ __grid_constant__"))
@@ -82,12 +79,6 @@ static int word(int i)
     case 'a':
         if (is(i, "asm"))
             assembly(i);
-        break;
-    case 'c':
-    case 's':
-    case 't':
-        if (is_texture(i))
-            refuse(i, "`%s` (textures and surfaces) is not supported by the emulator", source_text(i, i));
         break;
     }
     if (n_arrays)

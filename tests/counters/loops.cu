@@ -16,7 +16,7 @@ __global__ void one_lane_a_turn(const float *in, float *out)
     for (int i = 0; i < 32; i++)
         if (LANE == i)
             x += in[i];  // 32 together
-    out[LANE] = x;  // 1 together
+    out[LANE] = x;       // 1 together
 }
 
 // The halves of the warp go two ways.
@@ -27,7 +27,7 @@ __global__ void halves(const float *in, float *out)
         x = in[LANE] + 1;  // 1 together
     else
         x = in[LANE ^ 1] * 2;  // 1 together
-    out[LANE] = x;  // 1 together
+    out[LANE] = x;             // 1 together
 }
 
 // Lane l turns l times: 31 turns, with ever fewer lanes.
@@ -49,7 +49,7 @@ __global__ void nested(const float *in, float *out)
     for (int i = 0; i < 5; i++) {
         for (int j = 0; j < LANE % 4; j++)
             x += in[i + j];  // 15 together
-        x *= in[i];  // 5 together
+        x *= in[i];          // 5 together
     }
     out[LANE] = x;  // 1 together
 }
@@ -61,7 +61,7 @@ __global__ void only_nested(const float *in, float *out)
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < LANE % 4; j++)
             x += in[i + j];  // 15 together
-    out[LANE] = x;  // 1 together
+    out[LANE] = x;           // 1 together
 }
 
 // Lane l starts at row l % 4: four turns for the first, one for the last, all at once.
@@ -71,7 +71,7 @@ __global__ void from_different_starts(const float *in, float *out)
     for (int i = LANE % 4; i < 4; i++)
         for (int j = 0; j <= i; j++)
             x += in[i + j];  // 16 together
-    out[LANE] = x;  // 1 together
+    out[LANE] = x;           // 1 together
 }
 
 // Two ways in each turn, and together again before the next.
@@ -83,7 +83,7 @@ __global__ void ways_in_a_loop(const float *in, float *out)
             x += in[LANE];  // 6 together
         else
             x *= in[LANE + i];  // 6 together
-        x -= in[i];  // 6 together
+        x -= in[i];             // 6 together
     }
     out[LANE] = x;  // 1 together
 }
@@ -135,8 +135,7 @@ __global__ void four_cases(const float *in, float *out)
     case 2:
         x += in[LANE + 2];  // 1 together
         break;
-    default:
-        x = 5;
+    default: x = 5;
     }
     out[LANE] = x;  // 1 together
 }
@@ -228,10 +227,10 @@ __global__ void loop_after_loop(const float *in, float *out)
     float x = 0;
     for (int i = 0; i < LANE % 8; i++)
         x += in[i];  // 7 together
-    x *= in[LANE];  // 1 together
+    x *= in[LANE];   // 1 together
     for (int i = LANE % 8; i < 8; i++)
         x += in[i];  // 8 together
-    out[LANE] = x;  // 1 together
+    out[LANE] = x;   // 1 together
 }
 
 // Barriers and atomic operations are instructions like any other.
@@ -255,11 +254,24 @@ int main()
         return 1;
     cudaMemcpy(in, values, sizeof values, cudaMemcpyHostToDevice);
     cudaMemset(out, 0, sizeof values);
-    void (*const kernels[])(const float *, float *) = {
-        one_lane_a_turn, halves,       shrinking,  nested,        only_nested, from_different_starts, ways_in_a_loop,
-        continues,
-        breaks,          early_return, four_cases, binary_search, calls,       loop_after_loop,       events,
-        endless_with_two_ways, returns_in_a_loop, two_ways_out};
+    void (*const kernels[])(const float *, float *) = {one_lane_a_turn,
+                                                       halves,
+                                                       shrinking,
+                                                       nested,
+                                                       only_nested,
+                                                       from_different_starts,
+                                                       ways_in_a_loop,
+                                                       continues,
+                                                       breaks,
+                                                       early_return,
+                                                       four_cases,
+                                                       binary_search,
+                                                       calls,
+                                                       loop_after_loop,
+                                                       events,
+                                                       endless_with_two_ways,
+                                                       returns_in_a_loop,
+                                                       two_ways_out};
     cudaProfilerStart();
     for (auto kernel : kernels)
         kernel<<<1, 32>>>(in, out);

@@ -88,7 +88,9 @@ __global__ void wrong_turn(volatile int *turn)  // waits for a turn that nobody 
     *turn = blockIdx.x + 2;
 }
 
-#define CASE(kernel) if (strcmp(name, #kernel) == 0) kernel
+#define CASE(kernel) \
+    if (strcmp(name, #kernel) == 0) \
+    kernel
 
 int main(int argc, char **argv)
 {

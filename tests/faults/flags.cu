@@ -466,7 +466,7 @@ __global__ void last_block_decided_by_one_read_by_all(int *out)  // no barrier b
     __syncthreads();
     if (threadIdx.x == 0)
         last = atomicAdd(&count, 1) == (int)gridDim.x - 1;  // expect last_block_decided_by_one_read_by_all: race in shared memory
-    if (threadIdx.x >= 32 && last)  // expect last_block_decided_by_one_read_by_all: race in shared memory
+    if (threadIdx.x >= 32 && last)                          // expect last_block_decided_by_one_read_by_all: race in shared memory
         out[threadIdx.x] = 1;
 }
 
@@ -626,7 +626,9 @@ __global__ void warps_counted_without_fences(int *out)
     }
 }
 
-#define CASE(kernel) if (strcmp(name, #kernel) == 0) kernel
+#define CASE(kernel) \
+    if (strcmp(name, #kernel) == 0) \
+    kernel
 
 int main(int argc, char **argv)
 {

@@ -12,7 +12,7 @@ __managed__ int shared_by_host;
 __global__ void read_after_write(int *a)
 {
     int t = threadIdx.x;
-    a[t] = t + 1;                       // expect read_after_write: race in global memory
+    a[t] = t + 1;                        // expect read_after_write: race in global memory
     a[128 + t] = a[(t + 32) % 128] * 2;  // expect read_after_write: race in global memory
 }
 
@@ -65,7 +65,7 @@ __global__ void histogram_cleared_late(int *a)
 {
     int t = threadIdx.x;
     if (t >= 120)
-        a[t - 120] = -1;  // expect histogram_cleared_late: race in global memory
+        a[t - 120] = -1;      // expect histogram_cleared_late: race in global memory
     atomicAdd(&a[t % 8], 1);  // expect histogram_cleared_late: race in global memory
 }
 
@@ -159,7 +159,7 @@ __global__ void plain_beside_atomic(int *a)
 __global__ void guard_before_the_atomic(int *a)  // reads plainly to spare atomics
 {
     int t = threadIdx.x;
-    if (a[0] < t)            // expect guard_before_the_atomic: race in global memory
+    if (a[0] < t)             // expect guard_before_the_atomic: race in global memory
         atomicMax(&a[0], t);  // expect guard_before_the_atomic: race in global memory
 }
 
@@ -238,7 +238,9 @@ __global__ void byte_beside_an_atomic(int *a)
         ((unsigned char *)a)[3] = 1;  // expect byte_beside_an_atomic: race in global memory
 }
 
-struct packed { short key, value; };
+struct packed {
+    short key, value;
+};
 
 __global__ void copy_of_a_struct(packed *a)  // a member written while the whole is copied
 {
@@ -305,8 +307,8 @@ __global__ void bytes_of_two_blocks(unsigned char *a)
 
 __global__ void places_by_a_plain_count(int *a)  // a worklist without an atomic
 {
-    int place = a[0];     // perhaps places_by_a_plain_count: race in global memory
-    a[0] = place + 1;     // perhaps places_by_a_plain_count: race in global memory
+    int place = a[0];                     // perhaps places_by_a_plain_count: race in global memory
+    a[0] = place + 1;                     // perhaps places_by_a_plain_count: race in global memory
     a[1 + place % 100] = blockIdx.x + 1;  // perhaps places_by_a_plain_count: race in global memory
 }
 
@@ -320,14 +322,14 @@ __global__ void variable_counted(int *)
 __global__ void variable_in_a_block(int *out)
 {
     if (threadIdx.x == 0)
-        total = 7;  // expect variable_in_a_block: race in global memory, in total
+        total = 7;             // expect variable_in_a_block: race in global memory, in total
     out[threadIdx.x] = total;  // expect variable_in_a_block: race in global memory, in total
 }
 
 __global__ void variable_table(int *)
 {
     int t = threadIdx.x;
-    table[t] = t + 1;                             // expect variable_table: race in global memory, in table
+    table[t] = t + 1;                              // expect variable_table: race in global memory, in table
     table[128 + t] = table[(t + 77) % 128] + 100;  // expect variable_table: race in global memory, in table
 }
 
@@ -356,7 +358,9 @@ template <int N> __global__ void in_a_template(int *a)
     a[threadIdx.x % N] = threadIdx.x + 1;  // expect a_template: race in global memory
 }
 
-#define CASE(kernel) if (strcmp(name, #kernel) == 0) kernel
+#define CASE(kernel) \
+    if (strcmp(name, #kernel) == 0) \
+    kernel
 
 int main(int argc, char **argv)
 {

@@ -539,7 +539,9 @@ __global__ void walk_without_a_fence(int *out)  // block 0 walks what the others
     } while (seen != assumed);
 }
 
-#define CASE(kernel) if (strcmp(name, #kernel) == 0) kernel
+#define CASE(kernel) \
+    if (strcmp(name, #kernel) == 0) \
+    kernel
 
 int main(int argc, char **argv)
 {

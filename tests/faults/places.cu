@@ -6,7 +6,9 @@
 __device__ int before[64], middle[64], after[64];
 __device__ int matrix[4][16], one_word;
 __constant__ int constants[32];
-struct four { int v[4]; };
+struct four {
+    int v[4];
+};
 
 // ---- local memory ----
 
@@ -170,7 +172,9 @@ __global__ void struct_to_shared_beyond(const four *in, four *out)
     out[0] = tile[0];
 }
 
-#define CASE(kernel) if (strcmp(name, #kernel) == 0) kernel
+#define CASE(kernel) \
+    if (strcmp(name, #kernel) == 0) \
+    kernel
 
 int main(int argc, char **argv)
 {

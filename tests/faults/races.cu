@@ -20,7 +20,7 @@ __global__ void missing_second_barrier(float *out)
     int t = threadIdx.x;
     float sum = 0;
     for (int step = 0; step < 3; step++) {
-        tile[t] = t + step;   // expect missing_second_barrier: race in shared memory
+        tile[t] = t + step;  // expect missing_second_barrier: race in shared memory
         __syncthreads();
         sum += tile[63 - t];  // expect missing_second_barrier: race in shared memory
     }
@@ -83,7 +83,7 @@ __global__ void missing_syncwarp(float *out)
     __shared__ float tile[32];
     int lane = threadIdx.x;
     if (lane < 32) {
-        tile[lane] = lane;          // expect missing_syncwarp: race in shared memory
+        tile[lane] = lane;           // expect missing_syncwarp: race in shared memory
         out[lane] = tile[lane ^ 1];  // expect missing_syncwarp: race in shared memory
     }
 }

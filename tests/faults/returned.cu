@@ -137,7 +137,9 @@ __global__ void in_a_template(const four *in, four *out)
     store(in, out + threadIdx.x + 1);
 }
 
-#define CASE(kernel, n) if (strcmp(name, #kernel) == 0) run(kernel, n)
+#define CASE(kernel, n) \
+    if (strcmp(name, #kernel) == 0) \
+    run(kernel, n)
 
 template <typename T, typename O> static void run(void (*kernel)(const T *, O *), int threads)
 {

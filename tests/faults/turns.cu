@@ -220,7 +220,7 @@ __global__ void one_store_each_turn(int *out)  // one instruction, but not at on
 __global__ void in_global_memory(int *out)
 {
     int lane = threadIdx.x;
-    out[lane] = lane + 1;           // expect in_global_memory: race in global memory
+    out[lane] = lane + 1;            // expect in_global_memory: race in global memory
     out[32 + lane] = out[lane ^ 1];  // expect in_global_memory: race in global memory
 }
 
@@ -235,7 +235,7 @@ __global__ void in_global_memory_by_halves(int *out)
 __global__ void volatile_in_global_memory(volatile int *out)
 {
     int lane = threadIdx.x;
-    out[lane] = lane + 1;           // expect volatile_in_global_memory: race in global memory
+    out[lane] = lane + 1;            // expect volatile_in_global_memory: race in global memory
     out[32 + lane] = out[lane ^ 1];  // expect volatile_in_global_memory: race in global memory
 }
 
@@ -300,10 +300,12 @@ __global__ void match_in_a_branch(int *out)
     int lane = threadIdx.x;
     if (lane != 5)
         out[lane] = __match_any_sync(FULL, lane % 3);  // expect match_in_a_branch: divergent collective
-    __syncwarp();  // expect match_in_a_branch: divergent collective
+    __syncwarp();                                      // expect match_in_a_branch: divergent collective
 }
 
-#define CASE(kernel) if (strcmp(name, #kernel) == 0) kernel
+#define CASE(kernel) \
+    if (strcmp(name, #kernel) == 0) \
+    kernel
 
 int main(int argc, char **argv)
 {

@@ -75,7 +75,10 @@ __global__ void last_component(float4 *a, int *out)
     out[threadIdx.x] = v.x + v.y + v.z + v.w;
 }
 
-struct named { int key; double weight; };  // four bytes of padding, which nobody misses
+struct named {
+    int key;
+    double weight;
+};  // four bytes of padding, which nobody misses
 
 __global__ void member(const named *a, int *out)  // a member that was not set: no padding
 {
@@ -116,7 +119,9 @@ __global__ void through_a_vector_load(const int4 *a, int *out)
     out[threadIdx.x] = v.x + v.w;
 }
 
-#define CASE(kernel) if (strcmp(name, #kernel) == 0) kernel
+#define CASE(kernel) \
+    if (strcmp(name, #kernel) == 0) \
+    kernel
 #define SETUP(kernel) if (strcmp(name, #kernel) == 0)
 
 int main(int argc, char **argv)
@@ -127,36 +132,47 @@ int main(int argc, char **argv)
     cudaMalloc(&b, sizeof host);
     cudaMalloc(&out, sizeof host);
     CASE(never_written)<<<1, 32>>>(a, out);
-    SETUP(copied_in_part) cudaMemcpy(a, host, 31 * sizeof(int), cudaMemcpyHostToDevice);
+    SETUP(copied_in_part)
+    cudaMemcpy(a, host, 31 * sizeof(int), cudaMemcpyHostToDevice);
     CASE(copied_in_part)<<<1, 32>>>(a, out);
-    SETUP(bytes_not_elements) cudaMemcpy(a, host, 32, cudaMemcpyHostToDevice);
+    SETUP(bytes_not_elements)
+    cudaMemcpy(a, host, 32, cudaMemcpyHostToDevice);
     CASE(bytes_not_elements)<<<1, 32>>>(a, out);
-    SETUP(memset_in_part) cudaMemset(a, 0, 32);
+    SETUP(memset_in_part)
+    cudaMemset(a, 0, 32);
     CASE(memset_in_part)<<<1, 32>>>(a, out);
     CASE(counters_not_cleared)<<<1, 32>>>(a, out);
     CASE(maximum_without_a_start)<<<1, 32>>>(a, out);
     CASE(lock_not_cleared)<<<1, 1>>>(a, out);
     CASE(sum_into_output)<<<1, 32>>>(a, out);
-    SETUP(neighbour_of_later) first_half<<<1, 32>>>(a);
+    SETUP(neighbour_of_later)
+    first_half<<<1, 32>>>(a);
     CASE(neighbour_of_later)<<<1, 32>>>(a, out);
-    SETUP(neighbour_of_later) second_half<<<1, 32>>>(a);
+    SETUP(neighbour_of_later)
+    second_half<<<1, 32>>>(a);
     CASE(odd_elements)<<<1, 32>>>(a, out);
     CASE(last_component)<<<1, 32>>>((float4 *)a, out);
-    SETUP(member) set_keys<<<1, 16>>>((named *)a);
+    SETUP(member)
+    set_keys<<<1, 16>>>((named *)a);
     CASE(member)<<<1, 16>>>((named *)a, out);
-    SETUP(freed_and_allocated_again) {
+    SETUP(freed_and_allocated_again)
+    {
         cudaMemset(a, 0, sizeof host);
         cudaFree(a);
         cudaMalloc(&a, sizeof host);
     }
     CASE(freed_and_allocated_again)<<<1, 32>>>(a, out);
-    SETUP(other_buffer) cudaMemcpy(a, host, sizeof host, cudaMemcpyHostToDevice);
+    SETUP(other_buffer)
+    cudaMemcpy(a, host, sizeof host, cudaMemcpyHostToDevice);
     CASE(other_buffer)<<<1, 32>>>(b, out);
-    SETUP(padded_rows) cudaMemcpy2D(a, 64, host, 48, 48, 4, cudaMemcpyHostToDevice);
+    SETUP(padded_rows)
+    cudaMemcpy2D(a, 64, host, 48, 48, 4, cudaMemcpyHostToDevice);
     CASE(padded_rows)<<<1, 64>>>(a, out, 16);
-    SETUP(beyond_the_count) cudaMemcpy(a, host, 100 * sizeof(int), cudaMemcpyHostToDevice);
+    SETUP(beyond_the_count)
+    cudaMemcpy(a, host, 100 * sizeof(int), cudaMemcpyHostToDevice);
     CASE(beyond_the_count)<<<1, 1>>>(a, out, 100);
-    SETUP(through_a_vector_load) cudaMemset(a, 0, 31 * 16 + 12);
+    SETUP(through_a_vector_load)
+    cudaMemset(a, 0, 31 * 16 + 12);
     CASE(through_a_vector_load)<<<1, 32>>>((int4 *)a, out);
     return cudaDeviceSynchronize();
 }

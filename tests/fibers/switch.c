@@ -15,7 +15,8 @@ static unsigned n_fibers, left;
 static void take_turns(const void *block)
 {
     struct block *b = (struct block *)block;
-    while (left--) fiber_switch(b, b->cur, b->cur + 1 == n_fibers ? 0 : b->cur + 1);
+    while (left--)
+        fiber_switch(b, b->cur, b->cur + 1 == n_fibers ? 0 : b->cur + 1);
     fiber_exit(b, NO_THREAD); /* back to main; the others are left where they stand */
 }
 

@@ -73,7 +73,9 @@ __global__ void round_and_round(int *a, int *b)
     }
 }
 
-struct pair_of_doubles { double a, b; };
+struct pair_of_doubles {
+    double a, b;
+};
 
 __global__ void between(pair_of_doubles *out, const pair_of_doubles *in) { out[threadIdx.x] = in[threadIdx.x]; }
 

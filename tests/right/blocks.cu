@@ -3,7 +3,8 @@
 
 __device__ unsigned finished;
 
-__global__ void last_block(const int *in, int *part, int *out)  // the reduction of the CUDA guide, "Memory Fence Functions"
+__global__ void last_block(const int *in, int *part,
+                           int *out)  // the reduction of the CUDA guide, "Memory Fence Functions"
 {
     __shared__ bool is_last;
     if (threadIdx.x == 0) {

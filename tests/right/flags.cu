@@ -98,7 +98,8 @@ __global__ void polled_by_compare_and_swap(int *box, int *up, int *out)  // and 
     }
 }
 
-__global__ void bits_of_one_word(int *box, unsigned *bits, int *out)  // a bit for each block; the last one waits for all
+__global__ void bits_of_one_word(int *box, unsigned *bits,
+                                 int *out)  // a bit for each block; the last one waits for all
 {
     if (blockIdx.x + 1 < gridDim.x) {
         box[blockIdx.x] = 1 + blockIdx.x;
@@ -154,7 +155,8 @@ __global__ void ping_pong(volatile int *turn, int *ball, int *out)
         *out = *ball;
 }
 
-__global__ void from_block_to_block(int *box, int *up, int *out)  // written and read by whole blocks, led by two threads
+__global__ void from_block_to_block(int *box, int *up,
+                                    int *out)  // written and read by whole blocks, led by two threads
 {
     int t = threadIdx.x;
     if (blockIdx.x == 0) {
@@ -388,7 +390,8 @@ __global__ void look_back(const int *in, volatile unsigned long long *status, in
     out[b * THREADS + t] = before + sums[t];
 }
 
-__global__ void look_back_with_fences(const int *in, int *state, int *sum_of, int *prefix_of, int *out)  // one thread a block
+__global__ void look_back_with_fences(const int *in, int *state, int *sum_of, int *prefix_of,
+                                      int *out)  // one thread a block
 {
     int b = blockIdx.x, mine = in[b], before = 0;
     sum_of[b] = mine;

@@ -36,18 +36,17 @@ __global__ void subtract_mean(const float *in, float *out)
     out[threadIdx.x] = v - block_sum(v) / blockDim.x;
 }
 
-namespace shapes {
+namespace shapes
+{
 template <typename T, int N> struct stack {
     T items[N];
     int size;
 };
 
-template <typename T, int N> __device__ void push(struct stack<T, N> *s, T item)
-{
-    s->items[s->size++] = item;
-}
+template <typename T, int N> __device__ void push(struct stack<T, N> *s, T item) { s->items[s->size++] = item; }
 
-namespace deep {
+namespace deep
+{
 template <typename T, int N> __global__ void __launch_bounds__(64, 2) reverse(const T *in, T *out)
 {
     __shared__ struct stack<T, N> stacks[8];
@@ -63,15 +62,9 @@ template <typename T, int N> __global__ void __launch_bounds__(64, 2) reverse(co
 }  // namespace deep
 }  // namespace shapes
 
-__host__ __device__ int gcd(int a, int b)
-{
-    return b == 0 ? a : gcd(b, a % b);
-}
+__host__ __device__ int gcd(int a, int b) { return b == 0 ? a : gcd(b, a % b); }
 
-__global__ void greatest_divisors(int *out)
-{
-    out[threadIdx.x] = gcd(threadIdx.x + 1, 24);
-}
+__global__ void greatest_divisors(int *out) { out[threadIdx.x] = gcd(threadIdx.x + 1, 24); }
 
 typedef float (*unary)(float);
 __device__ float twice(float x) { return 2 * x; }

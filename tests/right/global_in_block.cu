@@ -91,7 +91,11 @@ __global__ void own_then_neighbour_byte(unsigned char *a, int *out)
     out[t] = a[t ^ 1] + a[t ^ 2];
 }
 
-struct of_three { char a; short b; int c; };
+struct of_three {
+    char a;
+    short b;
+    int c;
+};
 
 __global__ void own_members(of_three *p)  // three threads write three members of one struct
 {

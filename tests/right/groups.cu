@@ -12,7 +12,8 @@ __global__ void intrinsics(int *out)
     out[32 + lane] = __match_all_sync(0xffffffff, 7, &all) == 0xffffffff && all;
     out[64 + lane] = __match_all_sync(0xffffffff, lane == 3, &all) == 0 && !all;
     out[96 + lane] = __reduce_add_sync(0xffffffff, lane) == 496 && __reduce_min_sync(0xffffffff, lane - 5) == -5 &&
-                     __reduce_max_sync(0xffffffff, (unsigned)lane) == 31 && __reduce_or_sync(0xffffffff, 1u << lane) == 0xffffffff;
+                     __reduce_max_sync(0xffffffff, (unsigned)lane) == 31 &&
+                     __reduce_or_sync(0xffffffff, 1u << lane) == 0xffffffff;
 }
 
 __global__ void together(int *out)  // the odd lanes elect one of them, whoever is there

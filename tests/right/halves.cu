@@ -68,10 +68,13 @@ int main()
         SAME(__bfloat162float(q[i]), 3.0 * i);
 
     // Rounding, to even where two are equally near; the least, the largest, beyond them.
-    const struct { float from; unsigned short bits; } rounded[] = {
-        {1.0f, 0x3c00},      {1.00048828125f, 0x3c00},  {1.00146484375f, 0x3c02}, {-2.0f, 0xc000},  {65504.0f, 0x7bff},
-        {65519.9f, 0x7bff},  {65520.0f, 0x7c00},        {5.9604645e-8f, 0x0001},  {2.98e-8f, 0x0000}, {3e-8f, 0x0001},
-        {6.1035156e-5f, 0x0400}, {6.0975552e-5f, 0x03ff}, {0.0f, 0x0000},         {0.333333333f, 0x3555}};
+    const struct {
+        float from;
+        unsigned short bits;
+    } rounded[] = {{1.0f, 0x3c00},     {1.00048828125f, 0x3c00}, {1.00146484375f, 0x3c02}, {-2.0f, 0xc000},
+                   {65504.0f, 0x7bff}, {65519.9f, 0x7bff},       {65520.0f, 0x7c00},       {5.9604645e-8f, 0x0001},
+                   {2.98e-8f, 0x0000}, {3e-8f, 0x0001},          {6.1035156e-5f, 0x0400},  {6.0975552e-5f, 0x03ff},
+                   {0.0f, 0x0000},     {0.333333333f, 0x3555}};
     for (auto r : rounded)
         SAME(__half_as_ushort(__float2half(r.from)), r.bits);
     SAME(__bfloat16_as_ushort(__float2bfloat16(1.00390625f)), 0x3f80);

@@ -22,7 +22,10 @@ __global__ void each_its_own(int *out)
     out[threadIdx.x] = sum;
 }
 
-struct node { int value; node *next; };
+struct node {
+    int value;
+    node *next;
+};
 
 __device__ node *head;
 

@@ -17,7 +17,9 @@ __global__ void all_say_so(const int *in, int *any_of_grid, int *out)
     out[blockIdx.x * blockDim.x + threadIdx.x] = any;
 }
 
-struct three { float x, y, z; };
+struct three {
+    float x, y, z;
+};
 
 __global__ void threes(const three *in, three *out)
 {
@@ -45,7 +47,9 @@ int main()
     CHECK(cudaMalloc(&flag, sizeof(int)));
     CHECK(cudaMemset(flag, 0, sizeof(int)));
     dim3 gridDim(4), blockDim(32);
+    // clang-format off: as an older one breaks a launch
     all_say_so << <gridDim, blockDim >> > (in, flag, out);
+    // clang-format on
     SAME(*to_host(flag, 1), 1);
     SAME(to_host(out, 128)[127], 1);
 

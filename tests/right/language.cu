@@ -1,7 +1,11 @@
 // Corners of the language in kernels: shared variables in odd places, __device__ variables of a template, lambdas.
 #include "right.h"
 
-template <int N> struct numbers_of { float v[N]; __device__ float *begin() { return v; } __device__ float *end() { return v + N; } };
+template <int N> struct numbers_of {
+    float v[N];
+    __device__ float *begin() { return v; }
+    __device__ float *end() { return v + N; }
+};
 template <class T, size_t N> __device__ constexpr size_t length(T (&)[N]) { return N; }
 
 __global__ void around_shared_arrays(float *out)
@@ -21,7 +25,7 @@ __global__ void around_shared_arrays(float *out)
     static_assert(sizeof(s) == 16 && sizeof s == 16, "an array, not a pointer");
     decltype(s) *whole = &s;
     sum += (*whole)[0] + length(s);
-    float (&ref)[4] = s;
+    float(&ref)[4] = s;
     auto f = [&ref, n = sizeof(t)](int i) { return ref[i] + t[i] + n; };
     sum += f(1);
     auto g = [&](auto self, int n) -> float { return n ? self(self, n - 1) + s[0] : 0; };
@@ -37,9 +41,7 @@ __global__ void shared_in_a_case(float *out, int which)
         a[threadIdx.x] = 1;
         out[threadIdx.x] = a[threadIdx.x];
         break;
-    case 1:
-        out[threadIdx.x] = 2;
-        break;
+    case 1: out[threadIdx.x] = 2; break;
     }
 }
 
@@ -90,7 +92,10 @@ __global__ void shared_of_a_template(double *out)
 
 template <class F> __global__ void apply(F f, int *out) { out[threadIdx.x] = f(threadIdx.x); }
 
-struct times { int n; __device__ int operator()(int i) const { return n * i; } };
+struct times {
+    int n;
+    __device__ int operator()(int i) const { return n * i; }
+};
 
 int main()
 {

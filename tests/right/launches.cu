@@ -5,8 +5,16 @@
 
 __global__ void nothing() {}
 __global__ void one_adds(int *p) { atomicAdd(p, 1); }
-__global__ void first_block_writes(int *x) { if (blockIdx.x == 0) x[0] = 1; }
-__global__ void second_block_reads(int *x, int *y) { if (blockIdx.x == 1) y[0] = x[0]; }
+__global__ void first_block_writes(int *x)
+{
+    if (blockIdx.x == 0)
+        x[0] = 1;
+}
+__global__ void second_block_reads(int *x, int *y)
+{
+    if (blockIdx.x == 1)
+        y[0] = x[0];
+}
 
 __global__ void dynamic(int *out)
 {
@@ -40,7 +48,9 @@ __global__ void __launch_bounds__(128) bounded(int *out)
         *out = blockDim.x;
 }
 
-struct large { int v[1000]; };
+struct large {
+    int v[1000];
+};
 
 __global__ void by_value(large p, int *out)
 {
@@ -50,7 +60,9 @@ __global__ void by_value(large p, int *out)
     *out = sum;
 }
 
-struct very_large { int v[8000]; };
+struct very_large {
+    int v[8000];
+};
 
 __global__ void by_value_of_31_KiB(__grid_constant__ const very_large p, int *out)
 {
@@ -60,7 +72,11 @@ __global__ void by_value_of_31_KiB(__grid_constant__ const very_large p, int *ou
     *out = sum;
 }
 
-struct named { int n; int *out; const char *name; };
+struct named {
+    int n;
+    int *out;
+    const char *name;
+};
 
 __global__ void braced(named p) { *p.out = p.n; }
 __global__ void two_types(int *p) { *p = 1; }
@@ -150,7 +166,8 @@ int main()
     refused(cudaErrorInvalidValue, cudaErrorInvalidValue);
     dynamic_too<<<1, 128, 60000>>>(out);  // asked for another kernel
     refused(cudaErrorInvalidValue, cudaErrorInvalidValue);
-    SAME(cudaFuncSetAttribute(dynamic_too, cudaFuncAttributeMaxDynamicSharedMemorySize, 10 << 20), cudaErrorInvalidValue);
+    SAME(cudaFuncSetAttribute(dynamic_too, cudaFuncAttributeMaxDynamicSharedMemorySize, 10 << 20),
+         cudaErrorInvalidValue);
     SAME(cudaGetLastError(), cudaErrorInvalidValue);
     SAME(result(out), 127);
     static_and_dynamic<<<1, 32, 8000>>>(out);

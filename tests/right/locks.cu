@@ -169,7 +169,9 @@ __global__ void unlocked_by_another(int *lock, int *totals)  // thread 0 takes i
     }
 }
 
-struct ticket_lock { int next, serving; };
+struct ticket_lock {
+    int next, serving;
+};
 
 __global__ void tickets(ticket_lock *lock, int *total)  // by the leaders of warps
 {

@@ -15,7 +15,7 @@ __global__ void naive(const float *A, const float *B, float *C, int m, int n, in
 }
 
 template <int TILE, int PAD> __global__ void __launch_bounds__(TILE *TILE)
-tiled(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, int m, int n, int k)
+    tiled(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, int m, int n, int k)
 {
     __shared__ float A_smem[TILE][TILE + PAD], B_smem[TILE][TILE + PAD];
     int row = blockIdx.y * TILE + threadIdx.y;

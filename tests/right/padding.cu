@@ -2,13 +2,34 @@
 #include <string.h>
 #include "right.h"
 
-struct mixed { double d; float f; char c; };  // three bytes at the end
-struct holes { char a; int b; char c; double d; };
-struct nested { holes h[2]; short s; };
-struct three { char a, b, c; };
-struct four { int v[4]; };
-struct alignas(16) wide { float x, y, z; };  // four bytes at the end
-union number { char c; double d; };
+struct mixed {
+    double d;
+    float f;
+    char c;
+};  // three bytes at the end
+struct holes {
+    char a;
+    int b;
+    char c;
+    double d;
+};
+struct nested {
+    holes h[2];
+    short s;
+};
+struct three {
+    char a, b, c;
+};
+struct four {
+    int v[4];
+};
+struct alignas(16) wide {
+    float x, y, z;
+};  // four bytes at the end
+union number {
+    char c;
+    double d;
+};
 
 __device__ __noinline__ four load(const four *a) { return *a; }
 __device__ __noinline__ mixed make(double d) { return {d, (float)d + 1, 'm'}; }

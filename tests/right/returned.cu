@@ -262,7 +262,7 @@ __global__ void look_alikes(flags *f, int *out, const four *in)
     const char *text;
     float scale;
     int (*chosen)(int);
-    int (&row)[2] = list;
+    int(&row)[2] = list;
     int *p;
     colour c = RED;
     moved_only m(1);
@@ -270,64 +270,68 @@ __global__ void look_alikes(flags *f, int *out, const four *in)
     copied cp(1);
     summed sum;
     volatile int v;
-    auto with_capture = [z = twice(y), w = at(const_cast<four *>(in), 1)](int k = squared(2)) { return z + w.v[0] + k; };
+    auto with_capture = [z = twice(y), w = at(const_cast<four *>(in), 1)](int k = squared(2)) {
+        return z + w.v[0] + k;
+    };
 
     flags_at(f, 0).low = twice(3);
     f[0].high = flags_at(f, 0).low;
     other_flags.low = (twice(1), f[0].high);
-    out[n++] = other_flags.low;                        // 6
-    out[n++] = x = twice(x);                           // 12
-    out[n++] = x < y, n += twice(0), x = twice(1) > 0; // 0
+    out[n++] = other_flags.low;                         // 6
+    out[n++] = x = twice(x);                            // 12
+    out[n++] = x < y, n += twice(0), x = twice(1) > 0;  // 0
     x += twice(1);
     x <<= squared(1);
-    x -=twice(1);
-    out[n++] = x;                                      // 4
+    x -= twice(1);
+    out[n++] = x;  // 4
     p = (twice(1), row);
-    out[n++] = p[0];                                   // 4
+    out[n++] = p[0];  // 4
     p = twice(1) ? nullptr : p;
-    out[n++] = p == nullptr;                           // 1
+    out[n++] = p == nullptr;  // 1
     text = word(1);
-    out[n++] = text[0];                                // 'o'
+    out[n++] = text[0];  // 'o'
     scale = twice(1.5f);
-    out[n++] = (int)scale;                             // 3
+    out[n++] = (int)scale;  // 3
     chosen = twice;
     chosen = &load_number<int>;
     chosen = (load_number<int>);
     chosen = squared(1) ? static_cast<int (*)(int)>(twice) : nullptr;
-    out[n++] = chosen(5);                              // 10
+    out[n++] = chosen(5);  // 10
     c = other(c);
-    out[n++] = c;                                      // 1
+    out[n++] = c;  // 1
     m = make_moved(7);
     m = std::move(m);
     m = make_moved(8);
-    out[n++] = m.v;                                    // 8
+    out[n++] = m.v;  // 8
     fx = make_fixed(9);
-    out[n++] = fx.v;                                   // 9
+    out[n++] = fx.v;  // 9
     cp = make_copied(3);
-    out[n++] = 10 * cp.v + cp.copies;                  // 30
+    out[n++] = 10 * cp.v + cp.copies;  // 30
     sum = {twice(1), twice(2)};
-    out[n++] = sum.v;                                  // 6
+    out[n++] = sum.v;  // 6
     sum = {twice(4)};
-    out[n++] = sum.v;                                  // 8
+    out[n++] = sum.v;  // 8
     v = twice(10);
-    out[n++] = v;                                      // 20
-    out[n++] = with_capture() + kept.v[0];             // 4 + 1 + 4
+    out[n++] = v;                                           // 20
+    out[n++] = with_capture() + kept.v[0];                  // 4 + 1 + 4
     out[n++] = dependent(1, 2) + (int)dependent(1.f, 2.f);  // 20
-    out[n++] = NINE + TEN + sixteen;                   // 35
+    out[n++] = NINE + TEN + sixteen;                        // 35
     if (int z = twice(3))
-        out[n++] = z;                                  // 6
+        out[n++] = z;  // 6
     while ((x = twice(x)) < 100)
         ;
-    out[n++] = x;                                      // 128
+    out[n++] = x;  // 128
     switch (x = twice(2)) {
     case squared(2): x = twice(x);
     default: y = twice(x);
     }
-    out[n++] = y;                                      // 16
+    out[n++] = y;  // 16
     switch (y) {
-    case true ? 16 : 0: const four &first = load(in);
-    last: four &&second = load(in + 1);
-    [[maybe_unused]] ::four &&third = load(in + 2);
+    case true ? 16:
+        0 : const four &first = load(in);
+    last:
+        four &&second = load(in + 1);
+        [[maybe_unused]] ::four &&third = load(in + 2);
         decltype(in[0]) fourth = load(in + 3);
         typename std::remove_const<const four>::type &&fifth = load(in + 4);
         for (const four &sixth = load(in + 5);;) {
@@ -340,7 +344,7 @@ __global__ void look_alikes(flags *f, int *out, const four *in)
     }
     x = y < 3 ? y = twice(1) : twice(4);
     y == 16 ? y = twice(3) : x = twice(0);
-    out[n++] = 10 * x + y;                             // 86
+    out[n++] = 10 * x + y;  // 86
 }
 
 int main()

@@ -27,12 +27,6 @@ __global__ void variadic(int n, ...) {}  // expect: a kernel cannot take `...`
 
 int renamed(int) asm("another_name");
 
-__global__ void texture(unsigned long long image, float *out)
-{
-    out[0] = tex2D<float>(image, 0.5f, 0.5f);  // expect: `tex2D` (textures and surfaces)
-    surf1Dwrite(1.0f, image, 0);               // expect: `surf1Dwrite` (textures and surfaces)
-}
-
 int main(void)
 {
     cluster<<<2, 1>>(nullptr);        // expect: the launch `cluster<<<…` is not closed by `>>>(…)`

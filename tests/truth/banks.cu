@@ -93,16 +93,16 @@ struct kernel {
 };
 
 static const struct kernel kernels[] = {
-    {"shared_ld", 1, shared_ld<unsigned char>}, {"shared_ld", 2, shared_ld<unsigned short>},
-    {"shared_ld", 4, shared_ld<unsigned>},      {"shared_ld", 8, shared_ld<uint2>},
-    {"shared_ld", 16, shared_ld<uint4>},        {"shared_st", 1, shared_st<unsigned char>},
+    {"shared_ld", 1, shared_ld<unsigned char>},  {"shared_ld", 2, shared_ld<unsigned short>},
+    {"shared_ld", 4, shared_ld<unsigned>},       {"shared_ld", 8, shared_ld<uint2>},
+    {"shared_ld", 16, shared_ld<uint4>},         {"shared_st", 1, shared_st<unsigned char>},
     {"shared_st", 2, shared_st<unsigned short>}, {"shared_st", 4, shared_st<unsigned>},
-    {"shared_st", 8, shared_st<uint2>},         {"shared_st", 16, shared_st<uint4>},
-    {"global_ld", 1, global_ld<unsigned char>}, {"global_ld", 2, global_ld<unsigned short>},
-    {"global_ld", 4, global_ld<unsigned>},      {"global_ld", 8, global_ld<uint2>},
-    {"global_ld", 16, global_ld<uint4>},        {"global_st", 1, global_st<unsigned char>},
+    {"shared_st", 8, shared_st<uint2>},          {"shared_st", 16, shared_st<uint4>},
+    {"global_ld", 1, global_ld<unsigned char>},  {"global_ld", 2, global_ld<unsigned short>},
+    {"global_ld", 4, global_ld<unsigned>},       {"global_ld", 8, global_ld<uint2>},
+    {"global_ld", 16, global_ld<uint4>},         {"global_st", 1, global_st<unsigned char>},
     {"global_st", 2, global_st<unsigned short>}, {"global_st", 4, global_st<unsigned>},
-    {"global_st", 8, global_st<uint2>},         {"global_st", 16, global_st<uint4>},
+    {"global_st", 8, global_st<uint2>},          {"global_st", 16, global_st<uint4>},
 };
 
 static struct pattern patterns[256];
@@ -138,8 +138,8 @@ static void list_patterns(void)
 
     const unsigned masks[] = {0x0000ffff, 0xffff0000,                          // halves
                               0x000000ff, 0x00ff0000, 0x00ff00ff, 0xff00ff00,  // quarters
-                              0x55555555, 0xaaaaaaaa, 0x0f0f0f0f, 0x00000001, 0x80000000,
-                              0x9e3779b9, 0x40101004};                         // any
+                              0x55555555, 0xaaaaaaaa, 0x0f0f0f0f, 0x00000001,
+                              0x80000000, 0x9e3779b9, 0x40101004};  // any
     for (unsigned mask : masks) {
         add({mask, 1, 0, 0, 0, 0, 0, 0});
         add({mask, 8, 0, 0, 0, 0, 0, 0});

@@ -1,37 +1,28 @@
-/* cooperative_groups::reduce over a tile of a warp: every thread gets the result. */
+/* cooperative_groups::reduce over lanes of a warp: every thread gets the result. */
 #ifndef SIMT_COOPERATIVE_GROUPS_REDUCE_H
 #define SIMT_COOPERATIVE_GROUPS_REDUCE_H
 
-#include "../cooperative_groups.h"
+#include "scan.h"
 
 namespace cooperative_groups
 {
 
-template <class T> struct plus {
-    T operator()(T a, T b) const { return a + b; }
-};
-template <class T> struct less {
-    T operator()(T a, T b) const { return b < a ? b : a; }
-};
-template <class T> struct greater {
-    T operator()(T a, T b) const { return a < b ? b : a; }
-};
-template <class T> struct bit_and {
-    T operator()(T a, T b) const { return a & b; }
-};
-template <class T> struct bit_or {
-    T operator()(T a, T b) const { return a | b; }
-};
-template <class T> struct bit_xor {
-    T operator()(T a, T b) const { return a ^ b; }
-};
-
 template <unsigned Size, class Parent, class T, class Op>
-__attribute__((always_inline)) inline T reduce(const thread_block_tile<Size, Parent> &tile, T value, Op op)
+SIMT_MEMBER inline std::decay_t<T> reduce(const thread_block_tile<Size, Parent> &tile, T &&value, Op &&op)
 {
+    std::decay_t<T> all = value;
     for (unsigned by = Size / 2; by; by /= 2)
-        value = op(value, tile.shfl_xor(value, by));
-    return value;
+        all = op(all, tile.shfl_xor(all, by));
+    return all;
+}
+
+/* In CUDA's order: as a tile where the warp is whole, else as a scan, of which all get the last. */
+template <class T, class Op>
+SIMT_MEMBER inline std::decay_t<T> reduce(const coalesced_group &group, T &&value, Op &&op)
+{
+    if (group.num_threads() == 32)
+        return reduce(tiled_partition<32>(this_thread_block()), value, op);
+    return group.shfl(inclusive_scan(group, value, op), group.num_threads() - 1);
 }
 
 }  // namespace cooperative_groups

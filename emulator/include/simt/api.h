@@ -27,6 +27,32 @@ template <class T> SIMT_INLINE cudaError_t cudaHostGetDevicePointer(T **device, 
 {
     return cudaHostGetDevicePointer((void **)device, host, flags);
 }
+template <class T>
+SIMT_INLINE cudaError_t cudaMallocFromPoolAsync(T **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+{
+    return cudaMallocFromPoolAsync((void **)p, bytes, pool, stream);
+}
+template <class T>
+SIMT_INLINE cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+{
+    return cudaMallocFromPoolAsync((void **)p, bytes, pool, stream);
+}
+/* As CUDA 13 has them. */
+SIMT_INLINE cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, cudaMemLocation to, unsigned,
+                                             cudaStream_t stream = 0)
+{
+    return cudaMemPrefetchAsync(pointer, bytes, to.type == cudaMemLocationTypeDevice ? to.id : cudaCpuDeviceId, stream);
+}
+SIMT_INLINE cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation to)
+{
+    return cudaMemAdvise(pointer, bytes, advice, to.type == cudaMemLocationTypeDevice ? to.id : cudaCpuDeviceId);
+}
+template <class T>
+SIMT_INLINE cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *pointer, size_t bytes = 0,
+                                                 unsigned flags = cudaMemAttachSingle)
+{
+    return cudaStreamAttachMemAsync(stream, (void *)pointer, bytes, flags);
+}
 /* The address of a variable, whatever operator& its type may have. */
 template <class T> SIMT_INLINE void *simt_address(const T &symbol) { return (void *)__builtin_addressof(symbol); }
 template <class T>
@@ -82,11 +108,52 @@ SIMT_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *block
     return simt_occupancy(blocks, threads, dynamic_shared, (const void *)kernel);
 }
 template <class K>
-SIMT_INLINE cudaError_t cudaOccupancyMaxPotentialBlockSize(int *blocks, int *threads, K kernel,
+SIMT_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, K kernel, int threads,
+                                                                               size_t dynamic_shared, unsigned)
+{
+    return simt_occupancy(blocks, threads, dynamic_shared, (const void *)kernel);
+}
+template <class K>
+SIMT_INLINE cudaError_t cudaOccupancyMaxPotentialBlockSize(int *min_grid, int *threads, K kernel,
                                                            size_t dynamic_shared = 0, int limit = 0)
 {
-    *threads = limit > 0 && limit < 1024 ? limit : 1024;
-    return simt_occupancy(blocks, *threads, dynamic_shared, (const void *)kernel);
+    return simt_best_block(min_grid, threads, (const void *)kernel, dynamic_shared, limit);
+}
+template <class K>
+SIMT_INLINE cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *threads, K kernel,
+                                                                    size_t dynamic_shared = 0, int limit = 0,
+                                                                    unsigned = 0)
+{
+    return simt_best_block(min_grid, threads, (const void *)kernel, dynamic_shared, limit);
+}
+template <class K>
+SIMT_INLINE cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, K kernel, int blocks, int threads)
+{
+    return simt_spare_shared(bytes, (const void *)kernel, blocks, threads);
 }
 
+/* ---- launches ---- */
+
+template <class K>
+SIMT_INLINE cudaError_t cudaLaunchKernel(K *kernel, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared = 0,
+                                         cudaStream_t stream = 0)
+{
+    return cudaLaunchKernel((const void *)kernel, grid, block, arguments, dynamic_shared, stream);
+}
+template <class K>
+SIMT_INLINE cudaError_t cudaLaunchCooperativeKernel(K *kernel, dim3 grid, dim3 block, void **arguments,
+                                                    size_t dynamic_shared = 0, cudaStream_t stream = 0)
+{
+    return cudaLaunchCooperativeKernel((const void *)kernel, grid, block, arguments, dynamic_shared, stream);
+}
+/* The arguments are converted to the parameters' types first, as in any call. */
+template <class... P, class... A>
+SIMT_INLINE cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...arguments)
+{
+    auto launch = [&](P... parameters) {
+        void *addresses[] = {(void *)__builtin_addressof(parameters)..., nullptr};
+        return cudaLaunchKernelExC(config, (const void *)kernel, addresses);
+    };
+    return launch(static_cast<A &&>(arguments)...);
+}
 #endif

@@ -1,5 +1,5 @@
-/* Atomic functions on 32- and 64-bit words (CUDA C++ Programming Guide, "Atomic Functions"); each returns the old
- * value. The _block and _system forms differ from the plain one in scope: whom they are atomic for. */
+/* Atomic functions (CUDA C++ Programming Guide, "Atomic Functions"); each returns the old value. Those on 16-bit floating
+ * point stand with its types, in half.h. The _block and _system forms differ from the plain one in scope: whom they are atomic for. */
 #ifndef SIMT_ATOMICS_H
 #define SIMT_ATOMICS_H
 
@@ -22,10 +22,10 @@ template <class T> SIMT_INLINE T atomic(::simt_atomic_op op, ::simt_scope scope,
                                         T compare = T())
 {
     unsigned long long bits = 0, compare_bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(T));
-    __builtin_memcpy(&compare_bits, &compare, sizeof(T));
+    __builtin_memcpy(&bits, (const void *)&value, sizeof(T));
+    __builtin_memcpy(&compare_bits, (const void *)&compare, sizeof(T));
     bits = simt_atomic(op, type_of<T>(), scope, (void *)address, bits, compare_bits);
-    __builtin_memcpy(&value, &bits, sizeof(T));
+    __builtin_memcpy((void *)&value, &bits, sizeof(T));
     return value;
 }
 }  // namespace simt
@@ -78,6 +78,16 @@ SIMT_ATOMIC_CAS_OF(int)
 SIMT_ATOMIC_CAS_OF(unsigned)
 SIMT_ATOMIC_CAS_OF(unsigned long long)
 SIMT_ATOMIC_CAS_OF(unsigned short)
+/* Of a vector, each element is atomic by itself. */
+SIMT_INLINE float2 atomicAdd(float2 *address, float2 value)
+{
+    return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};
+}
+SIMT_INLINE float4 atomicAdd(float4 *address, float4 value)
+{
+    return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y), atomicAdd(&address->z, value.z),
+            atomicAdd(&address->w, value.w)};
+}
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_CAS_OF
 #undef SIMT_ATOMIC_CAS_WITH

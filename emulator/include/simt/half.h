@@ -5,67 +5,17 @@
 #define SIMT_HALF_H
 
 #include "../cuda_runtime.h"
+#include "half_bits.h"
 
-namespace simt
-{
-
-SIMT_INLINE unsigned float_bits(float f) { return __float_as_uint(f); }
-
-/* Rounds away the `drop` low bits of a positive number, to nearest, ties to even. */
-SIMT_INLINE unsigned round_off(unsigned bits, unsigned drop)
-{
-    unsigned half = 1u << (drop - 1), rest = bits & ((1u << drop) - 1), kept = bits >> drop;
-    return kept + (rest > half || (rest == half && (kept & 1)));
-}
-
-/* IEEE 754 binary16: sign 1, exponent 5, fraction 10. */
-inline unsigned short half_from(float f)
-{
-    unsigned bits = float_bits(f), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000)
-        return (unsigned short)(sign | 0x7fff); /* NaN */
-    if (magnitude >= 0x477ff000)
-        return (unsigned short)(sign | 0x7c00); /* too large: infinity */
-    if (magnitude >= 0x38800000)
-        return (unsigned short)(sign | round_off(magnitude - 0x38000000, 13));
-    if (magnitude < 0x33000000)
-        return (unsigned short)sign; /* less than half of the least */
-    unsigned exponent = magnitude >> 23, fraction = (magnitude & 0x7fffff) | 0x800000;
-    return (unsigned short)(sign | round_off(fraction, 126 - exponent));
-}
-
-inline float half_to(unsigned short h)
-{
-    unsigned sign = (unsigned)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
-    if (exponent == 31)
-        return __uint_as_float(sign | 0x7f800000 | fraction << 13);
-    if (exponent)
-        return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
-    float tiny = (float)fraction * 0x1p-24f;
-    return sign ? -tiny : tiny;
-}
-
-/* bfloat16: the upper half of a float. */
-inline unsigned short bfloat_from(float f)
-{
-    unsigned bits = float_bits(f);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return 0x7fff;
-    return (unsigned short)(bits >> 31 << 15 | round_off(bits & 0x7fffffff, 16));
-}
-inline float bfloat_to(unsigned short b) { return __uint_as_float((unsigned)b << 16); }
-
-}  // namespace simt
-
-#define SIMT_16BIT_TYPE(T, T2, FROM, TO) \
+#define SIMT_16BIT_TYPE(T, T2, FROM, TO, TYPE, TYPE2) \
     struct T { \
         unsigned short bits; \
         T() = default; \
-        T(float f) : bits(simt::FROM(f)) {} \
-        T(double f) : bits(simt::FROM((float)f)) {} \
-        T(int i) : bits(simt::FROM((float)i)) {} \
-        T(unsigned i) : bits(simt::FROM((float)i)) {} \
-        operator float() const { return simt::TO(bits); } \
+        T(float f) : bits(FROM(f)) {} \
+        T(double f) : bits(FROM((float)f)) {} \
+        T(int i) : bits(FROM((float)i)) {} \
+        T(unsigned i) : bits(FROM((float)i)) {} \
+        operator float() const { return TO(bits); } \
         T &operator+=(T o) { return *this = T(float(*this) + float(o)); } \
         T &operator-=(T o) { return *this = T(float(*this) - float(o)); } \
         T &operator*=(T o) { return *this = T(float(*this) * float(o)); } \
@@ -126,6 +76,16 @@ inline float bfloat_to(unsigned short b) { return __uint_as_float((unsigned)b <<
     SIMT_INLINE T2 __hmax2(T2 a, T2 b) { return T2(__hmax(a.x, b.x), __hmax(a.y, b.y)); } \
     SIMT_INLINE T2 __hmin2(T2 a, T2 b) { return T2(__hmin(a.x, b.x), __hmin(a.y, b.y)); } \
     SIMT_INLINE float __low2float(T2 a) { return a.x; } \
-    SIMT_INLINE float __high2float(T2 a) { return a.y; }
+    SIMT_INLINE float __high2float(T2 a) { return a.y; } \
+    template <> constexpr ::simt_type simt::type_of<T>() { return TYPE; } \
+    template <> constexpr ::simt_type simt::type_of<T2>() { return TYPE2; } \
+    SIMT_INLINE T atomicAdd(T *address, T value) \
+    { \
+        return simt::atomic(SIMT_ATOMIC_ADD, SIMT_SCOPE_DEVICE, address, value); \
+    } \
+    SIMT_INLINE T2 atomicAdd(T2 *address, T2 value) \
+    { \
+        return simt::atomic(SIMT_ATOMIC_ADD, SIMT_SCOPE_DEVICE, address, value); \
+    }
 
 #endif

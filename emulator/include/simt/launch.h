@@ -1,7 +1,9 @@
 /* How `kernel<<<grid, block, shared, stream>>>(arguments)` reaches the runtime. simt-translate writes it as
  *     (::simt::configure("kernel", file, line, grid, block, …), kernel(arguments))
  * and the kernel, called on the host, hands its parameters to Stub<…>::launch: they are copied once, at the launch, and
- * once more by each CUDA thread that takes them by value. */
+ * once more by each CUDA thread that takes them by value. cudaLaunchKernel and its like give only addresses: those of the
+ * kernel, under which Known<…> has registered it before main(), and of the arguments, from which Stub<…>::relaunch
+ * copies. */
 #ifndef SIMT_LAUNCH_H
 #define SIMT_LAUNCH_H
 
@@ -33,7 +35,7 @@ SIMT_INLINE void configure(const char *text, const char *file, int line, dim3 gr
                            size_t dynamic_shared = 0, cudaStream_t stream = 0)
 {
     ::simt_configuration c = {
-        {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_shared, stream, text, file, line};
+        {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_shared, stream, text, file, line, false};
     ::simt_configure(&c);
 }
 
@@ -87,11 +89,19 @@ template <size_t... I, class... P> struct StubOf<std::index_sequence<I...>, P...
         p->self(static_cast<const Argument<I, P> *>(p)->value...);
     }
     template <class... A>
-    static void launch(Function *self, const ::simt_kernel *kernel, const void *caller, A &...arguments)
+    static void launch(Function *self, ::simt_kernel *kernel, const void *caller, A &...arguments)
     {
         Params params{{static_cast<A &&>(arguments)}..., self};
         ::simt_launch(kernel, caller, thread, &params, sizeof params);
     }
+    static cudaError_t relaunch(::simt_kernel *kernel, const void *caller, void **arguments)
+    {
+        Params params{{*(P *)arguments[I]}..., (Function *)kernel->function};
+        return ::simt_launch(kernel, caller, thread, &params, sizeof params);
+    }
+};
+template <::simt_kernel *kernel> struct Known {
+    static inline const bool known = ::simt_kernel_known(kernel);
 };
 template <class... P> using Stub = StubOf<std::index_sequence_for<P...>, typename Plain<P>::type...>;
 

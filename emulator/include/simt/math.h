@@ -3,6 +3,8 @@
 #ifndef SIMT_MATH_H
 #define SIMT_MATH_H
 
+#include "rounding.h"
+
 /* glibc declares some of CUDA's names for itself, so these are macros. */
 #define __expf(x) expf(x)
 #define __exp10f(x) exp10f(x)
@@ -14,55 +16,11 @@
 #define __cosf(x) cosf(x)
 #define __tanf(x) tanf(x)
 #define __sincosf(x, s, c) sincosf(x, s, c)
-#define clock64() simt_clock()
 
 SIMT_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 SIMT_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
-SIMT_INLINE float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
-SIMT_INLINE float __fsqrt_rn(float x) { return sqrtf(x); }
-SIMT_INLINE float __frcp_rn(float x) { return 1.0f / x; }
 SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
 SIMT_INLINE float fdividef(float x, float y) { return x / y; }
-SIMT_INLINE float __fdiv_rn(float x, float y) { return x / y; }
-SIMT_INLINE float __fadd_rn(float x, float y) { return x + y; }
-SIMT_INLINE float __fsub_rn(float x, float y) { return x - y; }
-SIMT_INLINE float __fmul_rn(float x, float y) { return x * y; }
-SIMT_INLINE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
-SIMT_INLINE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
-/* Rounded toward zero, up and down: the nearest float is at most one step away from where it should be. The exact result,
- * or a double within one rounding of it, decides. */
-namespace simt
-{
-SIMT_INLINE float toward_zero(double exact)
-{
-    float f = (float)exact;
-    return fabs((double)f) > fabs(exact) ? nextafterf(f, 0.0f) : f;
-}
-SIMT_INLINE float up(double exact)
-{
-    float f = (float)exact;
-    return (double)f < exact ? nextafterf(f, INFINITY) : f;
-}
-SIMT_INLINE float down(double exact)
-{
-    float f = (float)exact;
-    return (double)f > exact ? nextafterf(f, -INFINITY) : f;
-}
-}  // namespace simt
-#define SIMT_ROUNDED(SUFFIX, ROUND) \
-    SIMT_INLINE float __fadd_##SUFFIX(float x, float y) { return simt::ROUND((double)x + y); } \
-    SIMT_INLINE float __fsub_##SUFFIX(float x, float y) { return simt::ROUND((double)x - y); } \
-    SIMT_INLINE float __fmul_##SUFFIX(float x, float y) { return simt::ROUND((double)x * y); } \
-    SIMT_INLINE float __fdiv_##SUFFIX(float x, float y) { return simt::ROUND((double)x / y); } \
-    SIMT_INLINE float __frcp_##SUFFIX(float x) { return simt::ROUND(1.0 / x); } \
-    SIMT_INLINE float __fsqrt_##SUFFIX(float x) { return simt::ROUND(sqrt((double)x)); } \
-    SIMT_INLINE float __int2float_##SUFFIX(int x) { return simt::ROUND((double)x); } \
-    SIMT_INLINE float __uint2float_##SUFFIX(unsigned x) { return simt::ROUND((double)x); } \
-    SIMT_INLINE float __double2float_##SUFFIX(double x) { return simt::ROUND(x); }
-SIMT_ROUNDED(rz, toward_zero)
-SIMT_ROUNDED(ru, up)
-SIMT_ROUNDED(rd, down)
-#undef SIMT_ROUNDED
 SIMT_INLINE float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 SIMT_INLINE float rcbrtf(float x) { return 1.0f / cbrtf(x); }
 SIMT_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
@@ -82,6 +40,12 @@ SIMT_MIN_MAX(unsigned long)
 SIMT_MIN_MAX(long long)
 SIMT_MIN_MAX(unsigned long long)
 #undef SIMT_MIN_MAX
+SIMT_INLINE constexpr unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+SIMT_INLINE constexpr unsigned umax(unsigned a, unsigned b) { return max(a, b); }
+SIMT_INLINE constexpr long long llmin(long long a, long long b) { return min(a, b); }
+SIMT_INLINE constexpr long long llmax(long long a, long long b) { return max(a, b); }
+SIMT_INLINE constexpr unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+SIMT_INLINE constexpr unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 SIMT_INLINE float min(float a, float b) { return fminf(a, b); }
 SIMT_INLINE float max(float a, float b) { return fmaxf(a, b); }
 SIMT_INLINE double min(double a, double b) { return fmin(a, b); }
@@ -115,18 +79,12 @@ SIMT_BITCAST(__uint_as_float, unsigned, float)
 SIMT_BITCAST(__double_as_longlong, double, long long)
 SIMT_BITCAST(__longlong_as_double, long long, double)
 #undef SIMT_BITCAST
-SIMT_INLINE int __float2int_rn(float x) { return (int)rintf(x); }
-SIMT_INLINE int __float2int_rz(float x) { return (int)x; }
-SIMT_INLINE int __float2int_rd(float x) { return (int)floorf(x); }
-SIMT_INLINE int __float2int_ru(float x) { return (int)ceilf(x); }
-SIMT_INLINE unsigned __float2uint_rn(float x) { return (unsigned)rintf(x); }
-SIMT_INLINE unsigned __float2uint_rz(float x) { return (unsigned)x; }
-SIMT_INLINE int __double2int_rn(double x) { return (int)rint(x); }
-SIMT_INLINE int __double2int_rz(double x) { return (int)x; }
-SIMT_INLINE float __double2float_rn(double x) { return (float)x; }
-SIMT_INLINE float __ll2float_rn(long long x) { return (float)x; }
-SIMT_INLINE float __int2float_rn(int x) { return (float)x; }
-SIMT_INLINE float __uint2float_rn(unsigned x) { return (float)x; }
+SIMT_INLINE int __double2hiint(double x) { return (int)(__double_as_longlong(x) >> 32); }
+SIMT_INLINE int __double2loint(double x) { return (int)__double_as_longlong(x); }
+SIMT_INLINE double __hiloint2double(int hi, int lo)
+{
+    return __longlong_as_double((long long)((unsigned long long)(unsigned)hi << 32 | (unsigned)lo));
+}
 
 SIMT_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
 SIMT_INLINE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
@@ -138,12 +96,26 @@ SIMT_INLINE int __mul24(int a, int b) { return a * b; }
 SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) { return a * b; }
 SIMT_INLINE int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
 SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
+SIMT_INLINE long long __mul64hi(long long a, long long b) { return (long long)(((__int128)a * b) >> 64); }
+SIMT_INLINE unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)(((unsigned __int128)a * b) >> 64);
+}
+SIMT_INLINE unsigned __sad(int a, int b, unsigned c)
+{
+    return c + (a < b ? (unsigned)b - (unsigned)a : (unsigned)a - (unsigned)b);
+}
+SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a < b ? b - a : a - b); }
 SIMT_INLINE unsigned __brev(unsigned x)
 {
     x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
     x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
     x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
     return __builtin_bswap32(x);
+}
+SIMT_INLINE unsigned long long __brevll(unsigned long long x)
+{
+    return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
 }
 SIMT_INLINE unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n)
 {
@@ -152,6 +124,15 @@ SIMT_INLINE unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n)
 SIMT_INLINE unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned n)
 {
     return (unsigned)(((unsigned long long)hi << 32 | lo) >> (n & 31));
+}
+/* These shift by at most 32. */
+SIMT_INLINE unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned n)
+{
+    return n < 32 ? __funnelshift_l(lo, hi, n) : lo;
+}
+SIMT_INLINE unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned n)
+{
+    return n < 32 ? __funnelshift_r(lo, hi, n) : hi;
 }
 /* Byte i of the result is byte (selector >> 4i & 7) of the eight bytes y:x (PTX ISA, prmt). */
 SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)

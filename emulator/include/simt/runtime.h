@@ -6,9 +6,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "../driver_types.h"
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* Two calls, in two branches, are never merged into one: which of them a thread is in tells where it waits. g++ is told
+ * so by flags (see simtcc). */
+#if defined(__clang__)
+#define SIMT_NOMERGE __attribute__((nomerge))
+#else
+#define SIMT_NOMERGE
 #endif
 
 /* One `__shared__` declaration. The translator makes one per declaration (and template instance). */
@@ -49,19 +58,11 @@ struct simt_asm_operand {
     void *value;
     unsigned bytes;
 };
-void simt_assembly(struct simt_assembly_site *site, struct simt_asm_operand *operands);
+SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, struct simt_asm_operand *operands);
 
 /* An address in shared memory as the 32 bits that PTX has for it, from the start of the block's, and back. */
 unsigned simt_shared_address(const void *generic);
 void *simt_shared_generic(unsigned shared);
-
-/* Two calls, in two branches, are never merged into one: which of them a thread is in tells where it waits. g++ is told
- * so by flags (see simtcc). */
-#if defined(__clang__)
-#define SIMT_NOMERGE __attribute__((nomerge))
-#else
-#define SIMT_NOMERGE
-#endif
 
 /* Index functions never change for a thread, so the compiler may call them once. dim: 0 x, 1 y, 2 z. */
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
@@ -78,6 +79,13 @@ SIMT_NOMERGE void simt_fence(enum simt_scope scope);
 void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);
 void simt_trap(void);
+
+/* A group of threads was to be cut into parts of so many, and cannot be. */
+void simt_bad_partition(unsigned size) __attribute__((noreturn));
+
+/* The grid as a group: was the launch cooperative? Only then may its blocks wait for each other. */
+bool simt_grid_is_whole(void);
+SIMT_NOMERGE void simt_grid_sync(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
 SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by,
@@ -110,10 +118,61 @@ enum simt_atomic_op {
     SIMT_ATOMIC_OR,
     SIMT_ATOMIC_XOR
 };
-enum simt_type { SIMT_I32, SIMT_U32, SIMT_I64, SIMT_U64, SIMT_F32, SIMT_F64, SIMT_U16 };
+/* X2: a pair, of which each half is atomic by itself. */
+enum simt_type {
+    SIMT_I32,
+    SIMT_U32,
+    SIMT_I64,
+    SIMT_U64,
+    SIMT_F32,
+    SIMT_F64,
+    SIMT_U16,
+    SIMT_F16,
+    SIMT_BF16,
+    SIMT_F16X2,
+    SIMT_BF16X2
+};
 /* Value and compare as bit patterns; returns the old value's. */
 SIMT_NOMERGE unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope,
                                             void *address, unsigned long long value, unsigned long long compare);
+
+/* A texture fetch: where, and the texel's components as 32 bits each. An object is a number, as in CUDA. */
+enum simt_texture_way { SIMT_BY_PLACE, SIMT_BY_INDEX, SIMT_IN_LAYER, SIMT_IN_CUBE };
+struct simt_coordinates {
+    int dimensions;
+    enum simt_texture_way way;
+    float at[3];
+    int layer; /* SIMT_BY_INDEX: the index */
+};
+struct simt_texel {
+    union {
+        float floats[4];
+        unsigned words[4]; /* sign-extended where the format is signed */
+    };
+};
+void simt_texture(unsigned long long texture, const struct simt_coordinates *where, struct simt_texel *texel);
+/* at: x in bytes, y, then z or layer. mode: enum cudaSurfaceBoundaryMode. */
+void simt_surface_read(unsigned long long surface, const int *at, int mode, void *value, unsigned bytes);
+void simt_surface_write(unsigned long long surface, const int *at, int mode, const void *value, unsigned bytes);
+
+/* Arithmetic and conversions that are rounded as told; operands that an operation does not have are ignored. */
+enum simt_rounding { SIMT_NEAREST, SIMT_ZERO, SIMT_UP, SIMT_DOWN };
+#define SIMT_ROUNDED(NAME, TO, FROM) TO NAME(enum simt_rounding how, FROM x, FROM y, FROM z)
+SIMT_ROUNDED(simt_addf, float, float);
+SIMT_ROUNDED(simt_multiplyf, float, float);
+SIMT_ROUNDED(simt_dividef, float, float);
+SIMT_ROUNDED(simt_rootf, float, float);
+SIMT_ROUNDED(simt_fusedf, float, float);
+SIMT_ROUNDED(simt_add, double, double);
+SIMT_ROUNDED(simt_multiply, double, double);
+SIMT_ROUNDED(simt_divide, double, double);
+SIMT_ROUNDED(simt_root, double, double);
+SIMT_ROUNDED(simt_fused, double, double);
+SIMT_ROUNDED(simt_double_to_float, float, double);
+SIMT_ROUNDED(simt_signed_to_float, float, long long);
+SIMT_ROUNDED(simt_unsigned_to_float, float, unsigned long long);
+SIMT_ROUNDED(simt_signed_to_double, double, long long);
+SIMT_ROUNDED(simt_unsigned_to_double, double, unsigned long long);
 
 /* Is it a CUDA thread that asks? Never changes within a function, so the compiler may ask once. */
 bool simt_on_device(void) __attribute__((const, nothrow));
@@ -123,9 +182,15 @@ struct simt_kernel {
     const char *name, *file; /* the plain name, and the line that defines it */
     int line;
     const void *function;
+    /* Launches it with parameters copied from these addresses; caller: as simt_launch() takes it. */
+    enum cudaError (*launch)(struct simt_kernel *kernel, const void *caller, void **arguments);
     unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
     unsigned cluster[3];
+    /* functions.c; zero at first */
+    size_t static_bytes, dynamic_limit;
+    struct simt_kernel *next;
 };
+bool simt_kernel_known(struct simt_kernel *kernel); /* before main(): the API finds it by its address; true */
 
 /* What stands between <<< and >>>. Kept for the host thread's next launch; a launch among that one's arguments comes
  * between. */
@@ -135,14 +200,15 @@ struct simt_configuration {
     void *stream;
     const char *text, *file; /* the kernel as the launch names it */
     int line;
+    bool cooperative;
 };
 void simt_configure(const struct simt_configuration *configuration);
 
 /* `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of `params_bytes` bytes,
  * readable by every thread. caller: a return address on the line of the launch. Errors go where cudaGetLastError finds
- * them. */
-void simt_launch(const struct simt_kernel *kernel, const void *caller, void (*thread)(const void *params),
-                 const void *params, size_t params_bytes);
+ * them, too. */
+enum cudaError simt_launch(struct simt_kernel *kernel, const void *caller, void (*thread)(const void *params),
+                           const void *params, size_t params_bytes);
 
 #ifdef __cplusplus
 }

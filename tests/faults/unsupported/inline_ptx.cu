@@ -1,9 +1,14 @@
-// Inline PTX: the emulator does not know it yet.
+// Inline PTX: special registers and barriers are known, arithmetic is not yet.
 
-__global__ void lane_number(int *out)
+__global__ void three_lanes(int *out)
 {
     int lane;
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));  // expect: inline PTX
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+    asm volatile("{\n\t"  // expect: inline PTX `mad.lo.s32 %0, %0, 3, 1`
+                 "membar.cta;\n\t"
+                 "mad.lo.s32 %0, %0, 3, 1;\n\t"
+                 "}"
+                 : "+r"(lane));
     out[threadIdx.x] = lane;
 }
 
@@ -11,6 +16,6 @@ int main(void)
 {
     int *out;
     cudaMalloc(&out, 32 * sizeof(int));
-    lane_number<<<1, 32>>>(out);
+    three_lanes<<<1, 32>>>(out);
     return cudaDeviceSynchronize();
 }

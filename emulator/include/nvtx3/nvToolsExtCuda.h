@@ -1,0 +1,2 @@
+/* As NVTX 3 names it. */
+#include "../nvToolsExt.h"

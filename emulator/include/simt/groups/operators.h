@@ -1,0 +1,28 @@
+/* The operators that reductions and scans know by name; any function of two values will do. */
+#ifndef SIMT_GROUPS_OPERATORS_H
+#define SIMT_GROUPS_OPERATORS_H
+
+namespace cooperative_groups
+{
+
+template <class T> struct plus {
+    T operator()(T a, T b) const { return a + b; }
+};
+template <class T> struct less {
+    T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T> struct greater {
+    T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <class T> struct bit_and {
+    T operator()(T a, T b) const { return a & b; }
+};
+template <class T> struct bit_or {
+    T operator()(T a, T b) const { return a | b; }
+};
+template <class T> struct bit_xor {
+    T operator()(T a, T b) const { return a ^ b; }
+};
+
+}  // namespace cooperative_groups
+#endif

@@ -1,0 +1,531 @@
+/* CUDA graphs. A node is a list of operations, each the function that would have done it and a copy of what that needs. A
+ * node is made by asking for its operation as a program does, while this thread is said to make a node; a captured
+ * stream's operations come the same way. A launch does one node after the other: an order of them that the
+ * dependencies allow. */
+#include "graph.h"
+#include "device.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct operation {
+    struct operation *next;
+    cudaError_t (*run)(void *payload);
+    size_t bytes;
+    _Alignas(16) unsigned char payload[];
+};
+
+struct CUgraphNode_st {
+    struct CUgraph_st *graph;
+    size_t index; /* in it */
+    enum cudaGraphNodeType type;
+    struct operation *first;
+    struct CUgraph_st *child; /* NULL, or the graph that it stands for */
+    size_t *after, n_after;   /* indices of nodes that come first */
+};
+
+struct CUgraph_st {
+    struct CUgraphNode_st **nodes;
+    size_t n_nodes, room;
+};
+
+struct CUgraphExec_st {
+    struct CUgraph_st *graph; /* a copy */
+    size_t *order;
+};
+
+static void *allocated(void *memory)
+{
+    if (!memory)
+        abort(); /* a few bytes */
+    return memory;
+}
+
+/* ---- nodes ---- */
+
+static struct CUgraphNode_st *add_node(cudaGraph_t graph, enum cudaGraphNodeType type)
+{
+    struct CUgraphNode_st *node = allocated(calloc(1, sizeof *node));
+    *node = (struct CUgraphNode_st){.graph = graph, .index = graph->n_nodes, .type = type};
+    if (graph->n_nodes == graph->room) {
+        graph->room = graph->room ? 2 * graph->room : 8;
+        graph->nodes = allocated(realloc(graph->nodes, graph->room * sizeof *graph->nodes));
+    }
+    graph->nodes[graph->n_nodes++] = node;
+    return node;
+}
+
+static void add_after(struct CUgraphNode_st *node, size_t index)
+{
+    node->after = allocated(realloc(node->after, (node->n_after + 1) * sizeof *node->after));
+    node->after[node->n_after++] = index;
+}
+
+static void add_operation(struct CUgraphNode_st *node, cudaError_t (*run)(void *), const void *payload, size_t bytes)
+{
+    struct operation *o = allocated(malloc(sizeof *o + bytes)), **end = &node->first;
+    *o = (struct operation){.run = run, .bytes = bytes};
+    memcpy(o->payload, payload, bytes);
+    while (*end)
+        end = &(*end)->next;
+    *end = o;
+}
+
+static void drop_operations(struct CUgraphNode_st *node)
+{
+    for (struct operation *o = node->first, *next; o; o = next) {
+        next = o->next;
+        free(o);
+    }
+    node->first = NULL;
+}
+
+static void destroy(cudaGraph_t graph)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        struct CUgraphNode_st *node = graph->nodes[i];
+        drop_operations(node);
+        if (node->child)
+            destroy(node->child);
+        free(node->after);
+        free(node);
+    }
+    free(graph->nodes);
+    free(graph);
+}
+
+static cudaGraph_t copy_of(cudaGraph_t graph)
+{
+    cudaGraph_t copy = allocated(calloc(1, sizeof *copy));
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct CUgraphNode_st *from = graph->nodes[i];
+        struct CUgraphNode_st *to = add_node(copy, from->type);
+        for (const struct operation *o = from->first; o; o = o->next)
+            add_operation(to, o->run, o->payload, o->bytes);
+        for (size_t j = 0; j < from->n_after; j++)
+            add_after(to, from->after[j]);
+        to->child = from->child ? copy_of(from->child) : NULL;
+    }
+    return copy;
+}
+
+cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags)
+{
+    if (!graph || flags)
+        return simt_fail(cudaErrorInvalidValue);
+    *graph = allocated(calloc(1, sizeof **graph));
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph)
+{
+    if (!clone || !graph)
+        return simt_fail(cudaErrorInvalidValue);
+    *clone = copy_of(graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    if (!graph)
+        return simt_fail(cudaErrorInvalidValue);
+    destroy(graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    if (!graph || !count)
+        return simt_fail(cudaErrorInvalidValue);
+    if (!nodes) {
+        *count = graph->n_nodes;
+        return cudaSuccess;
+    }
+    for (size_t i = 0; i < *count; i++)
+        nodes[i] = i < graph->n_nodes ? graph->nodes[i] : NULL;
+    *count = *count < graph->n_nodes ? *count : graph->n_nodes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
+{
+    if (!node || !type)
+        return simt_fail(cudaErrorInvalidValue);
+    *type = node->type;
+    return cudaSuccess;
+}
+
+/* ---- captures ---- */
+
+/* Streams and events that belong to a capture: few, and only while it lasts. */
+struct captured {
+    const void *member; /* a stream or an event */
+    cudaStream_t origin;
+    cudaGraph_t graph;
+};
+static struct captured *captured;
+static size_t n_captured, room;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct captured *find(const void *member)
+{
+    for (size_t i = 0; member && i < n_captured; i++)
+        if (captured[i].member == member)
+            return &captured[i];
+    return NULL;
+}
+
+static void join(const void *member, cudaStream_t origin, cudaGraph_t graph)
+{
+    struct captured *c = find(member);
+    if (!c) {
+        if (n_captured == room)
+            captured = allocated(realloc(captured, (room = room ? 2 * room : 8) * sizeof *captured));
+        c = &captured[n_captured++];
+    }
+    *c = (struct captured){member, origin, graph};
+}
+
+static void leave(const void *member)
+{
+    struct captured *c = find(member);
+    if (c)
+        *c = captured[--n_captured];
+}
+
+void graph_event_recorded(cudaEvent_t event, cudaStream_t stream)
+{
+    pthread_mutex_lock(&lock);
+    struct captured *c = find(stream);
+    if (c)
+        join(event, c->origin, c->graph);
+    else
+        leave(event);
+    pthread_mutex_unlock(&lock);
+}
+
+void graph_event_awaited(cudaEvent_t event, cudaStream_t stream)
+{
+    pthread_mutex_lock(&lock);
+    struct captured *c = find(event);
+    if (c && !find(stream))
+        join(stream, c->origin, c->graph);
+    pthread_mutex_unlock(&lock);
+}
+
+void graph_event_destroyed(cudaEvent_t event)
+{
+    pthread_mutex_lock(&lock);
+    leave(event);
+    pthread_mutex_unlock(&lock);
+}
+
+static cudaGraph_t graph_of(cudaStream_t stream)
+{
+    if (!stream)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    const struct captured *c = find(stream);
+    cudaGraph_t graph = c ? c->graph : NULL;
+    pthread_mutex_unlock(&lock);
+    return graph;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    (void)mode;
+    if (!stream || stream == cudaStreamLegacy)
+        return simt_fail(cudaErrorStreamCaptureUnsupported);
+    if (graph_of(stream))
+        return simt_fail(cudaErrorIllegalState);
+    cudaGraph_t graph = allocated(calloc(1, sizeof *graph));
+    pthread_mutex_lock(&lock);
+    join(stream, stream, graph);
+    pthread_mutex_unlock(&lock);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    pthread_mutex_lock(&lock);
+    const struct captured *c = find(stream);
+    bool ours = c && c->origin == stream;
+    cudaGraph_t made = ours ? c->graph : NULL;
+    for (size_t i = n_captured; i-- && ours;)
+        if (captured[i].graph == made)
+            captured[i] = captured[--n_captured];
+    pthread_mutex_unlock(&lock);
+    if (!ours)
+        return simt_fail(c ? cudaErrorStreamCaptureUnmatched : cudaErrorIllegalState);
+    *graph = made;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    *status = graph_of(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+
+/* ---- operations become nodes ---- */
+
+static __thread struct CUgraphNode_st *making;
+
+/* In a capture each node follows the one before: an order that the streams and their events allow. */
+static struct CUgraphNode_st *next_node(cudaGraph_t graph, enum cudaGraphNodeType type)
+{
+    struct CUgraphNode_st *node = add_node(graph, type);
+    if (node->index)
+        add_after(node, node->index - 1);
+    return node;
+}
+
+bool graph_awaits(cudaStream_t stream) { return making || graph_of(stream); }
+
+bool graph_takes(cudaStream_t stream, enum cudaGraphNodeType type, cudaError_t (*run)(void *payload),
+                 const void *payload, size_t bytes)
+{
+    cudaGraph_t graph = making ? NULL : graph_of(stream);
+    if (!making && !graph)
+        return false;
+    add_operation(making ? making : next_node(graph, type), run, payload, bytes);
+    return true;
+}
+
+/* Adds a node that comes after `count` others; NULL if one of them is none of this graph's. */
+static struct CUgraphNode_st *begin(cudaGraph_t graph, enum cudaGraphNodeType type, const cudaGraphNode_t *after,
+                                    size_t count)
+{
+    if (!graph || (count && !after))
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!after[i] || after[i]->graph != graph)
+            return NULL;
+    struct CUgraphNode_st *node = add_node(graph, type);
+    for (size_t i = 0; i < count; i++)
+        add_after(node, after[i]->index);
+    return making = node;
+}
+
+static cudaError_t end(cudaGraphNode_t *node, cudaError_t error)
+{
+    struct CUgraphNode_st *made = making;
+    making = NULL;
+    if (error != cudaSuccess) {
+        made->graph->n_nodes--;
+        drop_operations(made);
+        free(made->after);
+        free(made);
+        return simt_fail(error);
+    }
+    *node = made;
+    return cudaSuccess;
+}
+
+static cudaError_t ask_kernel(const struct cudaKernelNodeParams *p)
+{
+    if (p->extra || !p->func)
+        return cudaErrorInvalidValue;
+    return cudaLaunchKernel(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, NULL);
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaKernelNodeParams *parameters)
+{
+    if (!begin(graph, cudaGraphNodeTypeKernel, after, count))
+        return simt_fail(cudaErrorInvalidValue);
+    return end(node, ask_kernel(parameters));
+}
+
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaMemcpy3DParms *parameters)
+{
+    if (!begin(graph, cudaGraphNodeTypeMemcpy, after, count))
+        return simt_fail(cudaErrorInvalidValue);
+    return end(node, cudaMemcpy3DAsync(parameters, NULL));
+}
+
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                     size_t count, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    if (!begin(graph, cudaGraphNodeTypeMemcpy, after, count))
+        return simt_fail(cudaErrorInvalidValue);
+    return end(node, cudaMemcpyAsync(to, from, bytes, kind, NULL));
+}
+
+/* Elements of several bytes, all alike; others are cudaErrorNotSupported. */
+static cudaError_t ask_fill(const struct cudaMemsetParams *p)
+{
+    unsigned byte = p->value & 0xff, all = byte * 0x01010101u;
+    unsigned mask = p->elementSize == 4 ? ~0u : (1u << 8 * p->elementSize) - 1;
+    if (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4)
+        return cudaErrorInvalidValue;
+    if ((p->value & mask) != (all & mask))
+        return cudaErrorNotSupported;
+    size_t width = p->width * p->elementSize;
+    return cudaMemset2DAsync(p->dst, p->height > 1 ? p->pitch : width, (int)byte, width, p->height, NULL);
+}
+
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaMemsetParams *parameters)
+{
+    if (!begin(graph, cudaGraphNodeTypeMemset, after, count))
+        return simt_fail(cudaErrorInvalidValue);
+    return end(node, ask_fill(parameters));
+}
+
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                                 const struct cudaHostNodeParams *parameters)
+{
+    if (!begin(graph, cudaGraphNodeTypeHost, after, count))
+        return simt_fail(cudaErrorInvalidValue);
+    return end(node, cudaLaunchHostFunc(NULL, parameters->fn, parameters->userData));
+}
+
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                       size_t count, cudaGraph_t child)
+{
+    struct CUgraphNode_st *made = child ? begin(graph, cudaGraphNodeTypeGraph, after, count) : NULL;
+    if (!made)
+        return simt_fail(cudaErrorInvalidValue);
+    made->child = copy_of(child);
+    return end(node, cudaSuccess);
+}
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count)
+{
+    if (!begin(graph, cudaGraphNodeTypeEmpty, after, count))
+        return simt_fail(cudaErrorInvalidValue);
+    return end(node, cudaSuccess);
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                     size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!from[i] || !to[i] || from[i]->graph != graph || to[i]->graph != graph)
+            return simt_fail(cudaErrorInvalidValue);
+    for (size_t i = 0; i < count; i++)
+        add_after(to[i], from[i]->index);
+    return cudaSuccess;
+}
+
+/* ---- launches ---- */
+
+/* Nodes in an order that their dependencies allow; NULL: they go round in a circle. */
+static size_t *order_of(cudaGraph_t graph)
+{
+    size_t n = graph->n_nodes, done = 0;
+    size_t *order = allocated(malloc((n + 1) * sizeof *order));
+    bool *placed = allocated(calloc(n + 1, sizeof *placed));
+    for (size_t before = 1; before != done && done < n;) {
+        before = done;
+        for (size_t i = 0; i < n; i++) {
+            bool ready = !placed[i];
+            for (size_t j = 0; j < graph->nodes[i]->n_after && ready; j++)
+                ready = placed[graph->nodes[i]->after[j]];
+            if (ready) {
+                placed[i] = true;
+                order[done++] = i;
+            }
+        }
+    }
+    free(placed);
+    if (done == n)
+        return order;
+    free(order);
+    return NULL;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+{
+    (void)flags;
+    size_t *order = exec && graph ? order_of(graph) : NULL;
+    if (!order)
+        return simt_fail(cudaErrorInvalidValue);
+    *exec = allocated(calloc(1, sizeof **exec));
+    **exec = (struct CUgraphExec_st){copy_of(graph), order};
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+{
+    return cudaGraphInstantiate(exec, graph, flags);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    if (!exec)
+        return simt_fail(cudaErrorInvalidValue);
+    destroy(exec->graph);
+    free(exec->order);
+    free(exec);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const struct cudaKernelNodeParams *parameters)
+{
+    if (!exec || !node || node->type != cudaGraphNodeTypeKernel || node->index >= exec->graph->n_nodes)
+        return simt_fail(cudaErrorInvalidValue);
+    making = exec->graph->nodes[node->index];
+    drop_operations(making);
+    cudaError_t error = ask_kernel(parameters);
+    making = NULL;
+    return simt_fail(error);
+}
+
+static bool alike(cudaGraph_t a, cudaGraph_t b)
+{
+    bool same = a->n_nodes == b->n_nodes;
+    for (size_t i = 0; i < a->n_nodes && same; i++)
+        same = a->nodes[i]->type == b->nodes[i]->type && a->nodes[i]->n_after == b->nodes[i]->n_after;
+    return same;
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)
+{
+    if (!exec || !graph || !info)
+        return simt_fail(cudaErrorInvalidValue);
+    bool possible = alike(exec->graph, graph);
+    *info = (cudaGraphExecUpdateResultInfo){.result = possible ? cudaGraphExecUpdateSuccess
+                                                               : cudaGraphExecUpdateErrorTopologyChanged};
+    if (!possible)
+        return simt_fail(cudaErrorGraphExecUpdateFailure);
+    destroy(exec->graph);
+    exec->graph = copy_of(graph);
+    return cudaSuccess;
+}
+
+static cudaError_t run(cudaGraph_t graph, const size_t *order)
+{
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; i < graph->n_nodes && error == cudaSuccess; i++) {
+        struct CUgraphNode_st *node = graph->nodes[order[i]];
+        for (struct operation *o = node->first; o && error == cudaSuccess; o = o->next)
+            error = o->run(o->payload);
+        size_t *inner = node->child ? order_of(node->child) : NULL;
+        if (inner)
+            error = run(node->child, inner);
+        free(inner);
+    }
+    return error;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    (void)stream;
+    return exec ? cudaSuccess : simt_fail(cudaErrorInvalidValue);
+}
+
+/* In a captured stream, the graph becomes a node of the other. */
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    if (!exec)
+        return simt_fail(cudaErrorInvalidValue);
+    cudaGraph_t outer = graph_of(stream);
+    if (!outer)
+        return run(exec->graph, exec->order);
+    next_node(outer, cudaGraphNodeTypeGraph)->child = copy_of(exec->graph);
+    return cudaSuccess;
+}
