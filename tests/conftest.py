@@ -1,10 +1,13 @@
 """What the tests share: the clone, its CPU build, a compiler driver that is asked once per program, reports read.
 
-A test that runs a CUDA program names it in its parameters as Program(...). All of a session's programs are handed to a
-few compiler processes as soon as the tests are known, so that compiling overlaps with the tests themselves."""
+A test that runs a CUDA program names it as Program(...). pytest may run in several processes (-n): the first whose test
+needs a program compiles it, for all."""
 
-import concurrent.futures
+import contextlib
 import dataclasses
+import fcntl
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -33,29 +36,38 @@ def has_gpu():
 class Program:
     """A CUDA source and how it is compiled: by the emulator's driver with a C++ compiler, or by nvcc.
 
-    An edit (before, after) is applied to a copy of the source first, at the one place where `before` stands."""
+    An edit is applied to a copy of the source first: (before, after), at the one place where `before` stands, or a
+    function from text to text."""
 
     source: pathlib.Path
     compiler: str = "g++"
     options: tuple = ()
     libraries: tuple = ()
-    edit: tuple = ()
+    edit: object = ()
 
     def __str__(self):
         return f"{self.source.stem}-{self.compiler}"
 
-    def edited(self, folder):
-        before, after = self.edit
+    def edited(self):
         text = self.source.read_text()
+        if callable(self.edit):
+            return self.edit(text)
+        before, after = self.edit
         assert text.count(before) == 1, f"{self.source.name} has {text.count(before)} places that read: {before}"
-        copy = folder / self.source.name
-        copy.write_text(text.replace(before, after))
-        return copy
+        return text.replace(before, after)
+
+    def key(self):
+        """The same for the same program in every process of pytest."""
+        whole = dataclasses.replace(self, edit=self.edited() if self.edit else ())
+        return f"{self}-{hashlib.sha256(repr(whole).encode()).hexdigest()[:16]}"
 
     def compile(self, folder):
         """The executable, made in that folder, and the finished compiler process."""
         output = folder / "program"
-        source = self.edited(folder) if self.edit else self.source
+        source = self.source
+        if self.edit:
+            source = folder / self.source.name
+            source.write_text(self.edited())
         if self.compiler == "nvcc":
             return output, run("nvcc", "-std=c++20", "-arch=native", source, "-o", output)
         simtcc = ROOT / "emulator" / "simtcc"
@@ -63,39 +75,27 @@ class Program:
                            SIMT_BUILD=str(BUILD))
 
 
-class Compilers:
-    """Compiles each program once, a few at a time."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2)
-        self.jobs = {}
-
-    def start(self, program):
-        if program not in self.jobs:
-            folder = self.folder / f"{len(self.jobs)}_{program}"
-            folder.mkdir()
-            self.jobs[program] = self.pool.submit(program.compile, folder)
-        return self.jobs[program]
+@contextlib.contextmanager
+def locked(path):
+    """Holds a lock file, against this machine's other processes and this process's other threads."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def ensure_build():
-    if (BUILD / "libsimt.a").exists() or "SIMT_BUILD" in os.environ:
-        return
-    subprocess.run(["cmake", "--preset", "cpu"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", "--preset", "cpu"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    """The CPU build, where ./learn test has not made it already."""
+    with locked(ROOT / "build" / "learn.lock"):
+        if (BUILD / "libsimt.a").exists() or "SIMT_BUILD" in os.environ:
+            return
+        for command in (["cmake", "--preset", "cpu"], ["cmake", "--build", "--preset", "cpu"]):
+            subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def pytest_collection_finish(session):
-    if session.config.option.collectonly:
-        return
-    ensure_build()
-    folder = session.config._tmp_path_factory.mktemp("programs")
-    session.config.compilers = Compilers(folder)
-    for item in session.items:
-        for value in getattr(item, "callspec", None) and item.callspec.params.values() or ():
-            if isinstance(value, Program):
-                session.config.compilers.start(value)
+    if not session.config.option.collectonly:
+        ensure_build()
 
 
 def pytest_make_parametrize_id(val):
@@ -103,21 +103,35 @@ def pytest_make_parametrize_id(val):
 
 
 @pytest.fixture(scope="session")
-def compile_cu(request):
-    """compile_cu(program) -> path of the executable; the test fails with the compiler's words where there is none."""
+def compile_output(tmp_path_factory):
+    """compile_output(program) -> path of the executable, and how its compiler ended: returncode, stdout, stderr."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
 
     def compiled(program):
-        output, done = request.config.compilers.start(program).result()
-        assert done.returncode == 0, done.stderr
-        return output
+        folder = place / "programs" / program.key()
+        ended = folder / "ended.json"
+        with locked(folder / "lock"):
+            if not ended.exists():
+                done = program.compile(folder)[1]
+                ended.write_text(json.dumps({"args": [str(part) for part in done.args], "returncode": done.returncode,
+                                             "stdout": done.stdout, "stderr": done.stderr}))
+        return folder / "program", subprocess.CompletedProcess(**json.loads(ended.read_text()))
 
     return compiled
 
 
 @pytest.fixture(scope="session")
-def compile_output(request):
-    """compile_output(program) -> path of the executable, and how its compiler ended: returncode, stdout, stderr."""
-    return lambda program: request.config.compilers.start(program).result()
+def compile_cu(compile_output):
+    """compile_cu(program) -> path of the executable; the test fails with the compiler's words where there is none."""
+
+    def compiled(program):
+        output, done = compile_output(program)
+        assert done.returncode == 0, done.stderr
+        return output
+
+    return compiled
 
 
 @dataclasses.dataclass

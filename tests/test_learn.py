@@ -1,8 +1,6 @@
 """./learn itself: against a small clone with made-up steps, whose programs, cmake and compilers are scripts."""
 import json
-import os
 import shutil
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -12,132 +10,22 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools import floors, machine, source  # noqa: E402
-
+from small_clone import (COUNTERS, H200, NAIVE, STEPS, TILED, add_step, clone, configure, ended, give_gpu,  # noqa: E402, F401
+                         learn, measured, script)
 pytest.importorskip("typer")
+from typer.testing import CliRunner  # noqa: E402
 
-COUNTERS = [f"{space}_{op}_{what}" for space, words in (("shared", ("requests", "wavefronts", "conflicts")),
-                                                        ("global", ("requests", "sectors", "bytes")))
-            for op in ("ld", "st") for what in words] + ["barriers", "warp_barriers", "shuffles", "votes", "atomics"]
-H200 = {"name": "h200", "title": "NVIDIA H200", "sms": 132, "clock_ghz": 1.98, "fp32_lanes_per_sm": 128,
-        "dram_gbps": 4800, "source": "made up"}
-STEPS = [
-    {"name": "01_matmul_naive", "number": "01", "dir": "steps/01_matmul_naive", "idea": "one thread per output", "from": [],
-     "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["strided", "coalesced"]},
-    {"name": "04_matmul_tiled", "number": "04", "dir": "steps/04_matmul_tiled", "idea": "tiles in shared memory",
-     "from": ["01"], "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["padded"]},
-    {"name": "23_matmul_wgmma", "number": "23", "dir": "steps/23_matmul_wgmma", "idea": "wgmma", "from": ["04"],
-     "arch": "90a", "chapter": "D. Hopper", "operation": "matmul", "variants": []},
-]
-
-PROGRAM = f"""#!{sys.executable}
-import json, os, sys
-given, name = sys.argv[1:], os.path.basename(sys.argv[0])
-def option(word):
-    return given[given.index(word) + 1] if word in given else None
-print(name, *given)
-case = {{"step": name, "variant": option("--variant"), "operation": "matmul", "dtype": "fp32",
-        "shape": {{"m": 128, "n": 128, "k": 128}}, "device": "SIMT emulator (NVIDIA H200)", "time": None,
-        "tflops": None, "gbps": None, "of_floor": None,
-        "check": {{"right": True, "error": 1.1e-7, "bound": 2e-6}}, "flops": 2 * 128 ** 3, "bytes": 12 * 128 ** 2}}
-if "/cuda/" in sys.argv[0]:
-    ms = 1 if "tiled" in name else 1.5 if option("--variant") == "coalesced" else 12
-    case |= {{"device": "NVIDIA H200", "shape": {{"m": 4096, "n": 4096, "k": 4096}}, "tflops": 137.4 / ms, "gbps": 201 / ms,
-             "of_floor": 0.5 / ms, "time": {{"median_ms": ms, "p10_ms": ms, "p90_ms": ms}}}}
-if option("--json"):
-    open(option("--json"), "a").write(json.dumps(case) + "\\n")
-if os.environ.get("SIMT_PROFILE_JSON"):
-    counts = dict.fromkeys({COUNTERS!r}, 0) | {{"global_ld_requests": 1000, "global_ld_sectors": 16500}}
-    kernel = {{"kernel": name, "launches": 1, "grid": [4, 4, 1], "block": [32, 32, 1], "shared_static": 8192,
-              "shared_dynamic": 0, "total": counts, "lines": [dict(counts, file="steps/x.cu", line=3)]}}
-    json.dump({{"gpu": {H200!r}, "kernels": [kernel]}}, open(os.environ["SIMT_PROFILE_JSON"], "w"))
-sys.exit(int(os.environ.get("FAKE_STATUS", 0)))
-"""
-
-NAIVE = """// naive
-__global__ void f(float *C) {  // C = 0
-    // [index] Where.
-    // exercise: begin index
-    int row = 1;
-    // exercise: end index
-
-    // [store]
-    C[row] = 0;
-}
-"""
-TILED = NAIVE.replace("naive", "tiled").replace("int row = 1;", "/* a\n b */ int row = 2;\n    int col = 3;")
-
-
-def script(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
-def measured(step, variant, ms, peer=None):
-    line = {"step": step, "variant": variant, "operation": "matmul", "dtype": "fp32", "device": "NVIDIA H200",
-            "shape": {"m": 4096, "n": 4096, "k": 4096}, "check": {"right": True, "error": 1e-7, "bound": 2e-6},
-            "time": {"median_ms": ms, "p10_ms": ms, "p90_ms": ms}, "tflops": 137.4 / ms, "gbps": 201 / ms, "of_floor": 2 / ms,
-            "env": {"gpu_driver": "580.1", "cuda": "13.0", "temperature_c": 41, "date": "2026-11-21"}}
-    return json.dumps(line | ({"peer": peer} if peer else {})) + "\n"
-
-
-@pytest.fixture
-def clone(tmp_path):
-    """A clone with a space in its path; its PATH holds what the shell script needs and no compiler of the machine's."""
-    root = tmp_path / "flash steps"
-    for name in ("tools", "plots"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.svg", "*.png"))
-    for name in ("learn", "requirements.txt", "requirements-build.txt", "requirements-notebook.txt"):
-        shutil.copy(ROOT / name, root / name)
-    (root / "notebooks").mkdir()
-    (root / "notebooks/01_memory_system.ipynb").touch()
-    tools = "sh env dirname cat cksum sed id grep tail mkdir rm uname".split()
-    for name in tools:
-        (root.parent / "bin").mkdir(exist_ok=True)
-        (root.parent / "bin" / name).symlink_to(shutil.which(name))
-    script(root.parent / "bin/python3", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    for name in ("g++", "ninja"):
-        script(root.parent / "bin" / name, "#!/bin/sh\n")
-    script(root.parent / "bin/cmake", "#!/bin/sh\necho cmake version 3.31.0\necho '[1/1] Building CXX object'\n"
-                                      "[ -z \"$FAKE_BUILD_FAILS\" ] || { echo 'error: no such thing'; exit 1; }\n")
-    for preset in ("cpu", "cuda"):
-        for step in STEPS:
-            script(root / "build" / preset / step["name"], PROGRAM)
-        (root / "build" / preset / "build.ninja").touch()
-    for step in STEPS:
-        (root / step["dir"]).mkdir(parents=True)
-        (root / step["dir"] / f"{step['name'][3:]}.cu").write_text(NAIVE if step["number"] == "01" else TILED)
-    (root / "build/steps.json").write_text(json.dumps({"steps": STEPS}))
-    return root
-
-
-@pytest.fixture
-def learn(clone):
-    def call(*arguments, system_python=True, cwd=clone, **environment):
-        env = {"PATH": str(clone.parent / "bin"), "HOME": str(clone.parent), "LANG": "C.UTF-8", "COLUMNS": "80"} | environment
-        flags = ["--system-python"] if system_python else []
-        return subprocess.run([clone / "learn", *flags, *arguments], env=env, cwd=cwd, capture_output=True, text=True,
-                              timeout=120)
-    return call
-
-
-def ended(done, status, *words):
-    """The exit status is right, the words were said, and no traceback was."""
-    said = done.stdout + done.stderr
-    assert done.returncode == status, said
-    assert "Traceback" not in said
-    flat = " ".join(said.split())
-    for word in words:
-        assert word in flat, said
+from tools import cli, floors, machine, source, venv  # noqa: E402
 
 
 # Asked wrongly
 
 def test_help(learn):
     ended(learn("--help"), 0, "tour", "emulate", "doctor")
-    for command in ("tour", "test", "list", "run", "profile", "diff", "bench", "plot", "roofline", "notebook", "docs", "doctor", "emulate"):
-        ended(learn(command, "--help"), 0, f"./learn {command}")
+    for command in ("tour", "test", "list", "run", "profile", "diff", "bench", "plot", "roofline", "notebook", "docs", "doctor",
+                    "emulate"):
+        done = CliRunner().invoke(cli.app, [command, "--help"], prog_name="./learn")
+        assert done.exit_code == 0 and f"./learn {command}" in done.output
 
 
 @pytest.mark.parametrize("arguments, words", [
@@ -174,11 +62,6 @@ def test_cuda_without_a_gpu(learn):
     ended(learn("run", "4", "--backend", "cuda"), 77, "CUDA was asked for", "nvidia-smi")
     ended(learn("bench"), 77, "bench times on a GPU")
     ended(learn("bench", "4"), 77)
-
-
-def give_gpu(clone, name, capability):
-    script(clone.parent / "bin/nvidia-smi", f"#!/bin/sh\necho '{name}, {capability}, 550.54'\n")
-    script(clone.parent / "bin/nvcc", "#!/bin/sh\n")
 
 
 def test_a_gpu_too_old_for_a_step(learn, clone):
@@ -229,9 +112,14 @@ def test_tour(learn, clone, columns):
     ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "strided", "coalesced", "padded", "23 matmul_wgmma", "16.50",
           "1.1e-07", "≤ 2.0e-06", "12.5 ms", "11.0 TFLOPS", "It counts; it does not time")
     assert max(map(len, done.stdout.splitlines())) <= columns
-    first = (clone / "plots/ladder.svg").read_bytes(), (clone / "plots/ladder.png").read_bytes()
-    learn("plot")
-    assert first == ((clone / "plots/ladder.svg").read_bytes(), (clone / "plots/ladder.png").read_bytes())
+
+
+def test_pictures_are_the_same_each_time(learn, clone):
+    drawn = []
+    for command in ("tour", "plot"):
+        ended(learn(command), 0, "plots/ladder.svg")
+        drawn.append([(clone / f"plots/ladder.{kind}").read_bytes() for kind in ("svg", "png")])
+    assert drawn[0] == drawn[1]
 
 
 def test_tour_tells_of_a_wrong_step(learn):
@@ -250,13 +138,17 @@ def test_list_as_json(learn):
 def test_emulate_hands_over(learn, clone):
     script(clone / "emulator/simtcc", f'#!/bin/sh\necho simtcc "$@"\n[ -z "$UNSUPPORTED" ] || exit 2\n'
            f'while [ "$1" != -o ]; do shift; done\ncp "{clone}/build/cpu/01_matmul_naive" "$2"\n')
-    (clone.parent / "bin/cp").symlink_to(shutil.which("cp"))
     elsewhere = clone.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "mine.cu").touch()
     ended(learn("emulate", "mine.cu", "-Iinclude", "-D", "N=3", "--", "-x", "1", cwd=elsewhere, FAKE_STATUS="7"), 7,
           "-Iinclude -DN=3 -o", "mine.cu", "mine -x 1")
     ended(learn("emulate", "mine.cu", cwd=elsewhere, UNSUPPORTED="1"), 2)
+    for name in ("more.cpp", "made.o"):
+        (elsewhere / name).touch()
+    ended(learn("emulate", "mine.cu", "-lz", "more.cpp", "-L", "lib", "made.o", "--", "mine.cu", cwd=elsewhere), 0,
+          "mine.cu more.cpp made.o -Llib -lz mine mine.cu")
+    ended(learn("emulate", "mine.cu", "less.cpp", cwd=elsewhere), 2, "no file 'less.cpp'")
 
 
 # What is missing
@@ -270,30 +162,35 @@ def test_no_compiler(learn, clone):
 
 
 def test_a_build_that_fails_shows_the_compilers_output(learn, clone):
-    ended(learn("tour", FAKE_BUILD_FAILS="1"), 1, "error: no such thing", "build/learn.log")
+    ended(learn("tour", FAKE_BUILD_FAILS="error: no such thing"), 1, "error: no such thing", "build/learn.log")
     assert "error: no such thing" in (clone / "build/learn.log").read_text()
 
 
 def test_no_network(learn, clone):
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": "/dev/null", "PIP_RETRIES": "0"}
-    ended(learn("list", system_python=False, **nowhere), 2, "could not be fetched", "--system-python list")
+    ended(learn("list", system_python=False, **nowhere), 2, "could not be fetched", "./learn --system-python tour")
     assert not (clone / ".venv").exists()
 
 
 def test_a_python_without_the_packages():
     bare = subprocess.run([sys.executable, "-S", ROOT / "tools/__main__.py", "list"], capture_output=True, text=True)
-    ended(bare, 2, "has no module", "requirements.txt")
+    ended(bare, 2, "has no module", "pyproject.toml")
 
 
 def test_no_notebooks_for_a_python_without_jupyter(learn, clone):
-    (clone / "requirements-notebook.txt").write_text("# Made up.\nno-such-package==1.0\n")
-    ended(learn("notebook", "01"), 2, "has no no-such-package", "pip install -r requirements-notebook.txt")
+    pins = clone / "pyproject.toml"
+    pins.write_text(pins.read_text().replace("jupyterlab==", "no-such-package=="))
+    ended(learn("notebook", "01"), 2, "has no", "no-such-package", "pip install")
 
 
-def test_requirements_are_pinned():
-    for name in ("requirements.txt", "requirements-build.txt", "requirements-notebook.txt"):
-        lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
-        assert lines and all("==" in line for line in lines)
+def test_packages_are_pinned():
+    """As Python's own reader of TOML reads them, where there is one."""
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lists = project["optional-dependencies"] | {"dependencies": project["dependencies"]}
+    assert lists.keys() == {"dependencies", "test", "build", "notebook"}
+    for name, lines in lists.items():
+        assert lines and [f"{package}=={pinned}" for package, pinned in venv.wanted(name).items()] == lines
 
 
 # Generated text
@@ -348,12 +245,11 @@ def roofs(clone):
     """Step 00 as it was measured, added to the clone's steps: DRAM copies 4,000 GB/s, fp32 does 60 TFLOPS."""
     step = {"name": "00_device", "number": "00", "dir": "steps/00_device", "idea": "roofs", "from": [], "arch": "75",
             "chapter": "A. Memory", "operation": "device", "variants": ["copy", "fma"]}
-    (clone / "build/steps.json").write_text(json.dumps({"steps": [step, *STEPS]}))
-    (clone / "steps/00_device").mkdir()
-    for preset in ("cpu", "cuda"):
-        shutil.copy(clone / "build" / preset / "01_matmul_naive", clone / "build" / preset / "00_device")
+    (clone.parent / "steps.json").write_text(json.dumps({"steps": [step, *STEPS]}))
+    add_step(clone, step)
+    configure(clone)
     common = {"step": "00_device", "operation": "device", "device": "NVIDIA H200", "dtype": "fp32", "tflops": 0, "gbps": 4000,
-              "time": {"median_ms": 1, "p10_ms": 1, "p90_ms": 1}, "flops": 0, "bytes": 1,
+              "check": None, "time": {"median_ms": 1, "p10_ms": 1, "p90_ms": 1}, "flops": 0, "bytes": 1,
               "env": {"gpu_driver": "580.1", "cuda": "13.0", "temperature_c": 41, "date": "2026-11-21"}}
     lines = [{"variant": "copy", "shape": {"bytes": 1 << 30}, "figure": {"unit": "GB/s", "value": 4000, "published": 4800}},
              {"variant": "copy", "shape": {"bytes": 1 << 30}, "peer": "cudaMemcpyAsync",

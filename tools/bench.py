@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 
 from tools import build, machine, steps
+from tools.guard import stop
 from tools.paths import ROOT
-from tools.say import out, stop
+from tools.say import out
 
 PEERS = ROOT / "bench" / "peers.py"
 BY_ITSELF = {"device"}  # operations whose program measures its peer, too

@@ -1,79 +1,152 @@
 """Configure and build by CMake, with a progress bar. The compilers' whole output goes to build/learn.log."""
-import fcntl
 import os
 import re
 import shutil
+import signal
 import subprocess
-from contextlib import contextmanager
+import tempfile
+from pathlib import Path
 
-from tools import machine
+from tools import machine, venv
+from tools.guard import one_at_a_time, stop
 from tools.paths import BUILD, LOG, ROOT, STEPS_JSON
-from tools.say import err, progress, stop
+from tools.say import err, progress
 
 NINJA_LINE = re.compile(r"\[(\d+)/(\d+)\] (.*)")
+NINJA_LOST = re.compile(r"ninja: error: (?!rebuilding|manifest)")  # its own files are broken, not what it builds
+LEAST_CMAKE = 3, 22
+TOOLS_IN_CACHE = "CMAKE_COMMAND", "CMAKE_MAKE_PROGRAM", "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER"
 
 
 def environment():
-    """What CMake and simtcc see: one counter format, and the compilers that machine.py found."""
-    env = dict(os.environ, NINJA_STATUS="[%f/%t] ")
+    """What CMake and simtcc see: one counter format, a place for temporary files, and the compilers that machine.py found."""
+    env = {name: value for name, value in os.environ.items() if value or name not in ("CC", "CXX", "CUDACXX")}
+    env |= {"NINJA_STATUS": "[%f/%t] ", "PWD": str(ROOT), "TMPDIR": tempfile.gettempdir()}
     compiler = machine.compiler()
-    if compiler and "CXX" not in env and compiler.endswith("clang++"):
-        env |= {"CXX": compiler, "CC": compiler[:-2]}
+    if compiler and "CXX" not in env and compiler[0].endswith("clang++"):
+        env |= {"CXX": compiler[0], "CC": compiler[0][:-2]}
     if machine.nvcc():
-        env.setdefault("CUDACXX", machine.nvcc())
+        env["CUDACXX"] = machine.nvcc()
     return env
+
+
+def has_build_tools():
+    """Whether the cmake on the PATH is new enough, and there is a ninja."""
+    said = machine.output("cmake", "--version") or ""
+    found = re.search(r"(\d+)\.(\d+)", said)
+    return bool(found and (int(found[1]), int(found[2])) >= LEAST_CMAKE and shutil.which("ninja"))
 
 
 def require(preset):
     """Stop with what is missing before CMake does so at length."""
-    if not machine.compiler():
-        stop("No C++ compiler: neither $CXX nor g++ nor clang++ is on the PATH. On Debian or Ubuntu: apt-get install g++")
-    for tool in ("cmake", "ninja"):
-        if not shutil.which(tool):
-            stop(f"No {tool} on the PATH. On Debian or Ubuntu: apt-get install cmake ninja-build; or run ./learn without "
-                 "--system-python, which puts them into .venv.")
+    trouble = machine.compiler_trouble()
+    if trouble:
+        stop(trouble)
+    if not has_build_tools() and venv.is_ours():
+        venv.require("build")
+    if not has_build_tools():
+        stop("CMake 3.22 or newer and ninja are needed on the PATH. On Debian or Ubuntu: apt-get install cmake ninja-build; "
+             "or run ./learn without --system-python, which puts them into .venv.")
     if preset == "cuda" and not machine.nvcc():
         stop("No nvcc: install the CUDA Toolkit, 12.4 or newer (developer.nvidia.com/cuda-downloads), or set CUDACXX.")
 
 
-@contextmanager
-def one_at_a_time():
-    BUILD.mkdir(exist_ok=True)
-    with open(BUILD / "learn.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def follow(command, on_line, **more):
+    """Run a command in the root and hand over its output line by line. Returns its status. When this program is stopped,
+    so is the command, with all that it started."""
+    with subprocess.Popen(command, cwd=ROOT, env=environment() | more, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        try:
+            for line in process.stdout:
+                on_line(line)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
+    return process.returncode
 
 
-def logged(command, on_line):
-    """Run a command in the root, its output added to the log and handed over line by line."""
-    with open(LOG, "a") as log, subprocess.Popen(command, cwd=ROOT, env=environment(), text=True, errors="replace",
-                                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        log.write(f"$ {' '.join(command)}\n")
-        for line in process.stdout:
+def logged(command, on_line=lambda line: None):
+    """Run a command, its output added to the log and handed over line by line. Returns its status and its output."""
+    with open(LOG, "a") as log:
+        said = [f"$ {' '.join(command)}\n"]
+        log.write(said[0])
+
+        def keep(line):
+            said.append(line)
             log.write(line)
             on_line(line)
-    if process.returncode:
-        err.print(LOG.read_text(errors="replace"), markup=False, soft_wrap=True)
-        stop(f"This failed: {' '.join(command)}\nThe output above is kept in {LOG.relative_to(ROOT)}.", 1)
+
+        return follow(command, keep), "".join(said)
+
+
+def expect_success(command, status, said):
+    if not status:
+        return
+    err.print(said, markup=False, soft_wrap=True)
+    if "No space left on device" in said:
+        stop("No space is left to build: make room, and run this again.")
+    if "perhaps system time is not set" in said:
+        stop("Files of this clone are dated in the future. To date them now: find . -newermt now -exec touch {} +")
+    stop(f"This failed: {' '.join(command)}\nThe output above is kept in {LOG.relative_to(ROOT)}.", 1)
+
+
+def compiler_asked_for():
+    return "".join(f"{name}={os.environ[name]}\n" for name in ("CC", "CXX") if os.environ.get(name))
+
+
+def is_whole(preset):
+    """Whether the preset's build directory is complete, this clone's (a copied one builds its original), by tools that are
+    still there, and by the compilers asked for."""
+    place = BUILD / preset
+    try:
+        cache = (place / "CMakeCache.txt").read_text(errors="replace")
+    except OSError:
+        return False
+    entries = dict(re.findall(r"^(CMAKE_\w+):\w+=(.*)$", cache, re.MULTILINE))
+    home = entries.get("CMAKE_HOME_DIRECTORY")
+    note = place / "compiler_asked_for.txt"
+    made_by = note.read_text() if note.exists() else ""
+    return bool(home and Path(home).resolve() == ROOT
+                and all((place / name).is_file() for name in ("build.ninja", "CMakeFiles/rules.ninja"))
+                and all(os.path.exists(entries.get(name, "")) for name in TOOLS_IN_CACHE)
+                and compiler_asked_for() in ("", made_by))
+
+
+def discard(place):
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    elif os.path.lexists(place):
+        place.unlink()
 
 
 def configure(preset):
+    """Ask CMake; from nothing where the build directory is not whole. The caller holds the lock."""
     require(preset)
-    logged(["cmake", "--preset", preset], lambda line: None)
+    if not is_whole(preset):
+        discard(BUILD / preset)
+    command = ["cmake", "--preset", preset]
+    expect_success(command, *logged(command))
+    (BUILD / preset / "compiler_asked_for.txt").write_text(compiler_asked_for())
 
 
 def build(preset, *targets):
     """Bring a preset's targets, or all of them, up to date."""
-    require(preset)
-    with one_at_a_time():
+    with one_at_a_time(), progress("build") as update:
         LOG.write_text("")
-        with progress("build") as update:
-            if not (BUILD / preset / "build.ninja").exists() or not STEPS_JSON.exists():
+
+        def on_line(line):
+            if match := NINJA_LINE.match(line):
+                update(int(match[1]), int(match[2]), match[3])
+
+        def make():
+            if not is_whole(preset) or not STEPS_JSON.exists():
                 update(0, None, f"cmake --preset {preset}")
                 configure(preset)
+            return logged(command, on_line)
 
-            def on_line(line):
-                if match := NINJA_LINE.match(line):
-                    update(int(match[1]), int(match[2]), match[3])
-
-            logged(["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else [])], on_line)
+        command = ["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else [])]
+        status, said = make()
+        if status and NINJA_LOST.search(said):
+            discard(BUILD / preset)
+            status, said = make()
+        expect_success(command, status, said)

@@ -1,13 +1,17 @@
 """Every test there is for this machine: CTest on the emulator and on the GPU, then pytest. Their own summaries come
 last, together; and, for .ci/run, every step through nvcc."""
+import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 from tools import build, machine, steps
+from tools.guard import stop
 from tools.paths import ROOT
 from tools.say import out
 
@@ -16,29 +20,37 @@ PYTEST_SUMMARY = re.compile(r"(\x1b\[[\d;]*m)*=+ .*\bin [\d.]+s")
 ARCHITECTURES = "75", "80", "90a"
 
 
-def stream(command, summary):
+def stream(command, summary, **environment):
     """Run a command in the root, printing as it goes; from its summary on, hold back. (status, what was held)."""
     held = []
-    with subprocess.Popen(command, cwd=ROOT, env=build.environment(), text=True, errors="replace", stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT) as process:
-        for line in process.stdout:
-            if held or summary.match(line):
-                held.append(line)
-            else:
-                print(line, end="", flush=True)
-    return process.returncode, "".join(held)
+
+    def on_line(line):
+        if held or summary.match(line):
+            held.append(line)
+        else:
+            print(line, end="", flush=True)
+
+    return build.follow(command, on_line, **environment), "".join(held)
 
 
 def test(arguments):
     """Returns 0 if all passed. Arguments go to pytest."""
+    if arguments and not arguments[0].startswith("-") and not (ROOT / arguments[0].split("::")[0]).exists():
+        stop(f"There is no '{arguments[0]}'. What follows `test` goes to pytest: a file of tests/, or options.")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would hand down that it is ignored
     gpu, _ = machine.gpu()
-    presets = ["cpu"] + (["cuda"] if gpu and machine.nvcc() else [])
+    cores = str(len(os.sched_getaffinity(0)))
     outcomes = []
-    for preset in presets:
+    for preset in ["cpu"] + (["cuda"] if gpu and machine.nvcc() else []):
         build.build(preset)
-        outcomes.append(stream(["ctest", "--preset", preset], CTEST_SUMMARY))
-    colour = ["--color=yes"] if out.is_terminal else []
-    outcomes.append(stream([sys.executable, "-m", "pytest", *colour, *(arguments or ["tests"])], PYTEST_SUMMARY))
+        together = cores if preset == "cpu" else "1"  # a GPU's memory holds one step's default shape at a time
+        outcomes.append(stream(["ctest", "--preset", preset, "--parallel", together], CTEST_SUMMARY))
+    options = ["--color=yes"] if out.is_terminal else []
+    if find_spec("xdist"):
+        options += ["-n", cores, "--dist", "worksteal"]
+    # The tests' programs run side by side, so each has one worker where its test does not want more.
+    outcomes.append(stream([sys.executable, "-m", "pytest", *options, *arguments], PYTEST_SUMMARY, PYTHONUTF8="1",
+                           SIMT_WORKERS="1"))
     print("".join(f"\n{held.strip()}\n" for _, held in outcomes), end="")
     return int(any(status for status, _ in outcomes))
 

@@ -5,8 +5,9 @@ from typing import Annotated, Literal, Optional
 import typer
 
 from tools import machine, source, steps
+from tools.guard import guarded, stop
 from tools.paths import PLOTS
-from tools.say import err, out, stop
+from tools.say import err, out
 
 GPUS = Literal["h200", "a100", "rtx4090", "t4"]
 STEP = Annotated[str, typer.Argument(metavar="N", help="A step: 4, 04, matmul_tiled or 04_matmul_tiled.", show_default=False)]
@@ -66,6 +67,7 @@ def run(context: typer.Context, step: STEP, backend: BACKEND = None):
 
     from tools import build
     chosen = steps.find(step)
+    steps.require_variant(chosen, context.args)
     where, why = machine.choose(chosen, backend)
     build.build(where, chosen["name"])
     err.print(f"{chosen['name']} on the {'GPU' if where == 'cuda' else 'emulator'}: {why}", style="dim")
@@ -108,7 +110,10 @@ def bench(words: Annotated[Optional[list[str]], typer.Argument(metavar="[N…] [
     from tools import bench as room
     words = words or []
     options = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
-    raise typer.Exit(room.bench([steps.find(name) for name in words[:options]], record, words[options:]))
+    chosen = [steps.find(name) for name in words[:options]]
+    for step in chosen:
+        steps.require_variant(step, words[options:])
+    raise typer.Exit(room.bench(chosen, record, words[options:]))
 
 
 def pictures():
@@ -170,18 +175,26 @@ def doctor():
 
 
 @app.command()
-def emulate(file: Annotated[str, typer.Argument(metavar="FILE.cu", help="A single-file CUDA program.", show_default=False)],
-            arguments: Annotated[Optional[list[str]], typer.Argument(metavar="[-- ARGS]", help="For the program.")] = None,
+def emulate(words: Annotated[list[str], typer.Argument(metavar="FILE.cu… [-- ARGS]", show_default=False,
+                                                       help="A CUDA program: its .cu, .cpp, .c, .o and .a files. "
+                                                            "What follows -- is for the program.")],
             include: Annotated[list[str], typer.Option("-I", metavar="DIR", help="Where to look for headers.")] = [],
             define: Annotated[list[str], typer.Option("-D", metavar="NAME[=X]", help="Define a macro.")] = [],
+            library: Annotated[list[str], typer.Option("-l", metavar="NAME", help="Link with a library.")] = [],
+            library_path: Annotated[list[str], typer.Option("-L", metavar="DIR", help="Where to look for libraries.")] = [],
             profile: Annotated[bool, typer.Option("--profile", help="Count what each source line does.")] = False):
-    """Compile anybody's single-file CUDA program and run it under the emulator, with all checks."""
-    import os
+    """Compile anybody's CUDA program and run it under the emulator, with all checks."""
+    import sys
 
     from tools import emulate as room
-    if not os.path.isfile(file):
-        stop(f"There is no file '{file}'. Wanted: ./learn emulate FILE.cu [-I DIR] [-D NAME] [--profile] [-- ARGS]")
-    raise typer.Exit(room.emulate(file, include, define, profile, arguments or []))
+    n_arguments = len(sys.argv) - sys.argv.index("--") - 1 if "--" in sys.argv else 0
+    files, arguments = words[:len(words) - n_arguments], words[len(words) - n_arguments:]
+    room.require_files(files)
+    if "" in include + define + library + library_path:
+        stop("-I and -L want a directory, -D and -l a name, and one of them is empty.")
+    flags = [f"-I{directory}" for directory in include] + [f"-D{name}" for name in define]
+    libraries = [f"-L{directory}" for directory in library_path] + [f"-l{name}" for name in library]
+    raise typer.Exit(room.emulate(files, flags, libraries, profile, arguments))
 
 
 @app.command(name="compile", hidden=True)
@@ -192,9 +205,5 @@ def compile_():
 
 
 def main():
-    try:
+    with guarded():
         app(prog_name="./learn")
-    except KeyboardInterrupt:
-        raise SystemExit(130)
-    except BrokenPipeError:
-        raise SystemExit(141)

@@ -3,8 +3,8 @@ import re
 import subprocess
 
 from tools import build, device, emulate, floors, machine, results, run, source, steps
+from tools.guard import stop
 from tools.paths import ROOT
-from tools.say import stop
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
@@ -194,7 +194,7 @@ def report(path):
     """The first thing that the emulator says of a faulty program, as the reader sees it from the root of the clone."""
     if not (ROOT / path).is_file():
         stop(f"There is no {path} to report on.")
-    said = emulate.compile_and_run(path, cwd=ROOT, environment={"SIMT_WORKERS": "1"}, stderr=subprocess.PIPE).stderr
+    said = emulate.compile_and_run([path], cwd=ROOT, environment={"SIMT_WORKERS": "1"}, stderr=subprocess.PIPE).stderr
     first = re.match(r".*?(?=\nsimt: |\Z)", said.rstrip(), re.DOTALL)[0]
     return f"```\n{first}\n```"
 

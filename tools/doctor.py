@@ -4,10 +4,9 @@ import platform
 import re
 import shutil
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
-from tools import bench, machine
+from tools import bench, machine, venv
 from tools.say import out
 
 
@@ -20,8 +19,8 @@ def version(tool, *arguments):
 
 def nvcc_version():
     path = machine.nvcc()
-    said = path and machine.output("sh", "-c", f"'{path}' --version | grep -o 'release [0-9.]*'")
-    return f"{said.removeprefix('release ')} ({path})" if said else None
+    found = path and re.search(r"release ([\d.]+)", machine.said(path, "--version") or "")
+    return f"{found[1]} ({path})" if found else None
 
 
 def ncu_counters():
@@ -36,7 +35,8 @@ def ncu_counters():
 def findings():
     """(what, what is here or None, what it is for, how to get it)."""
     device, _ = machine.gpu()
-    packages = [name for name in ("rich", "typer", "matplotlib", "pytest") if not find_spec(name)]
+    packages = [*venv.wanted("dependencies"), *venv.wanted("test")]
+    missing = [*venv.missing("dependencies"), *venv.missing("test")]
     torch = bench.torch_python()
     emulator, cuda, times = "the emulator: every step without a GPU", "steps on a GPU", "times on a GPU"
     toolkit = "CUDA Toolkit 12.4 or newer: developer.nvidia.com/cuda-downloads"
@@ -46,8 +46,8 @@ def findings():
         ("cmake", version("cmake"), "every build", "./learn puts it into .venv, or apt-get install cmake"),
         ("ninja", version("ninja"), "every build", "./learn puts it into .venv, or apt-get install ninja-build"),
         ("python", platform.python_version(), "./learn", "apt-get install python3 python3-venv"),
-        ("packages", None if packages else f"rich, typer, matplotlib, pytest ({sys.prefix})",
-         "./learn, its plots and tests", f"missing: {', '.join(packages)}; pip install -r requirements.txt"),
+        ("packages", None if missing else f"{', '.join(packages)} ({sys.prefix})",
+         "./learn, its plots and tests", f"missing: {', '.join(missing)}; ./learn without --system-python installs them"),
         ("nvcc", nvcc_version(), cuda, toolkit),
         ("GPU", device and f"{device['name']}, compute capability {device['capability']}, driver {device['driver']}",
          times, "rent one, or stay with the emulator"),

@@ -1,34 +1,44 @@
-"""Compile anybody's single-file CUDA program for the emulator, with all checks, and run it."""
-import signal
+"""Compile anybody's CUDA program, of one file or several, for the emulator, with all checks, and run it."""
+import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from tools import build
+from tools.guard import stop
 from tools.paths import BUILD, ROOT
 
+FILES = ".cu", ".c", ".cpp", ".cc", ".cxx", ".o", ".a", ".so"
 SIMTCC = ROOT / "emulator" / "simtcc"
 TARGETS = "simt", "simt-translate"
 
 
-def compile_and_run(file, flags=(), arguments=(), cwd=None, environment=None, stderr=None):
+def compile_and_run(files, flags=(), libraries=(), arguments=(), cwd=None, environment=None, stderr=None):
     """The completed process: of the program, or of the compiler where that failed."""
     build.build("cpu", *TARGETS)
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
-        program = Path(place, Path(file).stem)
+        program = Path(place, Path(files[0]).stem)
         env = build.environment() | (environment or {})
         within = {"TMPDIR": place}  # what the compiler leaves when it is stopped goes with this folder
-        compiled = subprocess.run([SIMTCC, "--simt-build", BUILD / "cpu", *flags, "-o", program, file], cwd=cwd,
-                                  env=env | within, stderr=stderr, text=True)
+        compiled = subprocess.run([SIMTCC, "--simt-build", BUILD / "cpu", *flags, "-o", program, *files, *libraries],
+                                  cwd=cwd, env=env | within, stderr=stderr, text=True)
         if compiled.returncode:
             return compiled
         return subprocess.run([program, *arguments], cwd=cwd, env=env, stderr=stderr, text=True)
 
 
-def emulate(file, includes, defines, profile, arguments):
+def require_files(files):
+    """Stop before anything is built where there is nothing to compile."""
+    wanted = "Wanted: ./learn emulate FILE.cu… [-I DIR] [-D NAME] [-L DIR] [-l NAME] [--profile] [-- ARGS]"
+    for file in files or [""]:
+        if not os.path.isfile(file) or not file.endswith(FILES):
+            stop(f"'{file}' is not a .cu file. {wanted}" if os.path.exists(file) else f"There is no file '{file}'. {wanted}")
+        if not os.access(file, os.R_OK):
+            stop(f"'{file}' is not yours to read.")
+
+
+def emulate(files, flags, libraries, profile, arguments):
     """Returns the program's exit status; 2 where it could not be compiled."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # through the folder's clean-up
-    flags = [f"-I{directory}" for directory in includes] + [f"-D{name}" for name in defines]
-    done = compile_and_run(file, flags, arguments, environment={"SIMT_PROFILE": "1"} if profile else None)
+    files = [f"./{file}" if file.startswith("-") else file for file in files]  # no options of simtcc
+    done = compile_and_run(files, flags, libraries, arguments, environment={"SIMT_PROFILE": "1"} if profile else None)
     return done.returncode if done.returncode >= 0 else 128 - done.returncode

@@ -1,19 +1,29 @@
 """What this machine has: GPU, nvcc, compilers; and so where a step can run."""
 import os
+import re
+import shlex
 import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
 
-def output(*command):
-    """The first line that a command prints, or None if it cannot be run."""
+LEAST_COMPILER = {"__clang_major__": ("clang++", 14), "__GNUC__": ("g++", 11)}  # clang defines both
+
+
+def said(*command):
+    """What a command prints, or None if it fails or cannot be run."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=30, stdin=subprocess.DEVNULL)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    lines = done.stdout.strip().splitlines()
-    return lines[0].strip() if done.returncode == 0 and lines else None
+    return done.stdout if done.returncode == 0 else None
+
+
+def output(*command):
+    """The first line that a command prints, or None."""
+    lines = (said(*command) or "").strip().splitlines()
+    return lines[0].strip() if lines else None
 
 
 @cache
@@ -32,10 +42,10 @@ def gpu():
     if not shutil.which("nvidia-smi"):
         return None, "no NVIDIA GPU here (there is no nvidia-smi)"
     line = output("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
-    if not line or line.count(",") != 2:
+    found = re.fullmatch(r"(.+), *(\d+\.\d+), *(.+)", line or "")
+    if not found:
         return None, "no NVIDIA GPU here (nvidia-smi lists none)"
-    name, capability, driver = (field.strip() for field in line.split(","))
-    return {"name": name, "capability": capability, "driver": driver}, None
+    return dict(zip(("name", "capability", "driver"), found.groups())), None
 
 
 def can_run(arch, capability):
@@ -46,7 +56,7 @@ def can_run(arch, capability):
 
 def choose(step, forced=None):
     """Where a step runs, "cuda" or "cpu", and why. Forced to where it cannot run, it stops with status 77."""
-    from tools.say import stop
+    from tools.guard import stop
 
     if forced == "cpu":
         return "cpu", "--backend cpu"
@@ -68,6 +78,37 @@ def capability_of(arch):
     return f"exactly {digits[:-1]}.{digits[-1]}" if arch.endswith("a") else f"{digits[:-1]}.{digits[-1]} or newer"
 
 
+def words(name):
+    """The command in an environment variable, [program, flags…]: "ccache g++" and a path with a space in it, too."""
+    text = os.environ.get(name, "")
+    if shutil.which(text):
+        return [text]
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return [text]
+
+
 def compiler():
-    """The C++ compiler for the emulator, or None."""
-    return next((path for name in (os.environ.get("CXX"), "g++", "clang++") if name and (path := shutil.which(name))), None)
+    """The C++ compiler for the emulator as [program, flags…]: what CXX names, else g++ or clang++; None without any."""
+    for command in [words("CXX")] if words("CXX") else (["g++"], ["clang++"]):
+        if path := shutil.which(command[0]):
+            return [path, *command[1:]]
+    return None
+
+
+def compiler_trouble():
+    """Why nothing can be compiled here, in one sentence, or None."""
+    wanted = "g++ 11 or clang++ 14, or a newer one"
+    for name in ("CXX", "CC"):
+        if words(name) and not shutil.which(words(name)[0]):
+            return f"{name} is '{os.environ[name]}', and there is no such program: unset it, or name {wanted}."
+    command = compiler()
+    if not command:
+        return "No C++ compiler: neither g++ nor clang++ is on the PATH. On Debian or Ubuntu: apt-get install g++"
+    macros = dict(re.findall(r"^#define (\w+) (\d+)$", said(*command, "-x", "c++", "-dM", "-E", "/dev/null") or "", re.MULTILINE))
+    for macro, (title, least) in LEAST_COMPILER.items():
+        if macro in macros:
+            return f"{' '.join(command)} is {title} {macros[macro]}: install {wanted}, and name it in CXX." \
+                if int(macros[macro]) < least else None
+    return f"{' '.join(command)} is not a C++ compiler that this emulator knows: unset CXX, or name {wanted}."

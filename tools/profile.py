@@ -6,7 +6,7 @@ from rich.text import Text
 
 from tools import build, ladder, run, steps
 from tools.paths import ROOT
-from tools.say import out, stop
+from tools.say import out
 
 # Our counter → ncu's metric; {op} is ld or st.
 NCU = {
@@ -78,11 +78,9 @@ def legend(step, done):
 
 def profile(step, variant, gpu, as_json, arguments):
     """Returns the exit status."""
-    known = steps.variants(step)
-    if variant and variant not in known:
-        stop(f"{step['name']} has no variant '{variant}'. It has: {', '.join(filter(None, known)) or 'one form only'}.")
+    steps.require_variant(step, [] if variant is None else ["--variant", variant])
     build.build("cpu", step["name"])
-    chosen = [variant] if variant else known
+    chosen = [variant] if variant else steps.variants(step)
     runs = [run.case(step, name, "cpu", gpu, arguments) for name in chosen]
     failed = next((done for done in runs if done["status"]), None)
     if failed:

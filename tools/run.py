@@ -9,6 +9,14 @@ from tools import steps
 from tools.paths import BUILD, ROOT
 
 
+def last_json(path):
+    """The last line of a file, as JSON; None where there is none, or where its writer was stopped in the middle."""
+    try:
+        return json.loads(path.read_bytes().splitlines()[-1])
+    except (FileNotFoundError, IndexError, ValueError):
+        return None
+
+
 def case(step, variant, backend, gpu="h200", arguments=()):
     """One variant, once: {status, output, case, profile}. On the emulator with counters, as if on the GPU named."""
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
@@ -21,8 +29,7 @@ def case(step, variant, backend, gpu="h200", arguments=()):
         done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, errors="replace")
         return {"step": step["name"], "variant": variant, "backend": backend, "status": done.returncode,
                 "output": done.stdout + done.stderr,
-                "case": json.loads(result.read_text().splitlines()[-1]) if result.exists() else None,
-                "profile": json.loads(counts.read_text()) if counts.exists() else None}
+                "case": last_json(result), "profile": last_json(counts)}
 
 
 def counted(step, variant):
@@ -30,7 +37,8 @@ def counted(step, variant):
     built = steps.program(step, "cpu").stat()
     cache = BUILD / "counts" / f"{step['name']}-{variant}.json"
     key = [built.st_mtime_ns, built.st_size]
-    if cache.exists() and (kept := json.loads(cache.read_text()))["key"] == key:
+    kept = last_json(cache)
+    if kept and kept["key"] == key:
         return kept["run"]
     done = case(step, variant, "cpu")
     cache.parent.mkdir(exist_ok=True)

@@ -1,16 +1,10 @@
-"""Speaking to the reader: one console for results, one for progress and complaints."""
+"""Speaking to the reader: one console for results, one for progress."""
 from contextlib import contextmanager
 
 from rich.console import Console
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
-
-
-def stop(message, status=2):
-    """End with a message: 2 for what was asked wrongly or is missing, 77 for what this device cannot run."""
-    err.print(message, markup=False, soft_wrap=True)
-    raise SystemExit(status)
 
 
 @contextmanager

@@ -1,21 +1,35 @@
 """The steps, as CMake wrote them to build/steps.json from each add_step(), and what stands in their directories."""
 import difflib
 import json
+import re
 
 from tools import build
+from tools.guard import one_at_a_time, stop
 from tools.paths import BUILD, ROOT, STEPS_JSON
-from tools.say import stop
+
+RECORDED = {"step", "variant", "operation", "dtype", "shape", "device", "check", "time", "env"}  # what each line has
 
 
 def load():
-    """All steps in order. CMake is asked when the list is missing or older than a step's CMakeLists.txt."""
-    lists = [path.stat().st_mtime for path in ROOT.glob("steps/*/CMakeLists.txt")]
-    if not STEPS_JSON.exists() or STEPS_JSON.stat().st_mtime < max(lists, default=0):
-        with build.one_at_a_time():
+    """All steps in order. CMake is asked where the list is missing, broken, or older than a step's CMakeLists.txt."""
+    lists = list(ROOT.glob("steps/*/CMakeLists.txt"))
+    found = read_list()
+    if found is None or {step["name"] for step in found} != {path.parent.name for path in lists} \
+            or STEPS_JSON.stat().st_mtime < max(path.stat().st_mtime for path in lists):
+        with one_at_a_time():
             build.LOG.write_text("")
             build.configure("cpu")
-        STEPS_JSON.touch()
-    return json.loads(STEPS_JSON.read_text())["steps"]
+            STEPS_JSON.touch()
+        found = read_list()
+    return found
+
+
+def read_list():
+    """What stands in build/steps.json; None where that is missing or not whole."""
+    try:
+        return json.loads(STEPS_JSON.read_text())["steps"]
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
 
 
 def short(step):
@@ -26,12 +40,13 @@ def short(step):
 def find(text):
     """The step called 4, 04, matmul_tiled or 04_matmul_tiled. Another name stops, with the nearest."""
     steps = load()
+    number = int(text) if re.fullmatch("[0-9]{1,9}", text) else None
     for step in steps:
-        if text in (step["name"], short(step), step["number"]) or text.isdigit() and int(text) == int(step["number"]):
+        if text in (step["name"], short(step)) or number == int(step["number"]):
             return step
     names = [name for step in steps for name in (step["name"], short(step))]
-    if text.isdigit():
-        near = min(steps, key=lambda step: abs(int(step["number"]) - int(text)), default={"name": "none"})["name"]
+    if number is not None:
+        near = min(steps, key=lambda step: abs(int(step["number"]) - number), default={"name": "none"})["name"]
     else:
         near = next(iter(difflib.get_close_matches(text, names, 1, 0)), "none")
     stop(f"There is no step '{text}'. The nearest is {near}. The steps are: {', '.join(s['name'] for s in steps)}.")
@@ -40,6 +55,14 @@ def find(text):
 def variants(step):
     """The names of a step's variants; [None] where it has one form only."""
     return step["variants"] or [None]
+
+
+def require_variant(step, arguments):
+    """Stop if a program's arguments name a variant that the step does not have."""
+    named = re.findall(r"^--variant(?:=|\n)(.*)$", "\n".join(arguments), re.MULTILINE)
+    for name in named:
+        if name not in step["variants"]:
+            stop(f"{step['name']} has no variant '{name}'. It has: {', '.join(step['variants']) or 'one form only'}.")
 
 
 def origin(step):
@@ -63,4 +86,15 @@ def program(step, backend):
 def recorded(step):
     """The lines of the step's results.jsonl, ours and the peers'."""
     path = directory(step) / "results.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()] if path.exists() else []
+    found = []
+    for number, text in enumerate(path.read_bytes().splitlines() if path.exists() else [], 1):
+        try:
+            line = json.loads(text) if text.strip() else None
+        except ValueError:
+            line = {}
+        if line is not None:
+            if not isinstance(line, dict) or not RECORDED <= line.keys():
+                stop(f"{path.relative_to(ROOT)}, line {number}: this is not a whole line of results. To have the file as it "
+                     f"was: git checkout {path.relative_to(ROOT)}")
+            found.append(line)
+    return found

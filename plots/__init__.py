@@ -1,0 +1,1 @@
+"""The plot scripts, and the pictures that they drew."""

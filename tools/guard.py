@@ -1,0 +1,73 @@
+"""What goes wrong around ./learn, told in one sentence. Needs nothing but Python's own library."""
+import errno
+import fcntl
+import os
+import signal
+import sys
+from contextlib import contextmanager
+
+from tools.paths import BUILD, ROOT
+
+holds_lock = False
+
+
+def stop(message, status=2):
+    """End with a message: 2 for what was asked wrongly or is missing, 77 for what this device cannot run."""
+    print(message, file=sys.stderr)
+    raise SystemExit(status)
+
+
+def explain(error):
+    """An OSError in one sentence."""
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"No space is left to write{where}: make room, and run this again."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"Permission is denied{where}: {ROOT} must be yours to write. In a copy of the clone that is, this works."
+    return f"{error.strerror or error}{where}."
+
+
+def silence():
+    """What is still to be written to the standard output goes nowhere, without a complaint at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+@contextmanager
+def guarded():
+    """Every way to end that is no bug: a status, at most a sentence, and all child processes stopped."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        silence()
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        silence()
+        raise SystemExit(141) from None
+    except OSError as error:
+        silence()
+        stop(explain(error))
+
+
+@contextmanager
+def one_at_a_time():
+    """Only one ./learn at a time makes .venv or builds; another waits. Who has the lock may ask for it again."""
+    global holds_lock
+    if holds_lock:
+        yield
+        return
+    if not BUILD.is_dir() and os.path.lexists(BUILD):
+        stop(f"{BUILD} is not a directory, and ./learn builds there: move it away.")
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / "learn.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        holds_lock = True
+        try:
+            yield
+        finally:
+            holds_lock = False
