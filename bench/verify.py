@@ -3,9 +3,10 @@
 
     bench/verify.py 01 04 --out FOLDER     needs nvcc, a GPU, compute-sanitizer, ncu and, for peers, PyTorch
 
-Builds the `cuda` preset, then for each step named: every variant at shapes around the tile's edges; memcheck and
-racecheck; ncu's counters for one launch at the emulator's default shape; bench/peers.py. FOLDER gets each step's
-results.jsonl (what was timed, then what ncu counted) and a log. Prints a short table last.
+Builds the `cuda` preset, then for each step named: every variant at shapes around the tile's edges, and beyond 2^31
+elements (a minute or two a step); memcheck and racecheck; ncu's counters for one launch at the emulator's default shape;
+bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted) and a log. Prints a short
+table last.
 """
 import argparse
 import json
@@ -30,6 +31,13 @@ EDGES = {
                   for n, d, kind in ((1, 64, "normal"), (31, 32, "scaled"), (64, 96, "normal"), (65, 128, "huge"),
                                      (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (4097, 64, "normal"),
                                      (8192, 64, "scaled"), (8192, 32, "huge"))],
+}
+# More than 2^31 elements in a tensor, so that an index of 32 bits fails: 10 to 50 GB on the GPU and on the host.
+LARGE = {
+    "device": ["-n 2200000003"],
+    "matmul": ["-m 2097115 -n 5 -k 1100", "-m 5 -n 2097116 -k 1100", "-m 2097116 -n 1100 -k 4"],
+    "softmax": ["--rows 2097169 --cols 1030"],
+    "attention": ["--heads 65535 --seqlen 260 --head-dim 128"],
 }
 COUNTED = {"matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
            "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
@@ -56,12 +64,10 @@ def build(log):
     return json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 
 
-def right(log, step, program):
-    """How many of the edge shapes, all variants each, are right."""
-    good = 0
-    for shape in EDGES[step["operation"]]:
-        good += run(log, program, "--all-variants", "--no-time", *shape.split()).returncode == 0
-    return f"{good}/{len(EDGES[step['operation']])}"
+def right(log, step, program, shapes):
+    """How many of those shapes, all variants each, are right."""
+    good = sum(run(log, program, "--all-variants", "--no-time", *shape.split()).returncode == 0 for shape in shapes)
+    return f"{good}/{len(shapes)}"
 
 
 def sanitized(log, step, program, tool):
@@ -115,7 +121,8 @@ def main():
     chosen = [known[number] for number in asked.steps]
     for step in chosen:
         program = ROOT / "build" / "cuda" / step["name"]
-        table.append([step["name"], right(log, step, program), *(sanitized(log, step, program, tool) for tool in ("memcheck", "racecheck"))])
+        table.append([step["name"], *(right(log, step, program, shapes[step["operation"]]) for shapes in (EDGES, LARGE)),
+                      *(sanitized(log, step, program, tool) for tool in ("memcheck", "racecheck"))])
         with open(asked.out / f"{step['name']}.ncu.jsonl", "w") as out:
             out.writelines(json.dumps(line) + "\n" for line in counted(step, program, environment))
         print(*table[-1], flush=True)
@@ -138,9 +145,9 @@ def main():
         with open(asked.out / f"{step['name']}.results.jsonl", "w") as out:
             out.writelines(json.dumps(line) + "\n" for line in mine)
             shutil.copyfileobj(open(asked.out / f"{step['name']}.ncu.jsonl"), out)
-    print(f"{'step':24} {'right':8} {'memcheck':10} racecheck")
+    print(f"{'step':24} {'right':8} {'large':8} {'memcheck':10} racecheck")
     for row in table:
-        print(f"{row[0]:24} {row[1]:8} {row[2]:10} {row[3]}")
+        print(f"{row[0]:24} {row[1]:8} {row[2]:8} {row[3]:10} {row[4]}")
 
 
 if __name__ == "__main__":

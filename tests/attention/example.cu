@@ -46,10 +46,23 @@ int main()
     for (int variant = ONE_ROW; variant <= TWO_ROWS; variant++) {
         const struct strides packed = attention_strides(1, n, D);
         const struct attention_args args = {
-            .Q = device[0], .K = device[1], .V = device[2], .O = device[3],
-            .Q_strides = packed, .K_strides = packed, .V_strides = packed, .O_strides = packed,
-            .batch = 1, .heads = 1, .kv_heads = 1, .seqlen = n, .kv_seqlen = n, .head_dim = D, .scale = logf(2),
-            .dtype = FP32, .variant = variant,
+            .Q = device[0],
+            .K = device[1],
+            .V = device[2],
+            .O = device[3],
+            .Q_strides = packed,
+            .K_strides = packed,
+            .V_strides = packed,
+            .O_strides = packed,
+            .batch = 1,
+            .heads = 1,
+            .kv_heads = 1,
+            .seqlen = n,
+            .kv_seqlen = n,
+            .head_dim = D,
+            .scale = logf(2),
+            .dtype = FP32,
+            .variant = variant,
         };
         must(launch(&args, NULL) == cudaSuccess, "no launch");
         must(cudaMemcpy(O, device[3], bytes, cudaMemcpyDeviceToHost) == cudaSuccess, "the launch failed");

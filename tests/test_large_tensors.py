@@ -1,0 +1,80 @@
+"""Tensors of more than 2^32 elements, on any machine: tests/large_tensors runs the last blocks of a launch alone, on memory
+whose pages exist where they are touched. Each step is right there. And each of its `(size_t)` is needed: with 32 bits in place
+of 64 at that one place, signed or not, some run goes wrong."""
+
+import itertools
+import json
+import re
+
+import pytest
+
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run
+
+ensure_build()
+STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
+
+# Where the launches of an operation end beyond 2^32 elements. Matmul's make A, B or C that large, with rows at multiples of
+# 16 bytes and without.
+SIZES = {
+    "matmul": [(2097115, 5, 2101), (3, 1073741821, 13), (2097115, 2101, 5),
+               (2097116, 4, 2100), (3, 1073741820, 12), (2097116, 2100, 4)],  # m, n, k
+    "softmax": [(268435471, 17)],  # rows, cols
+    "attention": [(65535, 520, 128)],  # heads, seqlen, head_dim
+    "07_flash_scalar": [(65535, 2080, 128)],  # which counts in float4
+    "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
+}
+ONLY = {"strided": lambda m, n, k: n <= 32 * 65535}  # CUDA's grids have no more than 65535 blocks along y
+MANY = {"07_flash_scalar": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
+
+# What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and
+# what is no index: a sum of bits, and a remainder that the lower bits decide.
+EXCEPT = {"03_softmax_online": ("(size_t)index * cols % 4",),
+          "05_matmul_register": ("(size_t)args->",),
+          "06_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]", "(size_t)i * d + col]"),
+          "07_flash_scalar": ("(size_t)tile * C", "(size_t)(row + r * LANES) * C")}
+
+
+def source_of(step):
+    return ROOT / "steps" / step["name"] / f"{step['name'].split('_', 1)[1]}.cu"
+
+
+def number_casts(text):
+    """Each `(size_t)` becomes last_blocks.h's type of that number, which NARROW_CAST can make narrower."""
+    numbers = itertools.count(1)
+    return re.sub(r"\(size_t\)", lambda _: f"(wide<{next(numbers)}>)", text)
+
+
+def program_of(step):
+    return Program(source_of(step), options=("--plain", f"-DMANY={MANY.get(step['name'], 1024)}", "-include",
+                                              str(TESTS / "large_tensors" / "last_blocks.h"), "-I", str(ROOT / "common")),
+                   libraries=(str(TESTS / "large_tensors" / f"{step['operation']}.c"),), edit=number_casts)
+
+
+PROGRAMS = [pytest.param(program_of(step), step, id=step["name"]) for step in STEPS]
+CASTS = [pytest.param(program_of(step), step, number, id=f"{step['name'][:2]}-{number}-line-{text.count(chr(10), 0, cast.start()) + 1}")
+         for step in STEPS for text in [source_of(step).read_text()]
+         for number, cast in enumerate(re.finditer(r"\(size_t\)", text), 1)
+         if not text.startswith(EXCEPT.get(step["name"], ()), cast.start())]
+
+
+def runs_of(program, step, **environment):
+    """Each variant at each size, as far as somebody asks: what was run, and how it ended."""
+    for variant in step["variants"]:
+        for size in SIZES.get(variant) or SIZES.get(step["name"]) or SIZES.get(step["operation"], ()):
+            if ONLY.get(variant, lambda *_: True)(*size):
+                done = run(program, variant, *size, SIMT_TIMEOUT="2", **environment)
+                if done.returncode == 77:
+                    pytest.skip(done.stderr)
+                yield (variant, *size), done
+
+
+@pytest.mark.parametrize("program, step", PROGRAMS)
+def test_right_at_the_end_of_large_tensors(compile_cu, program, step):
+    for what, done in runs_of(compile_cu(program), step):
+        assert done.returncode == 0, f"{what}:\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("program, step, number", CASTS)
+def test_every_index_needs_64_bits(compile_cu, program, step, number):
+    for width in ("int", "unsigned"):
+        assert any(done.returncode for _, done in runs_of(compile_cu(program), step, NARROW_CAST=f"{width}:{number}")), width

@@ -1,0 +1,93 @@
+"""How far the tests reach: every step is right past the fifth tile, past 512 rows and in several batches; and bugs that
+show only there, in a second launch, or in the counters, are each caught. The bugs are in planted/subtle.py."""
+
+import json
+import sys
+
+import pytest
+
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run
+
+sys.path.insert(0, str(TESTS / "planted"))
+from bugs import BUGS  # noqa: E402
+from subtle import PROFILE, REACH, SUBTLE, WATCHED  # noqa: E402
+
+ensure_build()
+STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
+OPERATION = {step["name"]: step["operation"] for step in STEPS}
+
+
+def source_of(name):
+    return ROOT / "steps" / name / f"{name.split('_', 1)[1]}.cu"
+
+
+@pytest.mark.parametrize("folder, step, arguments", [
+    pytest.param(folder, step, arguments, id=f"{step['name']}-{arguments.replace(' ', '')}")
+    for folder, runs in ((BUILD / "plain", REACH), (BUILD, WATCHED)) for step in STEPS for arguments in runs[step["operation"]]])
+def test_right(folder, step, arguments):
+    done = run(folder / step["name"], "--all-variants", *arguments.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("right: error ") == len(step["variants"]) and done.stderr == ""
+
+
+# ---- counters ----
+
+# What ncu counts otherwise, by sum: it counts a load that no lane executes, and ptxas merges loads of neighbours.
+REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requests", "shared_ld_wavefronts")
+COUNTED_OTHERWISE = {("02_softmax_naive", "block_per_row"): REQUESTS, ("03_softmax_online", "wide"): REQUESTS,
+                     ("06_attention_naive", "transposed_read"): REQUESTS, ("06_attention_naive", "pre_transposed"): REQUESTS,
+                     ("04_matmul_tiled", "tiled"): LOADS}
+
+
+def recorded(name):
+    """What ncu counted on a GPU, variant by variant, at the emulator's default shape."""
+    lines = [json.loads(line) for line in (ROOT / "steps" / name / "results.jsonl").read_text().splitlines()]
+    return {line["variant"]: line["ncu"] for line in lines if line.get("ncu")}
+
+
+def differences(program, name, variant, out):
+    """The counters of one launch that ncu has otherwise: name -> (emulator's, ncu's)."""
+    out.unlink(missing_ok=True)
+    done = run(program, "--variant", variant, "--profile", SIMT_PROFILE_JSON=str(out))
+    assert done.returncode == 0, done.stdout + done.stderr
+    kernels = json.loads(out.read_text())["kernels"]
+    assert all(kernel["launches"] == 1 for kernel in kernels)
+    lines = [line for kernel in kernels for line in kernel["lines"]]
+    pairs = {counter: (sum(line[counter] for line in lines), count) for counter, count in recorded(name)[variant].items()}
+    otherwise = COUNTED_OTHERWISE.get((name, variant), ())
+    return {counter: pair for counter, pair in pairs.items() if pair[0] != pair[1] and counter not in otherwise}
+
+
+@pytest.mark.parametrize("name, variant", [pytest.param(step["name"], variant, id=f"{step['name']}-{variant}")
+                                           for step in STEPS for variant in recorded(step["name"])])
+def test_counts_as_ncu_did(name, variant, tmp_path):
+    assert differences(BUILD / name, name, variant, tmp_path / "counts") == {}
+
+
+# ---- planted bugs ----
+
+def planted(bug):
+    plain = () if bug.checked or bug.run == PROFILE else ("--plain",)
+    return Program(source_of(bug.step), options=(*plain, "-I", str(ROOT / "common")),
+                   libraries=(str(BUILD / "common" / "libcommon.a"),), edit=(bug.before, bug.after))
+
+
+@pytest.mark.parametrize("program, bug", [pytest.param(planted(bug), bug, id=f"{bug.step[:2]}-{bug.name}") for bug in SUBTLE])
+def test_subtle_bug_is_caught(compile_cu, program, bug, tmp_path):
+    if bug.run == PROFILE:
+        assert all(differences(compile_cu(program), bug.step, variant, tmp_path / "counts") for variant in recorded(bug.step))
+        return
+    assert not bug.run or bug.run in (WATCHED if bug.checked else REACH)[OPERATION[bug.step]]  # where all steps are run
+    variant = ("--variant", bug.variant) if bug.variant else ()
+    done = run(compile_cu(program), *variant, *bug.run.split())
+    assert done.returncode == bug.status, done.stdout + done.stderr
+    if bug.checked:
+        assert f"simt: {bug.by}: " in done.stderr, done.stderr
+    else:
+        assert bug.by in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_every_step_has_subtle_bugs():
+    assert len(SUBTLE) >= 40 and len(BUGS) >= 100
+    for step in STEPS:
+        assert sum(bug.step == step["name"] for bug in SUBTLE) >= 3, step["name"]
