@@ -217,7 +217,9 @@ PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plai
 
 
 def bug_cases(plain):
-    return [pytest.param(PLANTED[bug, plain], bug, id=f"{bug.step[:2]}-{bug.name}") for bug in BUGS]
+    """Where the emulator has nothing to say, and the step's own check ends both programs alike, one of them is enough."""
+    return [pytest.param(PLANTED[bug, plain], bug, id=f"{bug.step[:2]}-{bug.name}") for bug in BUGS
+            if not (plain and bug.plain == bug.checked)]
 
 
 def run_planted(executable, bug):

@@ -1,4 +1,4 @@
-"""Bugs to plant in the steps: each is one edit of a step's source, and must be caught twice.
+"""Bugs to plant in the steps: each is one edit of a step's source, and must be caught, with the emulator's checks and without.
 
 `plain` says how the step's own check must end a program that was built without the emulator's checks: a part of its
 complaint. `checked` is what the same program must say when the emulator watches: the kind of a report, or again the
