@@ -25,37 +25,39 @@ static size_t largest_workspace(const struct job *job, const struct options *opt
     return most;
 }
 
-static int plan_copies(const struct job *job, const struct device *device, const struct options *options)
+// All tensors: the inputs, then the outputs. list: [MAX_TENSORS + MAX_OUTPUTS]; returns how many.
+static int list_tensors(const struct job *job, struct tensor **list)
 {
-    size_t bytes[MAX_TENSORS + MAX_OUTPUTS + 1];
     int count = 0;
-    double host_bytes = 0;
-    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++) {
-        bytes[count++] = job->inputs[i]->bytes;
-        host_bytes += (double)job->inputs[i]->rows * job->inputs[i]->cols * sizeof(float);
-    }
-    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++) {
-        bytes[count++] = job->outputs[i].tensor->bytes;
-        host_bytes += (double)job->outputs[i].tensor->rows * job->outputs[i].tensor->cols * sizeof(float);
-    }
-    bytes[count++] = largest_workspace(job, options);
-    return memory_plan(device, bytes, count, options->time && !options->cold, host_bytes);
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
+        list[count++] = job->inputs[i];
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
+        list[count++] = job->outputs[i].tensor;
+    return count;
 }
 
-static void allocate(struct tensor *tensor, const struct device *device, int copies)
+static int plan_copies(const struct job *job, const struct device *device, const struct options *options)
 {
-    tensor->device = buffer_allocate(device, tensor->name, tensor->bytes, copies);
+    struct tensor *list[MAX_TENSORS + MAX_OUTPUTS];
+    size_t bytes[MAX_TENSORS + MAX_OUTPUTS + 1];
+    int count = list_tensors(job, list);
+    double host_bytes = 0;
+    for (int i = 0; i < count; i++) {
+        bytes[i] = list[i]->bytes;
+        host_bytes += (double)list[i]->rows * list[i]->cols * sizeof(float);
+    }
+    bytes[count] = largest_workspace(job, options);
+    return memory_plan(device, bytes, count + 1, options->time && !options->cold, host_bytes);
 }
 
 void job_allocate(struct job *job, const struct device *device, const struct options *options)
 {
-    int copies = job->work.copies = plan_copies(job, device, options);
-    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++) {
+    struct tensor *list[MAX_TENSORS + MAX_OUTPUTS];
+    int count = list_tensors(job, list), copies = job->work.copies = plan_copies(job, device, options);
+    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
         tensor_allocate_host(job->inputs[i]);
-        allocate(job->inputs[i], device, copies);
-    }
-    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
-        allocate(job->outputs[i].tensor, device, copies);
+    for (int i = 0; i < count; i++)
+        list[i]->device = buffer_allocate(device, list[i]->name, list[i]->bytes, copies);
     size_t workspace = largest_workspace(job, options);
     if (workspace)
         job->workspace = buffer_allocate(device, "the workspace", workspace, copies);
@@ -66,12 +68,12 @@ void job_allocate(struct job *job, const struct device *device, const struct opt
 
 void job_free(struct job *job)
 {
-    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
-        tensor_free(job->inputs[i]);
-    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++) {
-        tensor_free(job->outputs[i].tensor);
+    struct tensor *list[MAX_TENSORS + MAX_OUTPUTS];
+    int count = list_tensors(job, list);
+    for (int i = 0; i < count; i++)
+        tensor_free(list[i]);
+    for (int i = 0; i < MAX_OUTPUTS; i++)
         reference_free(&job->outputs[i].reference);
-    }
     buffer_free(&job->workspace);
     free(job->prepared);
 }
@@ -96,11 +98,11 @@ enum dtype job_out_dtype(const struct job *job)
 
 double job_tensor_bytes(const struct job *job)
 {
+    struct tensor *list[MAX_TENSORS + MAX_OUTPUTS];
+    int count = list_tensors(job, list);
     double bytes = 0;
-    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
-        bytes += tensor_data_bytes(job->inputs[i]);
-    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
-        bytes += tensor_data_bytes(job->outputs[i].tensor);
+    for (int i = 0; i < count; i++)
+        bytes += tensor_data_bytes(list[i]);
     return bytes;
 }
 
@@ -146,7 +148,7 @@ static struct check check_one(const struct output *output)
 
 static void check_guards(struct check *check, const struct buffer *buffer)
 {
-    const char *overrun = buffer->memory ? buffer_overrun(buffer) : NULL;
+    const char *overrun = buffer_overrun(buffer);
     if (overrun)
         check_fail(check, overrun);
 }
@@ -163,11 +165,12 @@ static struct check check_job(const struct job *job)
             snprintf(check.fault, sizeof check.fault, "%s: %.160s", job->outputs[i].tensor->name, other.fault);
         }
     }
-    for (int i = 0; i < MAX_TENSORS && job->inputs[i]; i++)
-        check_guards(&check, &job->inputs[i]->device);
-    check_guards(&check, &job->workspace);
-    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
-        check_guards(&check, &job->outputs[i].tensor->device);
+    if (job->workspace.memory)
+        check_guards(&check, &job->workspace);
+    struct tensor *list[MAX_TENSORS + MAX_OUTPUTS];
+    int count = list_tensors(job, list);
+    for (int i = 0; i < count; i++)
+        check_guards(&check, &list[i]->device);
     return check;
 }
 

@@ -41,7 +41,7 @@ struct job {
     const char *peer;  // whose launch it is, if not the step's own
 
     struct tensor *inputs[MAX_TENSORS];  // the list ends with NULL
-    struct output outputs[MAX_OUTPUTS];  // the first is the one that errors are told of; ends with {}
+    struct output outputs[MAX_OUTPUTS];  // the first is the one that reports speak of; ends with {}
     struct buffer workspace;             // device memory that is neither input nor output; empty where there is none
     void *prepared;                      // PREPARED_BYTES for each copy of the tensors
 
@@ -63,7 +63,7 @@ void job_upload(struct job *job);
 void *job_workspace(const struct job *job, int copy);
 void *job_prepared(const struct job *job, int copy);
 
-// The type of what errors are told of.
+// The type of the first output.
 enum dtype job_out_dtype(const struct job *job);
 
 // Bytes of a launch's inputs and outputs: those of their elements.

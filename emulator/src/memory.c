@@ -534,7 +534,7 @@ static cudaError_t allocate(void **pointer, const struct object *like)
     return *pointer ? cudaSuccess : simt_fail(cudaErrorMemoryAllocation);
 }
 
-static cudaError_t allocate_device(void **pointer, size_t bytes, const void *pc)
+cudaError_t memory_allocate(void **pointer, size_t bytes, const void *pc)
 {
     return allocate(pointer, &(struct object){.bytes = bytes, .made_at = pc});
 }
@@ -564,37 +564,19 @@ static struct object *to_free(const void *pointer, bool heap, const char **kind,
     return memory_freed(o) ? NULL : o;
 }
 
-static cudaError_t free_device(void *pointer, const void *pc)
+/* Pinned memory is freed by one function of the API, all other memory by another. */
+static cudaError_t free_object(void *pointer, bool pinned, const void *pc)
 {
     const char *kind, *why;
     if (!pointer)
         return cudaSuccess;
     pthread_mutex_lock(&lock);
     struct object *o = to_free(pointer, false, &kind, &why);
-    if (o && o->unified && !o->managed) {
-        o = NULL;
+    if (o && (o->unified && !o->managed) != pinned) {
         kind = "bad free";
-        why = "Pinned memory is freed by cudaFreeHost, not by cudaFree.";
-    }
-    if (o)
-        release(o, pc);
-    pthread_mutex_unlock(&lock);
-    if (!o)
-        report_host(kind, pc, why);
-    return cudaSuccess;
-}
-
-static cudaError_t free_pinned(void *pointer, const void *pc)
-{
-    const char *kind, *why;
-    if (!pointer)
-        return cudaSuccess;
-    pthread_mutex_lock(&lock);
-    struct object *o = to_free(pointer, false, &kind, &why);
-    if (o && (!o->unified || o->managed)) {
-        kind = "bad free";
-        why = o->managed ? "Managed memory is freed by cudaFree, not by cudaFreeHost."
-                         : "Device memory is freed by cudaFree, not by cudaFreeHost.";
+        why = !pinned      ? "Pinned memory is freed by cudaFreeHost, not by cudaFree."
+              : o->managed ? "Managed memory is freed by cudaFree, not by cudaFreeHost."
+                           : "Device memory is freed by cudaFree, not by cudaFreeHost.";
         o = NULL;
     }
     if (o)
@@ -605,25 +587,20 @@ static cudaError_t free_pinned(void *pointer, const void *pc)
     return cudaSuccess;
 }
 
-cudaError_t memory_allocate(void **pointer, size_t bytes, const void *pc)
-{
-    return allocate_device(pointer, bytes, pc);
-}
+cudaError_t memory_free(void *pointer, const void *pc) { return free_object(pointer, false, pc); }
 
-cudaError_t memory_free(void *pointer, const void *pc) { return free_device(pointer, pc); }
-
-cudaError_t cudaMalloc(void **pointer, size_t bytes) { return allocate_device(pointer, bytes, CALLER()); }
+cudaError_t cudaMalloc(void **pointer, size_t bytes) { return memory_allocate(pointer, bytes, CALLER()); }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
     (void)stream;
-    return allocate_device(pointer, bytes, CALLER());
+    return memory_allocate(pointer, bytes, CALLER());
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
     (void)stream;
-    return pool ? allocate_device(pointer, bytes, CALLER()) : simt_fail(cudaErrorInvalidValue);
+    return pool ? memory_allocate(pointer, bytes, CALLER()) : simt_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width_bytes, size_t height)
@@ -634,7 +611,7 @@ cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width_bytes, s
     *pitch = (width_bytes + 511) / 512 * 512;
     if (__builtin_mul_overflow(*pitch, height, &bytes))
         return simt_fail(cudaErrorMemoryAllocation);
-    return allocate_device(pointer, bytes, CALLER());
+    return memory_allocate(pointer, bytes, CALLER());
 }
 
 cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
@@ -677,15 +654,15 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
     return allocate_pinned(pointer, bytes, flags, CALLER());
 }
 
-cudaError_t cudaFree(void *pointer) { return free_device(pointer, CALLER()); }
+cudaError_t cudaFree(void *pointer) { return memory_free(pointer, CALLER()); }
 
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
     (void)stream;
-    return free_device(pointer, CALLER());
+    return memory_free(pointer, CALLER());
 }
 
-cudaError_t cudaFreeHost(void *pointer) { return free_pinned(pointer, CALLER()); }
+cudaError_t cudaFreeHost(void *pointer) { return free_object(pointer, true, CALLER()); }
 
 /* ---- the kernels' heap ---- */
 

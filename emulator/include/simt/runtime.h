@@ -155,7 +155,7 @@ void simt_texture(unsigned long long texture, const struct simt_coordinates *whe
 void simt_surface_read(unsigned long long surface, const int *at, int mode, void *value, unsigned bytes);
 void simt_surface_write(unsigned long long surface, const int *at, int mode, const void *value, unsigned bytes);
 
-/* Arithmetic and conversions that are rounded as told; operands that an operation does not have are ignored. */
+/* Arithmetic and conversions that are rounded as the first argument says; operands that an operation does not have are ignored. */
 enum simt_rounding { SIMT_NEAREST, SIMT_ZERO, SIMT_UP, SIMT_DOWN };
 #define SIMT_ROUNDED(NAME, TO, FROM) TO NAME(enum simt_rounding how, FROM x, FROM y, FROM z)
 SIMT_ROUNDED(simt_addf, float, float);

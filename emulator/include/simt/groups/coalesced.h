@@ -21,7 +21,7 @@ class coalesced_group : public thread_group
                 ranks |= bit;
         return ranks;
     }
-    /* What the thread `by` ranks away brings; where there is none, its own. */
+    /* The value of the thread `by` ranks away; where there is none, its own. */
     template <class T> SIMT_MEMBER T shfl_by(const T &v, long long by) const
     {
         long long rank = (long long)thread_rank() + by;
