@@ -443,7 +443,7 @@ def json_line(line):
 
 def command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 01_matmul_naive; all of one operation")
+    parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 03_matmul_naive; all of one operation")
     parser.add_argument("--shape", nargs="+", 
                         help="matmul: 4096, or 1000x2000x500 for m, n, k; softmax: 8192x1024 for rows, columns")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")

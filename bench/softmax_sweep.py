@@ -34,7 +34,7 @@ def cells(step, library, operation, line):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--step", default="03")
+    parser.add_argument("--step", default="11")
     parser.add_argument("--shape", nargs="+", default=SHAPES, help="rows x columns, such as 8192x1024")
     parser.add_argument("--iters", type=int, default=20)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per cell")

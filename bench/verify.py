@@ -46,7 +46,7 @@ SANITIZED = {"device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "
 TIMED = {"matmul": ["1024", "4096", "8192"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32", "1x8x8192x128"]}
 
-SWEEPS = {"03_softmax_online": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
+SWEEPS = {"09_softmax_online": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
 
 
 def run(log, *command, **options):
@@ -111,7 +111,7 @@ def main():
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     log = open(asked.out / "verify.log", "w")
-    known = {step["number"]: step for step in build(log)}
+    known = {step["number"] or step["name"]: step for step in build(log)}
     unknown = [number for number in asked.steps if number not in known]
     if unknown:
         sys.exit(f"verify: no step {', '.join(unknown)}; there are {', '.join(known)}")

@@ -1,4 +1,4 @@
-// What step 00's kernels are given, and what they must make of it.
+// What machine's kernels are given, and what they must make of it.
 #ifndef DEVICE_INPUT_H
 #define DEVICE_INPUT_H
 

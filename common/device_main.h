@@ -1,4 +1,4 @@
-// What step 00 includes: its measurements of the machine, what each kernel is asked to do, and the main that runs them.
+// What machine includes: its measurements of the machine, what each kernel is asked to do, and the main that runs them.
 #ifndef DEVICE_MAIN_H
 #define DEVICE_MAIN_H
 

@@ -1,4 +1,4 @@
-// A point of one of step 00's measurements: a launch, the work in it that is counted, and what it must leave behind.
+// A point of one of machine's measurements: a launch, the work in it that is counted, and what it must leave behind.
 #ifndef DEVICE_POINT_H
 #define DEVICE_POINT_H
 

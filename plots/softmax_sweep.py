@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 from tools import steps
 from tools.paths import PLOTS, ROOT
 
-STEP = "03"
+STEP = "11"
 INK, FAINT = "#1f2430", "#6b7280"
 
 

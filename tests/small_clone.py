@@ -16,10 +16,10 @@ COUNTERS = [f"{space}_{op}_{what}" for space, words in (("shared", ("requests", 
 H200 = {"name": "h200", "title": "NVIDIA H200", "sms": 132, "clock_ghz": 1.98, "fp32_lanes_per_sm": 128,
         "dram_gbps": 4800, "source": "made up"}
 STEPS = [
-    {"name": "01_matmul_naive", "number": "01", "dir": "steps/01_matmul_naive", "idea": "one thread per output", "from": [],
+    {"name": "03_matmul_naive", "number": "03", "dir": "steps/03_matmul_naive", "idea": "one thread per output", "from": [],
      "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["strided", "coalesced"]},
     {"name": "04_matmul_tiled", "number": "04", "dir": "steps/04_matmul_tiled", "idea": "tiles in shared memory",
-     "from": ["01"], "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["padded"]},
+     "from": ["03"], "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["padded"]},
     {"name": "23_matmul_wgmma", "number": "23", "dir": "steps/23_matmul_wgmma", "idea": "wgmma", "from": ["04"],
      "arch": "90a", "chapter": "D. Hopper", "operation": "matmul", "variants": []},
 ]
@@ -103,7 +103,7 @@ esac
 def add_step(root, step):
     (root / step["dir"]).mkdir(parents=True)
     (root / step["dir"] / "CMakeLists.txt").touch()
-    (root / step["dir"] / f"{step['name'][3:]}.cu").write_text(NAIVE if step["number"] == "01" else TILED)
+    (root / step["dir"] / f"{step['name'][3:]}.cu").write_text(NAIVE if step["number"] == "03" else TILED)
 
 
 def configure(root):

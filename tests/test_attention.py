@@ -1,5 +1,5 @@
 """The attention steps on the emulator: every variant at sequence lengths up to 300, at every head dimension and with
-every kind of input; memory figures, options and JSON lines; and the example that step 07's README traces by hand."""
+every kind of input; memory figures, options and JSON lines; and the example that step 13's README traces by hand."""
 
 import concurrent.futures
 import json
@@ -15,7 +15,7 @@ ensure_build()
 STEPS = [step for step in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
          if step["operation"] == "attention"]
 NAMES = [step["name"] for step in STEPS]
-NAIVE, FLASH = "06_attention_naive", "07_flash_scalar"
+NAIVE, FLASH = "12_attention_naive", "13_flash_scalar"
 INPUTS = ["normal", "scaled", "huge", "equal"]
 HEAD_DIMS = [32, 64, 96, 128]
 EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 257, 300]
@@ -116,7 +116,7 @@ def test_json_lines(step, tmp_path):
         assert line["check"]["right"] and line["check"]["rows"] == 2 * 3 * 17 and line["time"] is None
 
 
-# ---- the example in step 07's README ----
+# ---- the example in step 13's README ----
 
 EXAMPLE = Program(TESTS / "attention" / "example.cu", "g++", ("-I", str(ROOT / "common")),
                   (str(BUILD / "common" / "libcommon.a"),))

@@ -4,7 +4,7 @@ import pytest
 
 from conftest import BUILD, ROOT, Program, run
 
-STEP = ROOT / "steps" / "01_matmul_naive" / "matmul_naive.cu"
+STEP = ROOT / "steps" / "03_matmul_naive" / "matmul_naive.cu"
 COMMON = str(BUILD / "common" / "libcommon.a")
 OPTIONS = ("--plain", "-I", str(ROOT / "common"))
 

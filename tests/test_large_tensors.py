@@ -20,18 +20,18 @@ SIZES = {
                (2097116, 4, 2100), (3, 1073741820, 12), (2097116, 2100, 4)],  # m, n, k
     "softmax": [(268435471, 17)],  # rows, cols
     "attention": [(65535, 520, 128)],  # heads, seqlen, head_dim
-    "07_flash_scalar": [(65535, 2080, 128)],  # which counts in float4
+    "13_flash_scalar": [(65535, 2080, 128)],  # which counts in float4
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
 }
 ONLY = {"strided": lambda m, n, k: n <= 32 * 65535}  # CUDA's grids have no more than 65535 blocks along y
-MANY = {"07_flash_scalar": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
+MANY = {"13_flash_scalar": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
 
 # What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and
 # what is no index: a sum of bits, and a remainder that the lower bits decide.
-EXCEPT = {"03_softmax_online": ("(size_t)index * cols % 4",),
+EXCEPT = {"09_softmax_online": ("(size_t)index * cols % 4",),
           "05_matmul_register": ("(size_t)args->",),
-          "06_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]", "(size_t)i * d + col]"),
-          "07_flash_scalar": ("(size_t)tile * C", "(size_t)(row + r * LANES) * C")}
+          "12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]", "(size_t)i * d + col]"),
+          "13_flash_scalar": ("(size_t)tile * C", "(size_t)(row + r * LANES) * C")}
 
 
 def source_of(step):

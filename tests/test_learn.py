@@ -36,7 +36,7 @@ def test_help(learn):
     (["run"], ["Missing argument"]),
     (["tour", "--gpu", "h100"], ["h200", "rtx4090"]),
     (["tour", "--backend", "metal"], ["cpu", "cuda"]),
-    (["profile", "1", "--variant", "paded"], ["no variant 'paded'", "strided, coalesced"]),
+    (["profile", "3", "--variant", "paded"], ["no variant 'paded'", "strided, coalesced"]),
     (["emulate", "none.cu"], ["no file 'none.cu'"]),
     (["notebook", "99"], ["no notebook '99'", "There are: 01_memory_system"]),
 ])
@@ -55,7 +55,7 @@ def test_run_hands_over_arguments_and_status(learn):
     ended(learn("run", "4", "-m", "100", "--variant", "padded", "--", "--help"), 0,
           "04_matmul_tiled -m 100 --variant padded --help", "on the emulator: no NVIDIA GPU here")
     for status in (1, 2, 77):
-        ended(learn("run", "1", FAKE_STATUS=str(status)), status)
+        ended(learn("run", "3", FAKE_STATUS=str(status)), status)
 
 
 def test_cuda_without_a_gpu(learn):
@@ -76,16 +76,16 @@ def test_a_gpu_too_old_for_a_step(learn, clone):
 def test_a_gpu_without_nvcc_is_no_gpu(learn, clone):
     give_gpu(clone, "Tesla T4", "7.5")
     (clone.parent / "bin/nvcc").unlink()
-    ended(learn("run", "1", CUDA_VISIBLE_DEVICES=""), 0, "CUDA_VISIBLE_DEVICES hides every GPU")
+    ended(learn("run", "3", CUDA_VISIBLE_DEVICES=""), 0, "CUDA_VISIBLE_DEVICES hides every GPU")
     if not Path("/usr/local/cuda/bin/nvcc").exists():
-        ended(learn("run", "1"), 0, "on the emulator: a Tesla T4 is here, but no nvcc")
+        ended(learn("run", "3"), 0, "on the emulator: a Tesla T4 is here, but no nvcc")
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tour_on_a_gpu(learn, clone, columns):
     give_gpu(clone, "NVIDIA H200", "9.0")
     done = learn("tour", COLUMNS=str(columns))
-    ended(done, 0, "Ran on the GPU: NVIDIA H200, compute capability 9.0", "137", "TFLOPS", "50 %", "1.50 × step 01")
+    ended(done, 0, "Ran on the GPU: NVIDIA H200, compute capability 9.0", "137", "TFLOPS", "50 %", "1.50 × step 03")
     assert max(map(len, done.stdout.splitlines())) <= columns
 
 
@@ -128,7 +128,7 @@ def test_tour_tells_of_a_wrong_step(learn):
 
 def test_profile(learn):
     ended(learn("profile", "4"), 0, "x.cu:3", "global load", "16,500 sectors", "l1tex__t_sectors")
-    assert json.loads(learn("profile", "1", "--json").stdout)[1]["variant"] == "coalesced"
+    assert json.loads(learn("profile", "3", "--json").stdout)[1]["variant"] == "coalesced"
 
 
 def test_list_as_json(learn):
@@ -137,7 +137,7 @@ def test_list_as_json(learn):
 
 def test_emulate_hands_over(learn, clone):
     script(clone / "emulator/simtcc", f'#!/bin/sh\necho simtcc "$@"\n[ -z "$UNSUPPORTED" ] || exit 2\n'
-           f'while [ "$1" != -o ]; do shift; done\ncp "{clone}/build/cpu/01_matmul_naive" "$2"\n')
+           f'while [ "$1" != -o ]; do shift; done\ncp "{clone}/build/cpu/03_matmul_naive" "$2"\n')
     elsewhere = clone.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "mine.cu").touch()
@@ -198,7 +198,7 @@ def test_packages_are_pinned():
 def test_diff(learn):
     ended(learn("diff", "4"), 0, "+ int col = 3;", "2 code lines added or changed")
     assert "+" not in learn("diff", "4", "--stat").stdout
-    ended(learn("diff", "1"), 0, "comes from no other step")
+    ended(learn("diff", "3"), 0, "comes from no other step")
 
 
 def test_pieces_of_a_source():
@@ -242,20 +242,20 @@ def test_floors_of_a_step(learn, clone):
 
 
 def roofs(clone):
-    """Step 00 as it was measured, added to the clone's steps: DRAM copies 4,000 GB/s, fp32 does 60 TFLOPS."""
-    step = {"name": "00_device", "number": "00", "dir": "steps/00_device", "idea": "roofs", "from": [], "arch": "75",
+    """machine as it was measured, added to the clone's steps: DRAM copies 4,000 GB/s, fp32 does 60 TFLOPS."""
+    step = {"name": "machine", "number": "", "dir": "steps/machine", "idea": "roofs", "from": [], "arch": "75",
             "chapter": "A. Memory", "operation": "device", "variants": ["copy", "fma"]}
     (clone.parent / "steps.json").write_text(json.dumps({"steps": [step, *STEPS]}))
     add_step(clone, step)
     configure(clone)
-    common = {"step": "00_device", "operation": "device", "device": "NVIDIA H200", "dtype": "fp32", "tflops": 0, "gbps": 4000,
+    common = {"step": "machine", "operation": "device", "device": "NVIDIA H200", "dtype": "fp32", "tflops": 0, "gbps": 4000,
               "check": None, "time": {"median_ms": 1, "p10_ms": 1, "p90_ms": 1}, "flops": 0, "bytes": 1,
               "env": {"gpu_driver": "580.1", "cuda": "13.0", "temperature_c": 41, "date": "2026-11-21"}}
     lines = [{"variant": "copy", "shape": {"bytes": 1 << 30}, "figure": {"unit": "GB/s", "value": 4000, "published": 4800}},
              {"variant": "copy", "shape": {"bytes": 1 << 30}, "peer": "cudaMemcpyAsync",
               "figure": {"unit": "GB/s", "value": 4100, "published": 4800}},
              {"variant": "fma", "shape": {"rounds": 9}, "figure": {"unit": "TFLOPS", "value": 60, "published": 66.9}}]
-    (clone / "steps/00_device/results.jsonl").write_text("".join(json.dumps(common | line) + "\n" for line in lines))
+    (clone / "steps/machine/results.jsonl").write_text("".join(json.dumps(common | line) + "\n" for line in lines))
 
 
 def test_roofline(learn, clone):
@@ -277,10 +277,10 @@ def test_roofline(learn, clone):
 
 def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
     roofs(clone)
-    ended(learn("run", "0"), 0, "Recorded on an NVIDIA H200 (2026-11-21", "nothing was timed here", "1 GiB by cudaMemcpyAsync",
+    ended(learn("run", "machine"), 0, "Recorded on an NVIDIA H200 (2026-11-21", "nothing was timed here", "1 GiB by cudaMemcpyAsync",
           "4,100 GB/s", "15.0 operations a byte")
-    (clone / "steps/00_device/results.jsonl").unlink()
-    ended(learn("run", "0"), 0, "Nothing is recorded")
+    (clone / "steps/machine/results.jsonl").unlink()
+    ended(learn("run", "machine"), 0, "Nothing is recorded")
 
 
 @pytest.mark.parametrize("text, words", [

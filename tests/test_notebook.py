@@ -15,7 +15,7 @@ SECONDS = 60
 SHOWN = {"01_memory_system": {"void fill(": "yours.cu:2: error: expected",
                               "void reverse(": "race in shared memory: yours.cu:5",
                               "every thread has read both tiles": "race in shared memory: matmul_tiled.cu",
-                              '"run", "01"': "right: error"}}
+                              '"run", "03"': "right: error"}}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

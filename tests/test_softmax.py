@@ -13,7 +13,7 @@ STEPS = [step for step in json.loads((ROOT / "build" / "steps.json").read_text()
          if step["operation"] == "softmax"]
 NAMES = [step["name"] for step in STEPS]
 INPUTS = ["normal", "scaled", "huge", "equal", "masked"]
-COARSENED = "03_softmax_online"
+COARSENED = "09_softmax_online"
 
 
 def softmax(name, rows, cols, *arguments):
@@ -102,8 +102,8 @@ def test_other_shapes_are_refused(arguments, names):
 
 
 def test_only_a_step_with_shapes_has_the_option():
-    assert run(BUILD / "02_softmax_naive", "--threads-per-row", 32).returncode == 2
-    assert "--threads-per-row" not in run(BUILD / "02_softmax_naive", "--help").stdout
+    assert run(BUILD / "08_softmax_naive", "--threads-per-row", 32).returncode == 2
+    assert "--threads-per-row" not in run(BUILD / "08_softmax_naive", "--help").stdout
     assert "--threads-per-row" in run(BUILD / COARSENED, "--help").stdout
 
 

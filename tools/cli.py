@@ -133,7 +133,7 @@ def plot():
 
 @app.command()
 def roofline():
-    """Show every measured step under the roofs that step 00 measured, and draw plots/roofline.svg."""
+    """Show every measured step under the roofs that the step `machine` measured, and draw plots/roofline.svg."""
     from plots import roofline as picture
     from tools import roofline as room
     room.show(room.data())

@@ -1,4 +1,4 @@
-"""What step 00 measured on an H200, for the lesson and for readers without one: its recorded lines in words."""
+"""What the step `machine` measured on an H200, for the lesson and for readers without one: its recorded lines in words."""
 from tools import results, run, steps
 from tools.floors import three_digits
 from tools.say import out

@@ -18,7 +18,7 @@ def table(head, rows):
 
 
 def link(step, base):
-    return f"[{step['number']} {steps.short(step)}]({'' if base == ROOT else '../../'}{step['dir']}/)"
+    return f"[{steps.title(step)}]({'' if base == ROOT else '../../'}{step['dir']}/)"
 
 
 def counted(step):
@@ -72,7 +72,7 @@ def walk(step, anchor):
 
 
 def machine_results(step):
-    """What step 00 measured: roofs, latencies, costs."""
+    """What `machine` measured: roofs, latencies, costs."""
     line = results.best(step)
     if not line:
         return "Not measured on an H200 yet."
@@ -98,7 +98,7 @@ def results_of(step):
     time = lambda line: line["time"]["median_ms"]
     ratios = [f"{time(line) / time(best):.2f} × {line['variant']}" for line in ours if line != best]
     if before and (reached := results.best(before)):
-        ratios.append(f"{time(reached) / time(best):.2f} × step {before['number']}'s {reached['variant'] or 'time'}")
+        ratios.append(f"{time(reached) / time(best):.2f} × {steps.reference(before)}'s {reached['variant'] or 'time'}")
     ratios += [f"{time(line) / time(best):.2f} × {name.split(' (')[0]}" for name, line in peers.items()]
     env = best["env"]
     return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {best['device']} "

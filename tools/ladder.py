@@ -63,7 +63,7 @@ def gpu_cells(step, done, fastest):
     return cells + [(floors.duration(time / 1e3), f"{case['time']['p10_ms']:.3g}–{case['time']['p90_ms']:.3g}"),
                     *((tuple(results.rate(case).split()), (f"{100 * case['of_floor']:.0f} %", "")) if says_a_rate(case)
                       else [("–", "")] * 2),
-                    (f"{before / time:.2f} × step {origin['number']}", "") if before else ("–", "")]
+                    (f"{before / time:.2f} × {steps.reference(origin)}", "") if before else ("–", "")]
 
 
 def columns(backend, gpu):
@@ -109,7 +109,7 @@ def render(runs, backend, gpu, width):
     for step, done in runs:
         if step is not before:
             came = f" [dim](from {', '.join(step['from'])})[/]" if step["from"] else ""
-            parts.append(Text.from_markup(f"[bold cyan]{step['number']} {steps.short(step)}[/]  {step['idea']}{came}"))
+            parts.append(Text.from_markup(f"[bold cyan]{steps.title(step)}[/]  {step['idea']}{came}"))
         name = "  " + (done["variant"] or "")
         cells = emulator_cells(step, done) if backend == "cpu" else gpu_cells(step, done, fastest)
         parts += lines([(name[:widths[0]], name[widths[0]:]), *cells], widths, wide)

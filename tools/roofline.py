@@ -1,14 +1,14 @@
 """The roofline: every step that was measured, by the operations that it does for each byte that DRAM must move, under the
-roofs that step 00 measured."""
+roofs that the machine step measured."""
 from tools import results, run, steps
 from tools.floors import three_digits
 from tools.say import out
 
-ROOFS = {"copy": "DRAM", "fma": "fp32"}  # what step 00 measures → what it bounds
+ROOFS = {"copy": "DRAM", "fma": "fp32"}  # what the machine step measures → what it bounds
 
 
 def roofs(every):
-    """{"DRAM" | "fp32": {"rate": measured, "published": …, "unit": …}}, as far as step 00 was recorded on an H200."""
+    """{"DRAM" | "fp32": {"rate": measured, "published": …, "unit": …}}, as far as the machine step was recorded on an H200."""
     found = {}
     for step in every:
         for line in steps.recorded(step):
@@ -62,5 +62,5 @@ def show(content):
                       f"[dim]{roof[1] if roof else ''} {mark['operation']} {mark['shape']}[/]")
     out.print("Recorded on an NVIDIA H200. Operations a byte: of the fewest bytes that DRAM must move.")
     for name, roof in content["roofs"].items():
-        out.print(f"Roof, measured by step 00: {name} {three_digits(roof['rate'])} {roof['unit']}")
+        out.print(f"Roof, measured by the machine step: {name} {three_digits(roof['rate'])} {roof['unit']}")
     out.print(table)

@@ -37,16 +37,29 @@ def short(step):
     return step["name"].removeprefix(step["number"] + "_")
 
 
+def title(step):
+    """04 matmul_tiled; a step that has no number is called by its name alone."""
+    return f"{step['number']} {short(step)}".strip()
+
+
+def reference(step):
+    """How a sentence calls it: step 04, or machine."""
+    return f"step {step['number']}" if step["number"] else step["name"]
+
+
 def find(text):
     """The step called 4, 04, matmul_tiled or 04_matmul_tiled. Another name stops, with the nearest."""
     steps = load()
     number = int(text) if re.fullmatch("[0-9]{1,9}", text) else None
+    numbered = {int(step["number"]): step for step in steps if step["number"]}
+    if number in numbered:
+        return numbered[number]
     for step in steps:
-        if text in (step["name"], short(step)) or number == int(step["number"]):
+        if text in (step["name"], short(step)):
             return step
     names = [name for step in steps for name in (step["name"], short(step))]
     if number is not None:
-        near = min(steps, key=lambda step: abs(int(step["number"]) - number), default={"name": "none"})["name"]
+        near = numbered[min(numbered, key=lambda other: abs(other - number))]["name"] if numbered else "none"
     else:
         near = next(iter(difflib.get_close_matches(text, names, 1, 0)), "none")
     stop(f"There is no step '{text}'. The nearest is {near}. The steps are: {', '.join(s['name'] for s in steps)}.")

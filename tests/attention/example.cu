@@ -1,8 +1,8 @@
-// Runs the kernel of step 07 on the example in its README. Reads the number of keys, each query's scores in units of
+// Runs the kernel of step 13 on the example in its README. Reads the number of keys, each query's scores in units of
 // ln 2, and the one column of V; prints O, a line for each variant. `echo 2  1 0  0 3  5 6 | example`
 
 #define main step_main
-#include "../../steps/07_flash_scalar/flash_scalar.cu"
+#include "../../steps/13_flash_scalar/flash_scalar.cu"
 #undef main
 
 #include <stdio.h>

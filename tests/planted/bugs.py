@@ -20,7 +20,7 @@ class Bug:
     shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols, or batch, heads, seqlen, head_dim: no multiples of the tile
 
 
-NAIVE, TILED, REGISTER = "01_matmul_naive", "04_matmul_tiled", "05_matmul_register"
+NAIVE, TILED, REGISTER = "03_matmul_naive", "04_matmul_tiled", "05_matmul_register"
 SUM = "sum += A[(size_t)row * k + i] * B[(size_t)i * n + col];"
 STORE = "C[(size_t)row * n + col] = sum;"
 LOAD_A = "const float a = row < m && A_col < k ? A[(size_t)row * k + A_col] : 0;"
@@ -37,7 +37,7 @@ FIRST_OF_VECTOR = "load_B<aligned>(B_from, n, left));\n            " + FIRST_BAR
 SECOND_OF_VECTOR = "multiply<ordered>(&smem[0], row, col, sum);\n            " + SECOND_BARRIER
 ALIGNED = (70, 44, 52)
 
-SOFTMAX, ONLINE = "02_softmax_naive", "03_softmax_online"
+SOFTMAX, ONLINE = "08_softmax_naive", "09_softmax_online"
 EACH_COL = "for (int col = first; col < end; col += step)\n        "
 LARGEST = "m = fmaxf(m, x[col]);"
 SUMMAND = "l += expf(x[col] - m);"
@@ -45,10 +45,10 @@ QUOTIENT = "y[col] = expf(x[col] - m) / l;"
 MERGE = "return {m, a.l * weight(a.m, m) + b.l * weight(b.m, m)};"
 GUARD = "return expf(x - (m == -INFINITY ? 0 : m));"
 
-DEVICE, MACHINE = "00_device", (5003, 3)  # -n, --rounds
+DEVICE, MACHINE = "machine", (5003, 3)  # -n, --rounds
 COPY_WORD = "((uint4 *)out)[i] = ((const uint4 *)in)[i];"
 
-ATTENTION, FLASH = "06_attention_naive", "07_flash_scalar"
+ATTENTION, FLASH = "12_attention_naive", "13_flash_scalar"
 HEADS = (1, 2, 70, 64)
 PUT = "O[((size_t)blockIdx.z * n + row) * d + col] = sum;"
 SECOND_OF_FLASH = "__syncthreads();  // every thread has read both tiles before the next two replace them"

@@ -1,7 +1,7 @@
 // What this machine can do: eight kernels that each do one thing, as fast as the hardware lets them.
 //
-//   nvcc -O3 -std=c++20 -arch=native -Icommon -o device steps/00_device/device.cu common/*.c
-//   ./learn run 00
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o machine steps/machine/machine.cu common/*.c
+//   ./learn run machine
 
 #include "device_main.h"
 
@@ -181,7 +181,7 @@ static const struct variant variants[] = {
 int main(int argc, char **argv)
 {
     const struct device_step step = {
-        .name = "00_device",
+        .name = "machine",
         .dtype = FP32,
         .arch = "75",
         .variants = variants,

@@ -1,7 +1,7 @@
 // C = A B with one thread for each element of C, and two ways of saying which element that is.
 //
-//   nvcc -O3 -std=c++20 -arch=native -Icommon -o matmul_naive steps/01_matmul_naive/matmul_naive.cu common/*.c
-//   ./learn run 01
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o matmul_naive steps/03_matmul_naive/matmul_naive.cu common/*.c
+//   ./learn run 03
 
 #include "matmul.h"
 
@@ -60,7 +60,7 @@ static const struct variant variants[] = {
 int main(int argc, char **argv)
 {
     const struct matmul_step step = {
-        .name = "01_matmul_naive",
+        .name = "03_matmul_naive",
         .dtypes = {FP32},
         .arch = "75",
         .variants = variants,

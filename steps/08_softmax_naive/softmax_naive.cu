@@ -1,7 +1,7 @@
 // Softmax of each row in three passes over it: the maximum, the sum, the quotients. By one thread, or by one block.
 //
-//   nvcc -O3 -std=c++20 -arch=native -Icommon -o softmax_naive steps/02_softmax_naive/softmax_naive.cu common/*.c
-//   ./learn run 02
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o softmax_naive steps/08_softmax_naive/softmax_naive.cu common/*.c
+//   ./learn run 08
 
 #include "softmax.h"
 
@@ -88,7 +88,7 @@ static const struct variant variants[] = {
 int main(int argc, char **argv)
 {
     const struct softmax_step step = {
-        .name = "02_softmax_naive",
+        .name = "08_softmax_naive",
         .dtypes = {FP32},
         .arch = "75",
         .variants = variants,

@@ -1,7 +1,7 @@
 // O = softmax(Q Kᵀ / √D) V in one kernel: online softmax also rescales O, and nothing of size N² is left.
 //
-//   nvcc -O3 -std=c++20 -arch=native -Icommon -o flash_scalar steps/07_flash_scalar/flash_scalar.cu common/*.c
-//   ./learn run 07
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o flash_scalar steps/13_flash_scalar/flash_scalar.cu common/*.c
+//   ./learn run 13
 
 #include "attention.h"
 
@@ -172,7 +172,7 @@ static const struct variant variants[] = {
 int main(int argc, char **argv)
 {
     const struct attention_step step = {
-        .name = "07_flash_scalar",
+        .name = "13_flash_scalar",
         .dtypes = {FP32},
         .arch = "75",
         .head_dims = {32, 64, 96, 128},

@@ -1,7 +1,7 @@
 // Softmax in one pass over each row, carrying the maximum so far and the sum that goes with it; then as fast as a copy.
 //
-//   nvcc -O3 -std=c++20 -arch=native -Icommon -o softmax_online steps/03_softmax_online/softmax_online.cu common/*.c
-//   ./learn run 03
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o softmax_online steps/09_softmax_online/softmax_online.cu common/*.c
+//   ./learn run 09
 
 #include "softmax.h"
 
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
 {
     static const int threads_per_row[] = {8, 16, 32, 64, 128, 256, 512, 1024, 0}, rows_per_thread[] = {1, 2, 4, 0};
     const struct softmax_step step = {
-        .name = "03_softmax_online",
+        .name = "09_softmax_online",
         .dtypes = {FP32},
         .arch = "75",
         .variants = variants,

@@ -1,7 +1,7 @@
 // O = softmax(Q Kᵀ / √D) V as it is written down: three kernels, and between them all N² scores in memory.
 //
-//   nvcc -O3 -std=c++20 -arch=native -Icommon -o attention_naive steps/06_attention_naive/attention_naive.cu common/*.c
-//   ./learn run 06
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o attention_naive steps/12_attention_naive/attention_naive.cu common/*.c
+//   ./learn run 12
 
 #include "attention.h"
 
@@ -82,7 +82,7 @@ __global__ void softmax(float *S,  // [heads, n, n]
         s[col] = expf((s[col] - m) * scale) / l;
 }
 
-// [output] O = P V: step 01's coalesced product.
+// [output] O = P V: step 03's coalesced product.
 __global__ void output(const float *P,  // [heads, n, n]
                        const float *V,  // [heads, n, d]
                        float *O,        // [heads, n, d]
@@ -148,7 +148,7 @@ static const struct variant variants[] = {
 int main(int argc, char **argv)
 {
     const struct attention_step step = {
-        .name = "06_attention_naive",
+        .name = "12_attention_naive",
         .dtypes = {FP32},
         .arch = "75",
         .head_dims = {32, 64, 96, 128},
