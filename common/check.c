@@ -20,6 +20,17 @@ void check_says_launch(struct check *check, const char *launch)
              fault);
 }
 
+// Where an element is, in words: a list has no columns.
+static const char *place_words(size_t row, size_t col, size_t cols)
+{
+    static char words[64];
+    if (cols == 1)
+        snprintf(words, sizeof words, "element %zu", row);
+    else
+        snprintf(words, sizeof words, "row %zu, column %zu", row, col);
+    return words;
+}
+
 // Every element has to be a number, also in the rows that are not compared. One that still has the poison's bits was
 // never written.
 static void check_complete(struct check *check, const float *got, size_t rows, size_t cols)
@@ -30,7 +41,7 @@ static void check_complete(struct check *check, const float *got, size_t rows, s
         uint32_t bits;
         memcpy(&bits, &got[i], sizeof bits);
         char fault[sizeof check->fault];
-        snprintf(fault, sizeof fault, "row %zu, column %zu %s", i / cols, i % cols,
+        snprintf(fault, sizeof fault, "%s %s", place_words(i / cols, i % cols, cols),
                  bits == UINT32_MAX ? "was never written"
                  : isnan(got[i])    ? "is NaN"
                                     : "is infinite");
@@ -96,8 +107,8 @@ struct check check_output(const float *got, size_t rows, const struct reference 
     // So that NaN fails.
     if (!(check.error <= bound.all && check.worst_row <= bound.row)) {
         char fault[sizeof check.fault];
-        snprintf(fault, sizeof fault, "the largest difference is in row %zu, column %zu: %.9g, should be %.9g",
-                 place.row, place.col, place.got, place.want);
+        snprintf(fault, sizeof fault, "the largest difference is in %s: %.9g, should be %.9g",
+                 place_words(place.row, place.col, reference->cols), place.got, place.want);
         check_fail(&check, fault);
     }
     check_complete(&check, got, rows, reference->cols);

@@ -74,8 +74,6 @@ static const struct type {
 
 const char *dtype_name(enum dtype dtype) { return types[dtype].name; }
 
-size_t dtype_bytes(enum dtype dtype) { return types[dtype].bytes; }
-
 struct bound dtype_bound(enum dtype dtype, int terms, double rounded)
 {
     if (dtype == FP32) {

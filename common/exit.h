@@ -4,6 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
     EXIT_RIGHT = 0,
     EXIT_WRONG = 1,        // a wrong result, or a CUDA call that failed
@@ -12,10 +16,13 @@ enum {
 };
 
 // Says why on stderr and exits.
-_Noreturn void stop(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void stop(int status, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
 // Around every CUDA call. A failed one is reported with the call, the place and CUDA's message.
 #define CUDA(call) cuda_check((call), #call, __FILE__, __LINE__)
 void cuda_check(cudaError_t error, const char *call, const char *file, int line);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

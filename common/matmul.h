@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include "step.h"
 
 #ifdef __cplusplus
@@ -51,6 +52,21 @@ static inline bool matmul_is_plain(const struct matmul_args *args, enum dtype dt
 {
     return args->dtype == dtype && args->C_dtype == dtype && !args->B_transposed && args->A_pitch == args->k &&
            args->B_pitch == args->n && args->C_pitch == args->n;
+}
+
+// Whether A, B and C are of this type, B is [k, n], and each row begins at a multiple of so many bytes, a power of two.
+// Where rows do not, stderr says so.
+static inline bool matmul_is_aligned(const struct matmul_args *args, enum dtype dtype, int bytes)
+{
+    const size_t element = dtype_bytes(dtype);
+    const size_t rows = (size_t)args->A | (size_t)args->B | (size_t)args->C | (size_t)args->A_pitch * element |
+                        (size_t)args->B_pitch * element | (size_t)args->C_pitch * element;
+    const bool aligned = rows % (size_t)bytes == 0;
+    if (!aligned)
+        fprintf(stderr,
+                "rows of A, B and C have to begin at multiples of %d bytes: their pitches are %d, %d and %d elements\n",
+                bytes, args->A_pitch, args->B_pitch, args->C_pitch);
+    return args->dtype == dtype && args->C_dtype == dtype && !args->B_transposed && aligned;
 }
 
 // parse → allocate → poison → prepare → launch → check → time → report. Returns the exit status.

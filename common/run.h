@@ -23,7 +23,8 @@ double figure_value(const struct figure *figure, double ms);
 // What a launch has to write, and what it should be.
 struct output {
     struct tensor *tensor;
-    int terms;  // products that each element is a sum of
+    int terms;     // products that each element is a sum of
+    bool updated;  // the launch also reads it: as an input it has values on the host
     struct reference reference;
 };
 
@@ -56,7 +57,7 @@ struct job {
 void job_allocate(struct job *job, const struct device *device, const struct options *options);
 void job_free(struct job *job);
 
-// Rounds the inputs, now filled, to their types, and copies them to the device.
+// Rounds the inputs, and the outputs that are updated, now filled, to their types, and copies them to the device.
 void job_upload(struct job *job);
 
 // What step->prepare() and step->launch() find in their arguments, for one copy of the tensors.

@@ -86,7 +86,7 @@ static const struct size sizes[] = {
                          .doc = "threads that share a row (default: the step's own rule)",
                          .unsaid = true},
     [ROWS_PER_THREAD] = {.name = "rows-per-thread",
-                         .doc = "rows that a thread works on at the same time",
+                         .doc = "rows that a thread works on, one after another",
                          .unsaid = true},
     [ROW_PADDING] = ROW_PADDING_SIZE,
     {0},

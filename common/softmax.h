@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include "step.h"
 
 #ifdef __cplusplus
@@ -41,6 +42,21 @@ __attribute__((visibility("default"))) int launch(const struct softmax_args *arg
 static inline bool softmax_is_plain(const struct softmax_args *args, enum dtype dtype)
 {
     return args->dtype == dtype && args->X_pitch == args->cols && args->Y_pitch == args->cols;
+}
+
+// Whether X and Y are of this type, and each row begins at a multiple of so many bytes, a power of two. Where rows do not,
+// stderr says so.
+static inline bool softmax_is_aligned(const struct softmax_args *args, enum dtype dtype, int bytes)
+{
+    const size_t element = dtype_bytes(dtype);
+    const size_t rows = (size_t)args->X | (size_t)args->Y | (size_t)args->X_pitch * element |
+                        (size_t)args->Y_pitch * element;
+    const bool aligned = rows % (size_t)bytes == 0;
+    if (!aligned)
+        fprintf(stderr,
+                "rows of X and Y have to begin at multiples of %d bytes: their pitches are %d and %d elements\n", bytes,
+                args->X_pitch, args->Y_pitch);
+    return args->dtype == dtype && aligned;
 }
 
 // parse → allocate → poison → launch → check → time → report. Returns the exit status.

@@ -16,6 +16,8 @@ static void *allocate(size_t bytes, const struct tensor *tensor)
     return memory;
 }
 
+enum { GAP_POISON = 0xa5 };
+
 static bool has_gaps(const struct tensor *tensor) { return tensor->pitch > tensor->cols; }
 
 size_t row_pitch(enum dtype dtype, size_t cols, struct row_layout layout)
@@ -88,13 +90,21 @@ void tensor_upload(struct tensor *tensor)
         free(bytes);
 }
 
+void tensor_poison(const struct tensor *tensor)
+{
+    size_t width = tensor->cols * dtype_bytes(tensor->dtype), pitch = tensor->pitch * dtype_bytes(tensor->dtype);
+    buffer_poison(&tensor->device);
+    if (has_gaps(tensor))
+        CUDA(cudaMemset2D(tensor->device.first + width, pitch, GAP_POISON, pitch - width, tensor->rows));
+}
+
 // A byte between the rows that is no poison any more: in which row, or `rows` where there is none.
 static size_t written_gap(const struct tensor *tensor, const unsigned char *bytes)
 {
     size_t width = tensor->cols * dtype_bytes(tensor->dtype), pitch = tensor->pitch * dtype_bytes(tensor->dtype);
     for (size_t row = 0; row < tensor->rows; row++)
         for (size_t byte = width; byte < pitch; byte++)
-            if (bytes[row * pitch + byte] != BUFFER_POISON)
+            if (bytes[row * pitch + byte] != GAP_POISON)
                 return row;
     return tensor->rows;
 }

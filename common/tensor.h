@@ -37,6 +37,10 @@ void tensor_free(struct tensor *tensor);
 // Rounds the host's numbers to the type, and fills every copy on the device with them.
 void tensor_upload(struct tensor *tensor);
 
+// Poisons copy 0 of an output again. What lies between its rows gets bytes that are no NaN: one that a launch computed, or
+// loaded, would not differ from the poison of the elements.
+void tensor_poison(const struct tensor *tensor);
+
 // Copy 0 as [rows, cols] numbers with no gaps, to be freed. What was never written is the NaN whose bits are all 1.
 // *overrun becomes NULL, or the first row behind which something was written before the next row begins, in words.
 float *tensor_download(const struct tensor *tensor, const char **overrun);
