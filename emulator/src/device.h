@@ -7,13 +7,14 @@
 struct gpu {
     const char *name, *title, *source;
     int major, minor, sms, fp32_lanes_per_sm;
-    double clock_ghz, dram_gbps;
+    double clock_ghz;
     int memory_clock_khz, bus_width_bits;
     size_t memory, l2, shared_per_sm, shared_optin;
     int threads_per_sm, blocks_per_sm;
 };
 const struct gpu *device_gpu(void);
-int device_sms(void); /* SMs that it is taken to have: SIMT_SMS, else as many as it has */
+double device_dram_gbps(void); /* two bits a clock on each line of the bus */
+int device_sms(void);          /* SMs that it is taken to have: SIMT_SMS, else as many as it has */
 
 /* Remembers the error for cudaGetLastError of this host thread, and returns it. */
 cudaError_t simt_fail(cudaError_t error);
