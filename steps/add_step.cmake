@@ -127,11 +127,16 @@ function(step_to_json)
   json_string("${step_CHAPTER}" chapter)
   json_list(from ${step_FROM})
   json_list(variants ${step_VARIANTS})
+  file(READ ${source} text)
+  set(row_bytes 0)
+  if(text MATCHES "\\.row_bytes = ([0-9]+)")
+    set(row_bytes ${CMAKE_MATCH_1})
+  endif()
   string(CONCAT entry
     "  {\"name\": \"${name}\", \"number\": \"${number}\", \"dir\": \"steps/${name}\",\n"
     "   \"idea\": ${idea},\n"
     "   \"from\": ${from}, \"arch\": \"${step_ARCH}\", \"chapter\": ${chapter},\n"
-    "   \"operation\": \"${step_OPERATION}\", \"variants\": ${variants}},\n")
+    "   \"operation\": \"${step_OPERATION}\", \"row_bytes\": ${row_bytes}, \"variants\": ${variants}},\n")
   set_property(GLOBAL APPEND_STRING PROPERTY STEPS_JSON "${entry}")  # a string: a list would split at an idea's `;`
 endfunction()
 

@@ -79,7 +79,7 @@ __global__ void shared(const Word *in,  // [TILE]
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// [latency] The address of a load is what the load before it brought: no two are ever under way.
+// [latency] The address of a load is what the previous load returned: no two are ever under way.
 __global__ void latency(void *const *place,  // a pointer to the next place, and so on, in a ring
                         void **out, int rounds)
 {
