@@ -1,4 +1,4 @@
-// C = A B in tiles: a block brings a tile of A and one of B into shared memory, and every thread uses them 32 times.
+// C = A B in tiles: a block loads a tile of A and one of B into shared memory, where each element is used 32 times.
 //
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o matmul_tiled steps/04_matmul_tiled/matmul_tiled.cu common/*.c
 //   ./learn run 04
@@ -24,7 +24,7 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
 
     float sum = 0;
     for (int tile = 0; tile < k; tile += TILE) {
-        // [load] Each thread brings one element of either tile; beyond the edge of a matrix it brings 0.
+        // [load] Each thread loads one element of either tile; what lies beyond the edge of a matrix counts as 0.
         // exercise: begin load
         const int A_col = tile + threadIdx.x, B_row = tile + threadIdx.y;
         const float a = row < m && A_col < k ? A[(size_t)row * k + A_col] : 0;
@@ -67,7 +67,7 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
 
 // [main]
 static const struct variant variants[] = {
-    {"transposed", "A's tile transposed, as register tiling will want it: 32 stores meet in one bank"},
+    {"transposed", "A's tile transposed, as the 16-byte loads of step 06 will want it: 32 stores meet in one bank"},
     {"padded", "a 33rd column in the transposed tile: each row starts one bank further on"},
     {"tiled", "A's tile lies as in memory: a warp reads one element of it, all lanes the same"},
     {},
