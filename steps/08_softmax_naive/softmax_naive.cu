@@ -5,25 +5,34 @@
 
 #include "softmax.h"
 
-constexpr int THREADS = 256;    // of a block that shares a row
+constexpr int WARP = 32;                    // threads of a warp
+constexpr unsigned ALL_LANES = 0xffffffff;  // of a warp take part in a shuffle
+constexpr int THREADS = 256;                // of a block that shares a row
+constexpr int WARPS = THREADS / WARP;       // of such a block
 constexpr int BLOCK_ROWS = 64;  // rows of a block whose threads have one each: small, so that all SMs have some
 
-// [reduce] The largest value of a block's threads, or their sum, halving the number of values in each round.
+// [reduce_lanes] The largest value of 2, 4, … 32 neighbouring lanes, or their sum; all of them get the result.
+template <bool largest>
+__device__ float reduce_lanes(float value, int lanes)
+{
+    for (int offset = lanes / 2; offset > 0; offset /= 2) {
+        const float other = __shfl_xor_sync(ALL_LANES, value, offset);
+        value = largest ? fmaxf(value, other) : value + other;
+    }
+    return value;
+}
+
+// [reduce] The same of a block's threads: each warp reduces its values to one, then every warp reduces those.
 template <bool largest>
 __device__ float reduce(float value,
-                        float *partial)  // [THREADS], shared
+                        float *partial)  // [WARPS], shared
 {
-    partial[threadIdx.x] = value;
-    __syncthreads();  // all values are there
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-            const float other = partial[threadIdx.x + half];
-            partial[threadIdx.x] = largest ? fmaxf(partial[threadIdx.x], other) : partial[threadIdx.x] + other;
-        }
-        __syncthreads();  // this round's results are there before the next round reads them
-    }
-    const float result = partial[0];
-    __syncthreads();  // every thread has the result before the array is used again
+    value = reduce_lanes<largest>(value, WARP);
+    if (threadIdx.x % WARP == 0)
+        partial[threadIdx.x / WARP] = value;
+    __syncthreads();  // the results of all warps are there
+    const float result = reduce_lanes<largest>(partial[threadIdx.x % WARPS], WARPS);
+    __syncthreads();  // every warp has read them before the array is used again
     return result;
 }
 
@@ -33,7 +42,7 @@ __global__ void softmax_naive(const float *X,  // [rows, cols]
                               float *Y,        // [rows, cols]
                               int rows, int cols)
 {
-    __shared__ float partial[block_per_row ? THREADS : 1];
+    __shared__ float partial[block_per_row ? WARPS : 1];
 
     // [index] Each thread takes all columns of its own row, or every THREADSth column of the block's.
     const int row = block_per_row ? blockIdx.x : blockIdx.x * BLOCK_ROWS + threadIdx.x;
