@@ -5,8 +5,11 @@
 
 #include "attention.h"
 
-constexpr int TILE = 32;      // rows and columns of a product that one block computes
-constexpr int THREADS = 256;  // of a block that shares a row of S
+constexpr int TILE = 32;                    // rows and columns of a product that one block computes
+constexpr int WARP = 32;                    // threads of a warp
+constexpr unsigned ALL_LANES = 0xffffffff;  // of a warp take part in a shuffle
+constexpr int THREADS = 256;                // of a block that shares a row of S
+constexpr int WARPS = THREADS / WARP;       // of such a block
 
 // [scores] S = Q Kᵀ: a row of Q times a row of K, which is a column of Kᵀ. The grid's z is the head.
 template <bool pre_transposed>
@@ -42,22 +45,28 @@ __global__ void transpose(const float *K,       // [heads, n, d]
         K_transposed[((size_t)blockIdx.z * d + col) * n + row] = K[((size_t)blockIdx.z * n + row) * d + col];
 }
 
-// [reduce] The largest value of a block's threads, or their sum, halving the number of values in each round.
+// [reduce_lanes] The largest value of 2, 4, … 32 neighbouring lanes, or their sum; all of them get the result.
+template <bool largest>
+__device__ float reduce_lanes(float value, int lanes)
+{
+    for (int offset = lanes / 2; offset > 0; offset /= 2) {
+        const float other = __shfl_xor_sync(ALL_LANES, value, offset);
+        value = largest ? fmaxf(value, other) : value + other;
+    }
+    return value;
+}
+
+// [reduce] The same of a block's threads: each warp reduces its values to one, then every warp reduces those.
 template <bool largest>
 __device__ float reduce(float value,
-                        float *partial)  // [THREADS], shared
+                        float *partial)  // [WARPS], shared
 {
-    partial[threadIdx.x] = value;
-    __syncthreads();  // all values are there
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-            const float other = partial[threadIdx.x + half];
-            partial[threadIdx.x] = largest ? fmaxf(partial[threadIdx.x], other) : partial[threadIdx.x] + other;
-        }
-        __syncthreads();  // this round's results are there before the next round reads them
-    }
-    const float result = partial[0];
-    __syncthreads();  // every thread has the result before the array is used again
+    value = reduce_lanes<largest>(value, WARP);
+    if (threadIdx.x % WARP == 0)
+        partial[threadIdx.x / WARP] = value;
+    __syncthreads();  // the results of all warps are there
+    const float result = reduce_lanes<largest>(partial[threadIdx.x % WARPS], WARPS);
+    __syncthreads();  // every warp has read them before the array is used again
     return result;
 }
 
@@ -65,7 +74,7 @@ __device__ float reduce(float value,
 __global__ void softmax(float *S,  // [heads, n, n]
                         int n, float scale)
 {
-    __shared__ float partial[THREADS];
+    __shared__ float partial[WARPS];
     float *s = S + ((size_t)blockIdx.y * n + blockIdx.x) * n;  // [n]
 
     float m = -INFINITY;

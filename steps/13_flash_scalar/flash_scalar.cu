@@ -77,10 +77,10 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                     for (int r = 0; r < ROWS; r++)
                         s[r][key] = add_dot(s[r][key], q[r][c], k);
                 }
-            for (int far = LANES; far < 32; far *= 2)
+            for (int offset = LANES; offset < 32; offset *= 2)
                 for (int r = 0; r < ROWS; r++)
                     for (int key = 0; key < KEYS; key++)
-                        s[r][key] += __shfl_xor_sync(0xffffffff, s[r][key], far);
+                        s[r][key] += __shfl_xor_sync(0xffffffff, s[r][key], offset);
             for (int key = 0; key < KEYS; key++)
                 for (int r = 0; r < ROWS; r++)
                     if (tile + first + key >= n)
