@@ -55,6 +55,106 @@ def launcher(torch, library, calls):
 
 # ---- operations: their tensors, their reference, their peers ----
 
+class List:
+    """What the operations on lists of n elements in fp32 have in common. Their rate is held against a copy."""
+
+    SHAPE, LADDER = "268435456 elements", ["268435456"]
+    COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"
+
+    def __init__(self, torch, shape, floats):
+        """floats: how many of n elements each a launch reads and writes. The copy moves as many bytes in all."""
+        self.torch, (self.n,) = torch, shape
+        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // (4 * floats * self.n))
+        self.from_, self.to = ([torch.full((max(1, floats * self.n // 2),), fill, device="cuda") for _ in range(self.copies)]
+                               for fill in (1.0, math.nan))
+        self.peer_checks = {self.COPY: lambda: self.verdict(self.to[0].double(), self.from_[0].double(), 1.0, 0.0)}
+
+    @staticmethod
+    def shape(text):
+        if int(text) < 1:
+            raise ValueError
+        return [int(text)]
+
+    @staticmethod
+    def flags(shape):
+        return ["-n", str(shape[0])]
+
+    def copy(self, i):
+        self.to[i].copy_(self.from_[i])
+
+    def verdict(self, got, reference, scale, bound):
+        difference = (got - reference).abs()
+        error = (difference.norm() / scale).item()
+        return {"right": error <= bound, "error": error, "bound": bound, "worst_row": error, "worst_row_bound": bound,
+                "max_abs": difference.max().item(), "rows": got.numel()}
+
+
+class Axpy(List):
+    """y = a x + y, in place: each launch begins where the one before it on the same copy ended."""
+
+    class Args(ctypes.Structure):  # struct axpy_args in common/axpy.h
+        _fields_ = [("a", ctypes.c_float), ("x", ctypes.c_void_p), ("y", ctypes.c_void_p),
+                    *((name, ctypes.c_int) for name in ("n", "dtype", "variant"))]
+
+    FACTOR = 2.0
+
+    def __init__(self, torch, shape, seed):
+        super().__init__(torch, shape, 3)
+        generator = torch.Generator("cuda").manual_seed(seed)
+        x, self.first = (1 + torch.randn(self.n, device="cuda", generator=generator) for _ in range(2))
+        self.x, self.y = ([list_.clone() for _ in range(self.copies)] for list_ in (x, self.first))
+        self.sample = torch.linspace(0, self.n - 1, min(self.n, 1 << 20), device="cuda", dtype=torch.float64).long()
+        self.reference = self.FACTOR * x[self.sample].double() + self.first[self.sample].double()
+
+    def launch(self, library, variant):
+        """A function that queues one launch of a step's variant on copy i."""
+        return launcher(self.torch, library, [self.Args(a=self.FACTOR, x=x.data_ptr(), y=y.data_ptr(), n=self.n, dtype=FP32,
+                                                        variant=variant) for x, y in zip(self.x, self.y)])
+
+    def peers(self):
+        return {self.COPY: self.copy,
+                "torch.add": lambda i: self.torch.add(self.y[i], self.x[i], alpha=self.FACTOR, out=self.y[i])}
+
+    def poison(self):
+        self.y[0].copy_(self.first)
+
+    def check(self):
+        complete = self.y[0].isfinite().all().item()
+        check = self.verdict(self.y[0][self.sample].double(), self.reference, self.reference.norm(), 2**-20)
+        return check | {"right": complete and check["right"]}
+
+
+class Sum(List):
+    """The sum of whole numbers from -8 to 8, never 0: exact in fp32 in any order."""
+
+    class Args(ctypes.Structure):  # struct sum_args in common/sum.h
+        _fields_ = [("x", ctypes.c_void_p), ("total", ctypes.c_void_p),
+                    *((name, ctypes.c_int) for name in ("n", "dtype", "variant"))]
+
+    def __init__(self, torch, shape, seed):
+        super().__init__(torch, shape, 1)
+        generator = torch.Generator("cuda").manual_seed(seed)
+        x = torch.randint(1, 9, (self.n,), device="cuda", generator=generator, dtype=torch.float32)
+        x *= 1 - 2 * torch.randint(0, 2, (self.n,), device="cuda", generator=generator, dtype=torch.float32)
+        self.x = [x.clone() for _ in range(self.copies)]
+        self.total = [torch.full((), math.nan, device="cuda") for _ in range(self.copies)]
+        self.reference = x.double().sum()
+
+    def launch(self, library, variant):
+        """A function that queues one launch of a step's variant on copy i."""
+        return launcher(self.torch, library, [self.Args(x=x.data_ptr(), total=total.data_ptr(), n=self.n, dtype=FP32,
+                                                        variant=variant) for x, total in zip(self.x, self.total)])
+
+    def peers(self):
+        return {self.COPY: self.copy, "torch.sum": lambda i: self.torch.sum(self.x[i], dim=0, out=self.total[i])}
+
+    def poison(self):
+        self.total[0].fill_(math.nan)
+
+    def check(self):
+        return self.verdict(self.total[0].double(), self.reference, self.reference.abs().clamp(min=1), 2**-20)
+
+
 class Matmul:
     """C[m,n] = A[m,k] B[k,n] in fp32, in as many copies as together exceed L2."""
 
@@ -73,9 +173,9 @@ class Matmul:
         generator = torch.Generator("cuda").manual_seed(seed)
         A = 1 + torch.randn(self.m, self.k, device="cuda", generator=generator)
         B = 1 + torch.randn(self.k, self.n, device="cuda", generator=generator)
-        self.A = [A.clone() for _ in range(self.copies)]
-        self.B = [B.clone() for _ in range(self.copies)]
-        self.C = [torch.full((self.m, self.n), math.nan, device="cuda") for _ in range(self.copies)]
+        C = torch.full((self.m, self.n), math.nan, device="cuda")
+        self.layouts = {0: [(A.clone(), B.clone(), C.clone()) for _ in range(self.copies)]}  # row_bytes -> the copies
+        self.result = None
         self.rows = torch.linspace(0, self.m - 1, min(self.m, SAMPLED_ROWS), device="cuda", dtype=torch.float64).long()
         self.reference = A[self.rows].double() @ B.double()
         self.bound = max(2 * math.sqrt(self.k) * 2**-24, 2**-20)
@@ -92,28 +192,52 @@ class Matmul:
     def flags(shape):
         return [word for flag, size in zip(("-m", "-n", "-k"), shape) for word in (flag, str(size))]
 
-    def launch(self, library, variant):
+    def padded(self, tensor, row_bytes):
+        """The same numbers in rows that begin at multiples of so many bytes, with NaN between them."""
+        rows, cols = tensor.shape
+        pitch = -(-4 * cols // row_bytes) * row_bytes // 4
+        if pitch == cols:
+            return tensor
+        return self.torch.full((rows, pitch), math.nan, device=tensor.device)[:, :cols].copy_(tensor)
+
+    def lay_out(self, row_bytes):
+        """The copies as a step wants them whose rows begin at multiples of so many bytes; 0: with no gaps."""
+        if row_bytes not in self.layouts:
+            self.layouts[row_bytes] = [tuple(self.padded(tensor, row_bytes) for tensor in copy) for copy in self.layouts[0]]
+        return self.layouts[row_bytes]
+
+    def launch(self, library, variant, row_bytes=0):
         """A function that queues one launch of a step's variant on copy i."""
-        calls = [self.Args(A=a.data_ptr(), B=b.data_ptr(), C=c.data_ptr(), m=self.m, n=self.n, k=self.k, A_pitch=self.k,
-                           B_pitch=self.n, C_pitch=self.n, dtype=FP32, C_dtype=FP32, variant=variant)
-                 for a, b, c in zip(self.A, self.B, self.C)]
-        return launcher(self.torch, library, calls)
+        copies = self.lay_out(row_bytes)
+        calls = [self.Args(A=a.data_ptr(), B=b.data_ptr(), C=c.data_ptr(), m=self.m, n=self.n, k=self.k, A_pitch=a.stride(0),
+                           B_pitch=b.stride(0), C_pitch=c.stride(0), dtype=FP32, C_dtype=FP32, variant=variant)
+                 for a, b, c in copies]
+        launch = launcher(self.torch, library, calls)
+
+        def queue(i):
+            launch(i)
+            self.result = copies[i][2]
+        return queue
 
     def peers(self):
         """{name: function that queues it on copy i}"""
         self.torch.backends.cuda.matmul.allow_tf32 = False
-        return {"cuBLAS fp32 (torch.matmul, TF32 off)":
-                lambda i: self.torch.matmul(self.A[i], self.B[i], out=self.C[i])}
+
+        def cublas(i):
+            A, B, C = self.layouts[0][i]
+            self.result = self.torch.matmul(A, B, out=C)
+        return {"cuBLAS fp32 (torch.matmul, TF32 off)": cublas}
 
     def poison(self):
-        self.C[0].fill_(math.nan)
+        for copies in self.layouts.values():
+            copies[0][2].fill_(math.nan)
 
     def check(self):
-        """Copy 0 of the output against the reference: every element a number, sampled rows right."""
-        difference = self.C[0][self.rows].double() - self.reference
+        """The last output against the reference: every element a number, sampled rows right."""
+        difference = self.result[self.rows].double() - self.reference
         error = (difference.norm() / self.reference.norm()).item()
         worst_row = (difference.norm(dim=1) / self.reference.norm(dim=1)).max().item()
-        complete = self.C[0].isfinite().all().item()
+        complete = self.result.isfinite().all().item()
         return {"right": complete and error <= self.bound and worst_row <= self.bound, "error": error,
                 "bound": self.bound, "worst_row": worst_row, "worst_row_bound": self.bound,
                 "max_abs": difference.abs().max().item(), "rows": len(self.rows)}
@@ -136,13 +260,14 @@ class Softmax:
         self.bytes = 8 * self.rows * self.cols
         self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
         X = 1 + torch.randn(self.rows, self.cols, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
-        self.X = [X.clone() for _ in range(self.copies)]
-        self.Y = [torch.full_like(X, math.nan) for _ in range(self.copies)]
+        Y = torch.full_like(X, math.nan)
+        self.layouts = {0: [(X.clone(), Y.clone()) for _ in range(self.copies)]}  # row_bytes -> the copies
+        self.result = None
         self.sample = torch.linspace(0, self.rows - 1, min(self.rows, SAMPLED_ROWS), device="cuda",
                                      dtype=torch.float64).long()
         self.reference = torch.softmax(X[self.sample].double(), dim=1)
         self.bound = max(2 * math.sqrt(self.cols) * 2**-24, 2**-20)
-        self.peer_checks = {self.COPY: lambda: self.compare(self.X[0][self.sample].double(), 0.0)}
+        self.peer_checks = {self.COPY: lambda: self.compare(self.layouts[0][0][0][self.sample].double(), 0.0)}
         self.torch = torch
 
     @staticmethod
@@ -156,30 +281,57 @@ class Softmax:
     def flags(shape):
         return ["--rows", str(shape[0]), "--cols", str(shape[1])]
 
-    def launch(self, library, variant, threads_per_row=0, rows_per_thread=0):
+    def padded(self, tensor, row_bytes):
+        """The same numbers in rows that begin at multiples of so many bytes, with NaN between them."""
+        pitch = -(-4 * self.cols // row_bytes) * row_bytes // 4
+        if pitch == self.cols:
+            return tensor
+        return self.torch.full((self.rows, pitch), math.nan, device=tensor.device)[:, :self.cols].copy_(tensor)
+
+    def lay_out(self, row_bytes):
+        """The copies as a step wants them whose rows begin at multiples of so many bytes; 0: with no gaps."""
+        if row_bytes not in self.layouts:
+            self.layouts[row_bytes] = [tuple(self.padded(tensor, row_bytes) for tensor in copy) for copy in self.layouts[0]]
+        return self.layouts[row_bytes]
+
+    def launch(self, library, variant, threads_per_row=0, rows_per_thread=0, row_bytes=0):
         """A function that queues one launch of a step's variant on copy i."""
-        calls = [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=self.cols,
-                           Y_pitch=self.cols, dtype=FP32, variant=variant, threads_per_row=threads_per_row,
-                           rows_per_thread=rows_per_thread) for x, y in zip(self.X, self.Y)]
-        return launcher(self.torch, library, calls)
+        copies = self.lay_out(row_bytes)
+        calls = [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=x.stride(0),
+                           Y_pitch=y.stride(0), dtype=FP32, variant=variant, threads_per_row=threads_per_row,
+                           rows_per_thread=rows_per_thread) for x, y in copies]
+        launch = launcher(self.torch, library, calls)
+
+        def queue(i):
+            launch(i)
+            self.result = copies[i][1]
+        return queue
 
     def peers(self):
         """{name: function that queues it on copy i}. The copy moves the same bytes and computes nothing: the bar."""
-        return {self.COPY: lambda i: self.Y[i].copy_(self.X[i]),
-                "torch.softmax": lambda i: self.torch.softmax(self.X[i], dim=1, out=self.Y[i])}
+        def with_copy(compute):
+            def queue(i):
+                X, Y = self.layouts[0][i]
+                compute(X, Y)
+                self.result = Y
+            return queue
+        return {self.COPY: with_copy(lambda X, Y: Y.copy_(X)),
+                "torch.softmax": with_copy(lambda X, Y: self.torch.softmax(X, dim=1, out=Y))}
 
     def poison(self):
-        self.Y[0].fill_(math.nan)
+        for copies in self.layouts.values():
+            copies[0][1].fill_(math.nan)
+        self.result = None
 
     def check(self):
         return self.compare(self.reference, self.bound)
 
     def compare(self, reference, bound):
-        """Copy 0 of the output: every element a number, sampled rows right."""
-        difference = self.Y[0][self.sample].double() - reference
+        """The last output: every element a number, sampled rows right."""
+        difference = self.result[self.sample].double() - reference
         error = (difference.norm() / reference.norm()).item()
         worst_row = (difference.norm(dim=1) / reference.norm(dim=1)).max().item()
-        complete = self.Y[0].isfinite().all().item()
+        complete = self.result.isfinite().all().item()
         return {"right": complete and error <= bound and worst_row <= bound, "error": error, "bound": bound,
                 "worst_row": worst_row, "worst_row_bound": bound, "max_abs": difference.abs().max().item(),
                 "rows": len(self.sample)}
@@ -289,7 +441,7 @@ class Attention:
                 "max_abs": difference.abs().max().item(), "rows": self.reference[..., 0].numel()}
 
 
-OPERATIONS = {"matmul": Matmul, "softmax": Softmax, "attention": Attention}
+OPERATIONS = {"axpy": Axpy, "sum": Sum, "matmul": Matmul, "softmax": Softmax, "attention": Attention}
 
 
 # ---- timing ----
@@ -405,7 +557,8 @@ def contenders_of(steps, operation, flags, seed, torch):
             operation.reserve(lines)
         for variant, line in enumerate(lines):
             line["env"]["torch"] = torch.__version__
-            found.append(Contender(line, operation.launch(library, variant), operation.copies))
+            layout = {"row_bytes": step["row_bytes"]} if hasattr(operation, "lay_out") else {}
+            found.append(Contender(line, operation.launch(library, variant, **layout), operation.copies))
     for name, queue in operation.peers().items():
         line = dict(found[0].line, step=None, variant=None, peer=name)
         if "device_bytes" in line:
@@ -418,7 +571,8 @@ def contenders_of(steps, operation, flags, seed, torch):
 
 def table(lines):
     peer = next((line["time"]["median_ms"] for line in lines if line.get("peer") and line["time"]), math.nan)
-    rate, unit = ("gbps", "GB/s") if lines[0]["operation"] == "softmax" else ("tflops", "TFLOPS")
+    moves = lines[0]["operation"] in ("axpy", "sum", "softmax")  # bytes, and computes little
+    rate, unit = ("gbps", "GB/s") if moves else ("tflops", "TFLOPS")
     with_memory = "device_bytes" in lines[0]
     rows = [("", "median ms", "p10–p90", unit, "of floor", "of peer", "error", *["memory"] * with_memory)]
     for line in lines:
@@ -445,7 +599,7 @@ def command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 03_matmul_naive; all of one operation")
     parser.add_argument("--shape", nargs="+", 
-                        help="matmul: 4096, or 1000x2000x500 for m, n, k; softmax: 8192x1024 for rows, columns")
+                        help="axpy, sum: 268435456 elements; matmul: 4096, or 1000x2000x500 for m, n, k; softmax: 8192x1024 for rows, columns")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per item")

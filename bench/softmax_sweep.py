@@ -26,7 +26,7 @@ def cells(step, library, operation, line):
     """One contender for each combination that the step's last variant accepts."""
     for threads in THREADS:
         for rows in ROWS:
-            queue = operation.launch(library, len(step["variants"]) - 1, threads, rows)
+            queue = operation.launch(library, len(step["variants"]) - 1, threads, rows, step["row_bytes"])
             if accepted(queue):
                 shape = line["shape"] | {"threads_per_row": threads, "rows_per_thread": rows}
                 yield peers.Contender(line | {"shape": shape}, queue, operation.copies)

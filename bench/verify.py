@@ -4,9 +4,9 @@
     bench/verify.py 01 04 --out FOLDER     needs nvcc, a GPU, compute-sanitizer, ncu and, for peers, PyTorch
 
 Builds the `cuda` preset, then for each step named: every variant at shapes around the tile's edges, and beyond 2^31
-elements (a minute or two a step); memcheck and racecheck; ncu's counters for one launch at the emulator's default shape;
-bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted) and a log. Prints a short
-table last.
+elements (a minute or two a step); memcheck and racecheck; what ncu counts of one launch at the emulator's default shape,
+and at the shape of tours and plots; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu
+counted) and a log. Prints a short table last.
 """
 import argparse
 import json
@@ -14,13 +14,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
-from collect import GLOBAL, METRICS, SHARED, ncu, number, provenance  # noqa: E402
+from collect import GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, known_metrics, ncu, number, provenance  # noqa: E402
+
+SIZES = [f"-n {n}" for n in (1, 31, 32, 33, 255, 257, 1023, 4097, 1000003)]
 
 EDGES = {
+    "axpy": SIZES, "sum": SIZES,
     "device": ["-n 1 --rounds 1", "-n 3 --rounds 2", "-n 1023 --rounds 31", "-n 4097 --rounds 33", "-n 1000003"],
     "matmul": ["-m 1 -n 1 -k 1", "-m 31 -n 32 -k 33", "-m 33 -n 31 -k 1", "-m 97 -n 130 -k 40", "-m 300 -n 301 -k 299",
                "-m 127 -n 129 -k 9", "-m 260 -n 132 -k 36"],
@@ -32,21 +36,24 @@ EDGES = {
                                      (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (4097, 64, "normal"),
                                      (8192, 64, "scaled"), (8192, 32, "huge"))],
 }
-# More than 2^31 elements in a tensor, so that an index of 32 bits fails: 10 to 50 GB on the GPU and on the host.
+# More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
+    "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
     "device": ["-n 2200000003"],
     "matmul": ["-m 2097115 -n 5 -k 1100", "-m 5 -n 2097116 -k 1100", "-m 2097116 -n 1100 -k 4"],
     "softmax": ["--rows 2097169 --cols 1030"],
     "attention": ["--heads 65535 --seqlen 260 --head-dim 128"],
 }
-COUNTED = {"matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
+COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
            "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
-SANITIZED = {"device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
+LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
+          "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
+SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96"}
-TIMED = {"matmul": ["1024", "4096", "8192"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
+TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32", "1x8x8192x128"]}
 
-SWEEPS = {"09_softmax_online": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
+SWEEPS = {"11_softmax_shaped": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
 
 
 def run(log, *command, **options):
@@ -64,10 +71,11 @@ def build(log):
     return json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 
 
-def right(log, step, program, shapes):
-    """How many of those shapes, all variants each, are right."""
-    good = sum(run(log, program, "--all-variants", "--no-time", *shape.split()).returncode == 0 for shape in shapes)
-    return f"{good}/{len(shapes)}"
+def right(log, step, program, shapes, at_once):
+    """How many of those shapes, all variants each, are right; so many are tried at once."""
+    with ThreadPoolExecutor(at_once) as pool:
+        done = pool.map(lambda shape: run(log, program, "--all-variants", "--no-time", *shape.split()), shapes)
+        return f"{sum(each.returncode == 0 for each in done)}/{len(shapes)}"
 
 
 def sanitized(log, step, program, tool):
@@ -76,31 +84,48 @@ def sanitized(log, step, program, tool):
     return "clean" if done.returncode == 0 else f"status {done.returncode}"
 
 
-def total(rows, metric):
-    """The sum over a launch's kernels, or None where ncu did not count it."""
-    counts = [number(row.get(metric)) for row in rows]
-    return None if None in counts else sum(counts)
+# Our names -> ncu's metrics, the first that this GPU counts. A launch's kernels are summed, and stand one by one beside it.
+SUMMED = {f"{space}_{op}_{name}": (metric.format(op),) for space, names in (("shared", SHARED), ("global", GLOBAL))
+          for op in ("ld", "st") for name, metric in names.items()} | TRAFFIC
+OF_A_KERNEL = {"stalls": STALLS, "percent": PERCENT, "launch": LAUNCH}
 
 
-def counted(step, program, environment):
-    """One line for each variant: ncu's counters of one launch, all its kernels, named as the emulator names them."""
-    if step["operation"] not in COUNTED:
-        return
-    for variant in step["variants"] or [None]:
-        chosen = ["--variant", variant] if variant else []
-        with tempfile.TemporaryDirectory() as place:
-            said = Path(place, "line.jsonl")
-            rows = ncu([str(program), *chosen, "--no-time", "--no-check", *COUNTED[step["operation"]].split(), "--json",
-                        str(said)], METRICS)
-            if not rows:
-                continue
-            shape = json.loads(said.read_text().splitlines()[-1])["shape"]
-        counters = {f"{space}_{op}_{name}": total(rows, metric.format(op))
-                    for space, names in (("shared", SHARED), ("global", GLOBAL))
-                    for op in ("ld", "st") for name, metric in names.items()}
-        yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": None, "shape": shape,
-               "backend": "cuda", "device": environment["gpu"], "check": None, "time": None, "ncu": counters,
-               "env": environment}
+def countable(log, program, shape):
+    """{group: {our name: ncu's metric}} of what one launch of the program gives a number for."""
+    groups = {"ncu": SUMMED, **OF_A_KERNEL}
+    wanted = [metric for names in groups.values() for metrics in names.values() for metric in metrics]
+    known = known_metrics([str(program), "--no-time", "--no-check", *shape.split()], wanted)
+    print("ncu does not count:", *[metric for metric in wanted if metric not in known], file=log, flush=True)
+    return {group: {name: next(metric for metric in metrics if metric in known) for name, metrics in names.items()
+                    if any(metric in known for metric in metrics)} for group, names in groups.items()}
+
+
+def counters(rows, names):
+    """{our name: the sum over these kernels}; None where one of them has no number."""
+    counts = {name: [number(row.get(metric)) for row in rows] for name, metric in names.items()}
+    return {name: None if None in each else sum(each) for name, each in counts.items()}
+
+
+def counted(step, program, groups, environment):
+    """One line for each variant and shape: what ncu counts of one launch, all its kernels, at the emulator's default shape
+    and at the ladder's."""
+    metrics = sorted({metric for names in groups.values() for metric in names.values()})
+    for variant in step["variants"] or [None] if metrics else []:
+        for sizes in dict.fromkeys((COUNTED[step["operation"]], LADDER[step["operation"]])):
+            with tempfile.TemporaryDirectory() as place:
+                said = Path(place, "line.jsonl")
+                rows = ncu([str(program), *(["--variant", variant] if variant else []), "--no-time", "--no-check", *sizes.split(),
+                            "--json", str(said)], metrics)
+                if not rows:
+                    continue
+                if step["operation"] == "axpy":
+                    rows = rows[-1:]  # the first launch is main's own
+                shape = json.loads(said.read_text().splitlines()[-1])["shape"]
+            kernels = [{"kernel": row["Kernel Name"].split("(")[0], **({"ncu": counters([row], groups["ncu"])} if len(rows) > 1 else {}),
+                        **{group: counters([row], groups[group]) for group in OF_A_KERNEL}} for row in rows]
+            yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": None, "shape": shape,
+                   "backend": "cuda", "device": environment["gpu"], "check": None, "time": None,
+                   "ncu": counters(rows, groups["ncu"]), "kernels": kernels, "env": environment}
 
 
 def main():
@@ -115,16 +140,20 @@ def main():
     unknown = [number for number in asked.steps if number not in known]
     if unknown:
         sys.exit(f"verify: no step {', '.join(unknown)}; there are {', '.join(known)}")
-    environment = provenance()
+    environment, metrics = provenance(), None
     table, timed = [], asked.out / "timed.jsonl"
     timed.unlink(missing_ok=True)
     chosen = [known[number] for number in asked.steps]
     for step in chosen:
         program = ROOT / "build" / "cuda" / step["name"]
-        table.append([step["name"], *(right(log, step, program, shapes[step["operation"]]) for shapes in (EDGES, LARGE)),
-                      *(sanitized(log, step, program, tool) for tool in ("memcheck", "racecheck"))])
+        with ThreadPoolExecutor() as pool:
+            table.append([step["name"], *(right(log, step, program, shapes[step["operation"]], at_once)
+                                          for shapes, at_once in ((EDGES, 8), (LARGE, 2))),
+                          *pool.map(lambda tool: sanitized(log, step, program, tool), ("memcheck", "racecheck"))])
         with open(asked.out / f"{step['name']}.ncu.jsonl", "w") as out:
-            out.writelines(json.dumps(line) + "\n" for line in counted(step, program, environment))
+            if step["operation"] in COUNTED:
+                metrics = metrics or countable(log, program, COUNTED[step["operation"]])
+                out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment))
         print(*table[-1], flush=True)
     if not asked.no_bench:
         for operation in dict.fromkeys(step["operation"] for step in chosen):
@@ -141,7 +170,8 @@ def main():
                 print(run(log, sys.executable, SWEEPS[step["name"]], "--json", timed).stdout)
     lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []
     for step in chosen:
-        mine = [line for line in lines if line["step"] == step["name"] or line.get("peer") and line["operation"] == step["operation"]]
+        mine = [line for line in lines if line["step"] == step["name"]  # the peers of bench/peers.py are no step's
+                or line["step"] is None and line["operation"] == step["operation"]]
         with open(asked.out / f"{step['name']}.results.jsonl", "w") as out:
             out.writelines(json.dumps(line) + "\n" for line in mine)
             shutil.copyfileobj(open(asked.out / f"{step['name']}.ncu.jsonl"), out)

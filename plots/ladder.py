@@ -1,4 +1,4 @@
-"""The ladder as a picture: every step and variant in order, one panel an operation, the peers as lines to reach.
+"""The ladder as a picture: every step and variant in order, one panel an operation, the peers below to compare with.
 
 Recorded H200 figures where there are any; else what the emulator counts, and the picture says so."""
 from plots import style
@@ -6,10 +6,14 @@ from plots.style import BLUES, FAINT, INK, PEER, label
 from tools import floors, results, run, steps
 from tools.paths import PLOTS
 
+TOGETHER = {"sum": "axpy"}  # operations that share another's panel
+ROW, GAP, HEAD = 0.25, 0.1, 0.95  # inches: a bar with its space, the space between two steps, a panel's title and axis
+LEFT, WIDTH = 3.0, 9.0  # inches: what the names take of the whole
+
 
 def recorded(step, variant):
     line = results.ours(step, variant)
-    return line and (line["gbps"] if step["operation"] == "softmax" else line["tflops"])
+    return line and line["gbps" if step["operation"] in results.MOVES_BYTES else "tflops"]
 
 
 def counted(step, variant):
@@ -20,36 +24,48 @@ def counted(step, variant):
     return case["flops"] / 2000 / (seconds * gpu["clock_ghz"] * 1e9)
 
 
-def panel(operation, every):
-    """What one panel shows: title, unit, bars in order, peers."""
-    mine = [step for step in every if step["operation"] == operation]
+def caption(step):
+    """03 naive, of 03_matmul_naive: the operation is the panel's."""
+    return f"{step['number']} {steps.short(step).removeprefix(step['operation'] + '_').replace('_', ' ')}"
+
+
+def panel(operations, every):
+    """What one panel shows: title, unit, bars in order, peers. None where nothing can be shown."""
+    mine = [step for step in every if step["operation"] in operations]
     known = any(recorded(step, variant) for step in mine for variant in steps.variants(step))
+    if not known and operations[0] in results.MOVES_BYTES:  # DRAM binds them all: the counts tell no two apart
+        return None
     value = recorded if known else counted
-    bars = [{"step": step["name"], "variant": variant, "value": round(figure, 3)}
+    bars = [{"step": caption(step), "variant": (variant or "").replace("_", " "), "value": round(figure, 3)}
             for step in mine for variant in steps.variants(step) if (figure := value(step, variant))]
+    title = " and ".join(operations)
     if not known:
-        return {"title": f"{operation}: what the counts allow on an H200", "bars": bars, "peers": [],
+        return {"title": f"{title}: what the counts allow on an H200", "bars": bars, "peers": [],
                 "unit": "thousand multiply-adds a clock, at most (emulator's counts; not a time)"}
     peers = {name: line for step in mine for name, line in results.peers(step).items()}
-    unit = "GB/s" if operation == "softmax" else "TFLOPS"
-    shape = run.shape_words(results.LADDER_SHAPE[operation])
-    return {"title": f"{operation} {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
-            "peers": [{"name": name, "value": round(line["gbps" if unit == "GB/s" else "tflops"], 3)}
+    unit = "GB/s" if operations[0] in results.MOVES_BYTES else "TFLOPS"
+    shape = run.shape_words(results.LADDER_SHAPE[operations[0]])
+    return {"title": f"{title}, {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
+            "peers": [{"name": name.split(" (")[0], "value": round(line["gbps" if unit == "GB/s" else "tflops"], 3)}
                       for name, line in sorted(peers.items())]}
 
 
 def data():
     every = [step for step in steps.load() if step["operation"] != "device"]  # the ground that the ladder stands on
-    return [panel(operation, every) for operation in dict.fromkeys(step["operation"] for step in every)]
+    groups = {}
+    for operation in dict.fromkeys(step["operation"] for step in every):
+        groups.setdefault(TOGETHER.get(operation, operation), []).append(operation)
+    return [found for operations in groups.values() if (found := panel(operations, every)) and found["bars"]]
 
 
-def places(bars):
-    """Where each bar stands: the variants of a step side by side, a gap before the next step."""
-    found, at = [], 0.0
-    for bar, before in zip(bars, [None, *bars]):
-        at += 0 if before is None else 1 if bar["step"] == before["step"] else 1.35
+def places(content):
+    """Inches from a panel's top to the middle of each bar, the peers' last; and the panel's height."""
+    found, at, before = [], ROW / 2, None
+    for name in [*(bar["step"] for bar in content["bars"]), *(None for _ in content["peers"])]:
+        at += GAP if found and name != before else 0
         found.append(at)
-    return found
+        at, before = at + ROW, name
+    return found, at - ROW / 2
 
 
 def figure_of(value):
@@ -57,37 +73,41 @@ def figure_of(value):
 
 
 def draw_panel(axes, content):
-    bars, at = content["bars"], places(content["bars"])
+    bars, peers = content["bars"], content["peers"]
+    at, height = places(content)
     names = list(dict.fromkeys(bar["step"] for bar in bars))
-    top = max(mark["value"] for mark in bars + content["peers"])
-    lines = max((bar["variant"] or "").count("_") + 1 for bar in bars)  # of the variants' names
-    for x, bar in zip(at, bars):
-        axes.bar(x, bar["value"], width=0.94, color=BLUES[min(names.index(bar["step"]), len(BLUES) - 1)], zorder=2)
-        label(axes, figure_of(bar["value"]), x, bar["value"], (0, 4), ha="center", fontsize=12, fontweight="bold", color=INK,
-              bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, zorder=3)
-        label(axes, (bar["variant"] or "").replace("_", "\n"), x, 0, (0, -6), ha="center", va="top", fontsize=10, color=INK)
-    for name in names:
-        own = [x for x, bar in zip(at, bars) if bar["step"] == name]
-        number, _, *words = name.split("_")
-        label(axes, f"{number} {' '.join(words)}", sum(own) / len(own), 0, (0, -lines * 13 - 12), ha="center", va="top", fontsize=11,
-              fontweight="bold", color=INK)
-    for peer in content["peers"]:
-        axes.axhline(peer["value"], color=PEER, linewidth=1.2, linestyle=(0, (5, 3)), zorder=1)
-        label(axes, f"{peer['name']}: {figure_of(peer['value'])}", at[0] - 0.47, peer["value"], (0, 4), fontsize=10, color=PEER)
-    axes.set(xlim=(at[0] - 0.6, at[-1] + 0.6), ylim=(0, top * 1.12), xticks=[])
-    axes.set_title(content["title"], loc="left", fontsize=12.5, fontweight="bold", color=INK, pad=22)
-    label(axes, content["unit"], at[0] - 0.6, top * 1.12, (0, 6), fontsize=10, color=FAINT)
-    style.plain(axes)
+    most = max(mark["value"] for mark in bars + peers)
+    written = None
+    for y, mark in zip(at, bars + peers):
+        own = "step" in mark
+        axes.barh(y, mark["value"], height=0.8 * ROW, zorder=2, linewidth=1.2, edgecolor=PEER if not own else "none",
+                  color=BLUES[min(names.index(mark["step"]), len(BLUES) - 1)] if own else "white")
+        label(axes, figure_of(mark["value"]), mark["value"], y, (4, 0), va="center", fontsize=10, fontweight="bold",
+              color=INK if own else PEER, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5}, zorder=3)
+        label(axes, mark["variant"] if own else mark["name"], 0, y, (-8, 0), va="center", ha="right", fontsize=10,
+              color=INK if own else PEER)
+        if own and mark["step"] != written:
+            written = mark["step"]
+            label(axes, written, 0, y, (-72 * LEFT + 12, 0), va="center", fontsize=10, fontweight="bold", color=INK)
+    axes.set(xlim=(0, most * 1.1), ylim=(height, 0), yticks=[])
+    axes.set_title(content["title"], loc="left", x=-(LEFT - 0.17) / (WIDTH - LEFT - 0.2), fontsize=12, fontweight="bold", color=INK,
+                   pad=6)
+    axes.set_xlabel(content["unit"], loc="right", fontsize=9, color=FAINT, labelpad=1)
+    style.plain(axes, "x")
 
 
 def write(folder=PLOTS):
     """Draw ladder.svg and ladder.png; the same figures give the same bytes. Returns their paths."""
     content = data()
-    figure, rows = style.pyplot().subplots(len(content), 1, figsize=(8, 4.5 * len(content)), squeeze=False)
-    for axes, part in zip(rows[:, 0], content):
-        draw_panel(axes, part)
-    height = figure.get_figheight()
-    figure.subplots_adjust(left=0.06, right=0.98, top=1 - 0.65 / height, bottom=0.95 / height, hspace=0.62)
+    if not content:
+        return []
+    heights = [places(part)[1] for part in content]
+    whole = sum(heights) + HEAD * len(content)
+    figure, top = style.pyplot().figure(figsize=(WIDTH, whole)), whole
+    for part, height in zip(content, heights):
+        bottom = top - HEAD / 2 - height
+        draw_panel(figure.add_axes((LEFT / WIDTH, bottom / whole, (WIDTH - LEFT - 0.2) / WIDTH, height / whole)), part)
+        top -= height + HEAD
     return style.save(figure, "ladder", content, folder)
 
 

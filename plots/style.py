@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 from tools.paths import PLOTS, ROOT
 
 INK, FAINT, RULE = "#1f2430", "#6b7280", "#d7dbe2"
-BLUES = ["#8fb8de", "#5b93c9", "#2f6fae", "#1d4f86"]  # darker for what comes later
+BLUES = ["#8fb8de", "#5b93c9", "#2f6fae", "#1d4f86", "#123a66"]  # darker for what comes later
 PEER = "#b4532a"
 
 

@@ -39,7 +39,7 @@ def keep(chosen, lines):
     """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written."""
     for step in chosen:
         def mine(line):
-            return line["step"] == step["name"] or line.get("peer") and line["operation"] == step["operation"]
+            return line["step"] == step["name"] or line["step"] is None and line["operation"] == step["operation"]
 
         kept = [text for text in lines.read_text().splitlines(keepends=True) if mine(json.loads(text))]
         (steps.directory(step) / "results.jsonl").write_text("".join(kept))

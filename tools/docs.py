@@ -87,7 +87,7 @@ def results_of(step):
     ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line]
     if not ours:
         return "Not measured on an H200 yet."
-    best, peers, before = results.best(step), results.peers(step), steps.origin(step)
+    best, peers = results.best(step), results.peers(step)
     rows = [(line["variant"] or steps.short(step), f"{line['time']['median_ms']:.3f}",
              f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
              f"{100 * line['of_floor']:.1f} %", f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
@@ -95,31 +95,113 @@ def results_of(step):
     rows += [(name, f"{line['time']['median_ms']:.3f}", f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}",
               results.rate(line), "", f"{line['check']['error']:.1e}" if line["check"] else "")
              for name, line in peers.items()]
-    time = lambda line: line["time"]["median_ms"]
-    ratios = [f"{time(line) / time(best):.2f} × {line['variant']}" for line in ours if line != best]
-    if before and (reached := results.best(before)):
-        ratios.append(f"{time(reached) / time(best):.2f} × {steps.reference(before)}'s {reached['variant'] or 'time'}")
-    ratios += [f"{time(line) / time(best):.2f} × {name.split(' (')[0]}" for name, line in peers.items()]
     env = best["env"]
     return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {best['device']} "
             f"(driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):\n\n"
-            + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows)
-            + f"\n\nSpeed of {best['variant'] or steps.short(step)}: {results.rate(best)}"
-            + (f"; {', '.join(ratios)}." if ratios else "."))
+            + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows))
+
+
+def speed(step):
+    """The result in one line: the fastest variant's time and rate, and how many times as fast it is as what else was timed."""
+    best, before = results.best(step), steps.origin(step)
+    if not best:
+        return "Not measured on an H200 yet."
+    time = lambda line: line["time"]["median_ms"]
+    ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line and line != best]
+    others = [(f"`{line['variant']}`", line) for line in ours]
+    if before and before["operation"] == step["operation"] and (reached := results.best(before)):
+        others.append((f"{steps.reference(before)}'s `{reached['variant']}`", reached))
+    others += [(name.split(" (")[0], line) for name, line in results.peers(step).items()]
+    ratios = [f"{time(line) / time(best):.2f} × as fast as {name}" for name, line in others]
+    return (f"On an NVIDIA H200, {run.shape_words(best['shape'])} in {best['dtype']}: **`{best['variant']}` takes "
+            f"{results.milliseconds(best)}, {results.rate(best)}**" + (f"; it is {', '.join(ratios)}." if ratios else "."))
+
+
+# What ncu counted of a launch: the words of a table's column, and its cell from a line of results.jsonl.
+OF_NCU = {
+    "dram": ("DRAM, GB read and written", lambda line: 1e-9 * (line["ncu"]["dram_ld_bytes"] + line["ncu"]["dram_st_bytes"])),
+    "l2": ("sectors that L2 sent", lambda line: line["ncu"]["l2_ld_sectors"]),
+    "sectors": ("sectors a global load", lambda line: line["ncu"]["global_ld_sectors"] / line["ncu"]["global_ld_requests"]),
+    "shared": ("shared wavefronts", lambda line: line["ncu"]["shared_ld_wavefronts"] + line["ncu"]["shared_st_wavefronts"]),
+    "conflicts": ("bank conflicts, shared memory", lambda line: line["ncu"]["shared_ld_conflicts"] + line["ncu"]["shared_st_conflicts"]),
+    "instructions": ("instructions, by warp", lambda line: line["ncu"]["instructions"]),
+    "atomics": ("atomic instructions", lambda line: line["ncu"]["global_red_requests"]),
+    "registers": ("registers a thread", lambda line: max(kernel["launch"]["registers"] for kernel in line["kernels"])),
+    **{name: (words, lambda line, name=name: sum(kernel["percent"][name] * kernel["launch"]["duration_ns"] for kernel in line["kernels"])
+              / sum(kernel["launch"]["duration_ns"] for kernel in line["kernels"]))
+       for name, words in (("occupancy", "occupancy achieved, %"), ("issue_active", "clocks with an instruction issued, %"),
+                           ("fma", "FMA pipe busy, %"), ("data_stage", "L1 data stage busy, %"), ("writeback", "L1 writeback busy, %"),
+                           ("dram_throughput", "DRAM busy, %"))},
+    **{f"stall_{name}": (f"stall: {name.replace('_', ' ')}, clocks", lambda line, name=name: line["kernels"][0]["stalls"][name])
+       for name in ("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier", "math_pipe_throttle",
+                    "dispatch_stall", "not_selected", "wait", "no_instruction")},
+}
+
+
+def ncu(step, *wanted):
+    """A table of at most four columns: each variant, and what ncu counted of it at the shape of tours and plots."""
+    unknown = [name for name in wanted if name not in OF_NCU]
+    if unknown or not 1 <= len(wanted) <= 3:
+        stop(f"{step['name']}'s README: ncu takes one to three of {', '.join(OF_NCU)}.")
+    shape = results.LADDER_SHAPE[step["operation"]]
+    lines = {line["variant"]: line for line in steps.recorded(step) if line.get("kernels") and line["shape"] == shape}
+    if not lines:
+        return "Not counted on an H200 yet."
+
+    def cell(value):
+        return f"{value:,.0f}" if value >= 1000 or value == int(value) else floors.three_digits(value)
+
+    rows = [(f"`{variant}`", *(cell(OF_NCU[name][1](line)) for name in wanted)) for variant, line in lines.items()]
+    return f"ncu counted, at {run.shape_words(shape)}:\n\n" + table(("", *(OF_NCU[name][0] for name in wanted)), rows)
+
+
+def code(step, name):
+    """A whole file of the step's directory."""
+    path = steps.directory(step) / name
+    if not path.is_file():
+        stop(f"There is no {path.relative_to(ROOT)}.")
+    return f"```c\n{path.read_text()}```"
+
+
+def floor_row(name, counts, case, gpu, more):
+    """A variant's row: each unit's floor, the unit that binds, and what else there is to say."""
+    seconds = floors.units(counts, case["flops"], case["bytes"], gpu)
+    unit, longest = floors.binding(counts, case["flops"], case["bytes"], gpu)
+    computes = seconds["fp32"] and case["operation"] not in results.MOVES_BYTES
+    return (name, *map(floors.duration, seconds.values()),
+            f"{unit}, {floors.three_digits(longest / seconds['fp32'])} × fp32" if computes else unit, *more(longest))
 
 
 def floors_of(step):
-    """Each unit's floor, from the emulator's counts at the default shape and published rates; the longest one binds."""
-    rows, shape, gpu = [], "", None
-    for variant, done, counts in counted(step):
-        case, gpu = done["case"], done["profile"]["gpu"]
-        shape = run.shape_words(case["shape"])
-        seconds = floors.units(counts, case["flops"], case["bytes"], gpu)
-        unit, longest = floors.binding(counts, case["flops"], case["bytes"], gpu)
-        rows.append((variant or steps.short(step), *map(floors.duration, seconds.values()),
-                     f"{unit}, {floors.three_digits(longest / seconds['fp32'])} × fp32" if seconds["fp32"] else unit))
-    return (f"At {shape}, of an {gpu['title']}: the least time that each unit needs for what the emulator counted, by "
-            "published rates. Arithmetic, not a measurement.\n\n" + table(("", *seconds, "binding"), rows))
+    """Each unit's floor by published rates; the longest one binds. At the ladder's shape, beside what was measured there, where
+    ncu counted every variant; else at the default shape, from ncu's counts or the emulator's."""
+    all_counted = list(counted(step))
+    gpu = all_counted[0][1]["profile"]["gpu"]
+    ladder = {variant: (results.ours(step, variant), results.hardware(step, variant, results.LADDER_SHAPE[step["operation"]]))
+              for variant in steps.variants(step)}
+    rows, stage, by = [], set(), set()
+    if all(line and ncu and "data_wavefronts" in ncu and "lsu_requests" in ncu for line, ncu in ladder.values()):
+        for variant, (line, ncu) in ladder.items():
+            time = line["time"]["median_ms"]
+            rows.append(floor_row(variant or steps.short(step), ncu, line, gpu,
+                                  lambda floor: (floors.duration(time / 1e3), f"{100 * floor * 1e3 / time:.0f} %")))
+        stage, shape, last = {True}, results.LADDER_SHAPE[step["operation"]], ("measured", "floor, of that")
+        what = "for what ncu counted on it"
+    else:
+        for variant, done, counts in all_counted:
+            shape = done["case"]["shape"]
+            ncu = results.hardware(step, variant, shape)
+            counts = floors.executed(counts, ncu)
+            stage.add("data_wavefronts" in counts)
+            by.add("ncu" if ncu else "the emulator")
+            rows.append(floor_row(variant or steps.short(step), counts, done["case"], gpu,
+                                  lambda floor: ("ncu" if ncu else "the emulator",)))
+        last, what = ("counted by",), f"for what {' or '.join(sorted(by))} counted"
+    merges = " The emulator counts accesses as they are written; ptxas may merge some." if "the emulator" in by else ""
+    return (f"At {run.shape_words(shape)}, for an {gpu['title']} with {gpu['sms']} SMs at {gpu['clock_ghz']} GHz: the least time that "
+            f"each unit needs {what}, by published rates. This is arithmetic, not a measurement. The longest floor binds, and no run "
+            f"is faster than it.{merges}\n\n"
+            + table(("", *floors.units(all_counted[0][2], 0, 0, gpu), "binding", *last), rows) + "\n\n" + floors.legend(stage, gpu))
 
 
 def shapes(step):
@@ -176,18 +258,36 @@ def counter_row(name, counts):
     return (name, *("–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else f"{cell:,}" for cell in cells))
 
 
+def compared(name, counts, ncu):
+    """Sentences on the requests that ncu counted otherwise than the emulator: the numbers, and what they come from."""
+    for space, what in (("shared", "shared memory"), ("global", "global memory")):
+        for op, does in (("ld", "requests to load from"), ("st", "requests to store to")):
+            written, made = counts[f"{space}_{op}_requests"], ncu.get(f"{space}_{op}_requests")
+            traffic = "wavefronts" if space == "shared" else "sectors"
+            same = counts[f"{space}_{op}_{traffic}"] == ncu.get(f"{space}_{op}_{traffic}")
+            if made is not None and written / 4 <= made < written:
+                yield (f"Of `{name}`'s {written:,} {does} {what}, ncu counted {made:,}: ptxas merged neighbouring accesses of a thread "
+                       "into one of 8 or 16 bytes.")
+            elif made is not None and made > written and same:
+                yield (f"For `{name}`'s {written:,} {does} {what}, ncu counted {made:,} and the same {traffic}: it also counts an "
+                       "instruction that no lane of the warp executes, which moves nothing.")
+
+
 def counters(step):
     """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
-    rows, shape = [], ""
+    rows, shape, notes, seen = [], "", [], False
     for variant, done, counts in counted(step):
         name = variant or steps.short(step)
         shape = run.shape_words(done["case"]["shape"])
         rows.append(counter_row(f"{name}, as written", counts))
-        rows += [counter_row(f"{name}, ncu", line["ncu"]) for line in steps.recorded(step)
-                 if line.get("ncu") and line["variant"] == variant and line["shape"] == done["case"]["shape"]]
+        if ncu := results.hardware(step, variant, done["case"]["shape"]):
+            rows.append(counter_row(f"{name}, ncu", ncu))
+            notes += compared(name, counts, ncu)
+            seen = True
     head = "", "global requests", "sectors a request", "shared requests", "wavefronts", "bank conflicts", "barriers (by warp)"
-    return (f"At {shape}. As written: counted by the emulator. ncu: counted by an H200's hardware, of what ptxas made of it.\n\n"
-            + table(head, rows))
+    by_ncu = " The rows *ncu* were counted by an H200's hardware, of what ptxas made of the source." if seen else ""
+    return (f"At {shape}. The rows *as written* were counted by the emulator, of the source as it stands.{by_ncu}\n\n"
+            + "\n\n".join((table(head, rows), *(["\n".join(f"- {note}" for note in notes)] if notes else []))))
 
 
 def report(path):
@@ -203,17 +303,19 @@ def generate(name, base):
     """The text of one block; base is the directory of the README that holds it."""
     kind, *words = name.split()
     whole = {"ladder": ladder, "steps": steps_table}
-    each = {"diff": diff, "results": results_of, "shapes": shapes, "counters": counters, "floors": floors_of,
+    each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
             "growth": growth}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
         return report(words[0])
-    if kind in each and not words or kind == "walk" and len(words) == 1:
-        step = steps.find(base.name)
-        return walk(step, *words) if kind == "walk" else each[kind](step)
-    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, shapes, growth, counters, floors, "
-         "walk ANCHOR, report FILE.cu.")
+    if kind in each and not words:
+        return each[kind](steps.find(base.name))
+    with_words = {"walk": (walk, 1), "code": (code, 1), "ncu": (ncu, 3)}
+    if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
+        return with_words[kind][0](steps.find(base.name), *words)
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, speed, shapes, growth, counters, floors, "
+         "walk ANCHOR, code FILE, ncu COLUMN…, report FILE.cu.")
 
 
 def renew(text, base):

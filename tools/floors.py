@@ -1,24 +1,54 @@
-"""Floors: the least time that each unit of a GPU needs for what the emulator counted.
+"""Floors: the least time that each unit of a GPU needs for what was counted.
 
 The GPU is the "gpu" of an emulator profile: published rates, kept in one place, the emulator. A floor is arithmetic,
-never a measurement: no unit can finish sooner, and a real run is slower than the longest of them."""
+never a measurement: no unit can finish sooner, and a real run is slower than the longest of them. That holds for what the
+hardware executes; the emulator counts accesses as they are written, before ptxas merges any, so ncu's counts go before."""
 
 SECTORS_PER_CLOCK = 4  # L1 hands out 128 bytes a clock and SM: four 32-byte sectors
 
 
+def executed(counts, ncu):
+    """The emulator's counts with ncu's in their place, as far as it has any. Of requests the fewer: ncu also counts those that
+    no lane of a warp executes."""
+    found = {name: count for name, count in (ncu or {}).items() if count is not None}
+    fewer = {name: min(counts[name], count) for name, count in found.items() if name in counts and name.endswith("_requests")}
+    return counts | found | fewer
+
+
 def units(counts, flops, dram_bytes, gpu):
-    """Seconds by unit."""
+    """Seconds by unit. L1's data stage, the requests that reach it and the bytes that DRAM moved are ncu's, where it counted
+    them; of those bytes no fewer than dram_bytes, for what is written last can still be in L2."""
     clocks = gpu["sms"] * gpu["clock_ghz"] * 1e9  # SM clocks a second, all SMs together
-    wavefronts = counts["shared_ld_wavefronts"] + counts["shared_st_wavefronts"]
     sectors = counts["global_ld_sectors"] + counts["global_st_sectors"]
     requests = sum(counts[f"{space}_{op}_requests"] for space in ("shared", "global") for op in ("ld", "st"))
+    moved = max(dram_bytes, counts.get("dram_ld_bytes", 0) + counts.get("dram_st_bytes", 0))
     return {
         "fp32": flops / (2 * gpu["fp32_lanes_per_sm"] * clocks),  # a fused multiply-add is two operations
-        "shared": wavefronts / clocks,
-        "L1": sectors / SECTORS_PER_CLOCK / clocks,
-        "LSU": requests / clocks,  # at best one warp request a clock and SM
-        "DRAM": dram_bytes / (gpu["dram_gbps"] * 1e9),
+        "shared": (counts["shared_ld_wavefronts"] + counts["shared_st_wavefronts"]) / clocks,
+        "L1": counts.get("data_wavefronts", sectors / SECTORS_PER_CLOCK) / clocks,
+        "LSU": counts.get("lsu_requests", requests) / clocks,  # at best one warp request a clock and SM
+        "DRAM": moved / (gpu["dram_gbps"] * 1e9),
     }
+
+
+def legend(measured, gpu):
+    """Markdown: what each unit's floor counts, at which published rate, and what it leaves out. measured: of the L1s in the
+    table, whether ncu counted the data stage, as a set of True and False."""
+    word = lambda name, text=None: f"[{text or name}](../../docs/glossary.md#{name.lower().replace(' ', '-')})"
+    stage = (f"the {word('wavefront', 'wavefronts')} of L1's {word('data stage')} that ncu counted, of shared memory and of global "
+             "accesses with their bank conflicts, one a clock and SM")
+    sectors = (f"{word('sector', 'sectors')} of global memory, {SECTORS_PER_CLOCK} (128 bytes) a clock and SM; it leaves out the bank "
+               "conflicts that accesses to scattered sectors have inside L1")
+    l1 = {(True,): stage, (False,): sectors}.get(tuple(measured), f"{stage}; where ncu did not count them, {sectors}")
+    return "\n".join((
+        f"- **fp32**: the operation's floating-point operations, two to an {word('FMA')}, {gpu['fp32_lanes_per_sm']} FMAs a clock and "
+        "SM. It leaves out all other arithmetic: indices, comparisons, exponentials.",
+        f"- **shared**: {word('wavefront', 'wavefronts')} of shared memory, bank conflicts included, one a clock and SM.",
+        f"- **L1**: {l1}.",
+        f"- **{word('LSU')}**: {word('request', 'requests')} to load or store, shared memory's and global, one a clock and SM.",
+        "- **DRAM**: the fewest bytes, each input read once and each output written once"
+        + (", or those that ncu counted where they are more," if True in measured else ",")
+        + f" at {gpu['dram_gbps']:,.0f} GB/s."))
 
 
 def binding(counts, flops, dram_bytes, gpu):

@@ -38,7 +38,9 @@ def emulator_cells(step, done):
     cells = [error_cell(done)]
     if done["profile"] and done["case"]:
         counts, case = run.total(done["profile"]), done["case"]
-        unit, seconds = floors.binding(counts, case["flops"], case["bytes"], done["profile"]["gpu"])
+        gpu = done["profile"]["gpu"]
+        ncu = results.hardware(step, done["variant"], case["shape"]) if gpu["name"] == "h200" else None
+        unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], gpu)
         sectors = run.sectors_per_request(counts)
         cells += [(number(counts["shared_ld_requests"] + counts["shared_st_requests"]), ""),
                   (number(counts["shared_ld_conflicts"] + counts["shared_st_conflicts"]), ""),
@@ -56,7 +58,8 @@ def time_of(done):
 def gpu_cells(step, done, fastest):
     """As emulator_cells; fastest is {step name: milliseconds} of this run."""
     cells, origin = [error_cell(done)], steps.origin(step)
-    time, before = time_of(done), fastest.get(origin["name"]) if origin else None
+    alike = origin and origin["operation"] == step["operation"]
+    time, before = time_of(done), fastest.get(origin["name"]) if alike else None
     if not time:
         return cells + [("–", "")] * 4
     case = done["case"]

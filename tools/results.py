@@ -2,8 +2,11 @@
 from tools import steps
 from tools.floors import three_digits
 
+MOVES_BYTES = {"axpy", "sum", "softmax"}  # operations whose rate is one of bytes
+
 # One shape throughout tours and plots for each operation.
-LADDER_SHAPE = {"device": {"bytes": 1 << 30}, "matmul": {"m": 4096, "n": 4096, "k": 4096}, "softmax": {"rows": 8192, "cols": 8192},
+LADDER_SHAPE = {"device": {"bytes": 1 << 30}, "axpy": {"n": 1 << 28}, "sum": {"n": 1 << 28},
+                "matmul": {"m": 4096, "n": 4096, "k": 4096}, "softmax": {"rows": 8192, "cols": 8192},
                 "attention": {"batch": 1, "heads": 8, "kv_heads": 8, "seqlen": 8192, "head_dim": 64, "causal": False}}
 
 
@@ -27,6 +30,13 @@ def peers(step):
     return {line["peer"]: line for line in steps.recorded(step) if on_ladder(line) and line.get("peer")}
 
 
+def hardware(step, variant, shape):
+    """What ncu counted of a variant at a shape, on an H200: a recorded line's "ncu", or None. The last recorded counts."""
+    lines = [line for line in steps.recorded(step)
+             if line.get("ncu") and "H200" in line["device"] and line["variant"] == variant and line["shape"] == shape]
+    return lines[-1]["ncu"] if lines else None
+
+
 def best(step):
     """The fastest recorded variant of a step, or None."""
     lines = filter(None, (ours(step, variant) for variant in steps.variants(step)))
@@ -35,7 +45,7 @@ def best(step):
 
 def rate(line):
     """33.1 TFLOPS, or GB/s where a step moves bytes and computes little."""
-    if line["tflops"] and line["operation"] != "softmax":
+    if line["tflops"] and line["operation"] not in MOVES_BYTES:
         return f"{three_digits(line['tflops'])} TFLOPS"
     return f"{line['gbps']:,.0f} GB/s"
 

@@ -1,5 +1,5 @@
-"""The roofline: every step that was measured, by the operations that it does for each byte that DRAM must move, under the
-roofs that the machine step measured."""
+"""The roofline: every step that was measured, by the operations that it does for each byte that DRAM moves, under the roofs
+that the machine step measured. The bytes are those that ncu counted, and where it counted none the fewest possible."""
 from tools import results, run, steps
 from tools.floors import three_digits
 from tools.say import out
@@ -18,15 +18,28 @@ def roofs(every):
     return found
 
 
-def point(line, name, peer):
+def dram_bytes(ncu):
+    """What DRAM moved, of what ncu counted; None where it did not count that."""
+    moved = [(ncu or {}).get(name) for name in ("dram_ld_bytes", "dram_st_bytes")]
+    return sum(moved) if None not in moved else None
+
+
+def point(line, name, peer, ncu=None):
+    """least: operations for each byte that DRAM must move; measured: for each that it did move, or None."""
+    moved = dram_bytes(ncu)
     return {"name": name, "operation": line["operation"], "shape": run.shape_words(line["shape"]), "peer": peer,
-            "intensity": round(line["flops"] / line["bytes"], 4), "tflops": round(line["tflops"], 4)}
+            "least": round(line["flops"] / line["bytes"], 4), "measured": round(line["flops"] / moved, 4) if moved else None,
+            "tflops": round(line["tflops"], 4)}
+
+
+def intensity(mark):
+    return mark["measured"] or mark["least"]
 
 
 def points(every):
     """Every variant recorded on an H200 at its operation's one shape, then the peers; but no copies, which compute nothing."""
-    ours = [(line, f"{step['number']} {line['variant'] or steps.short(step)}", False) for step in every
-            for line in (results.ours(step, variant) for variant in steps.variants(step)) if line]
+    ours = [(line, f"{step['number']} {line['variant'] or steps.short(step)}", False, results.hardware(step, variant, line["shape"]))
+            for step in every for variant in steps.variants(step) if (line := results.ours(step, variant))]
     peers = {(line["operation"], name): (line, name, True) for step in every for name, line in results.peers(step).items()
              if not name.startswith("cudaMemcpy")}
     return [point(*found) for found in [*ours, *peers.values()] if found[0].get("flops") and found[0].get("bytes")]
@@ -52,15 +65,19 @@ def show(content):
 
     if not content:
         return out.print("No step was measured on an H200 yet.")
-    table = Table("", "operations a byte", "TFLOPS", "of the roof", "", box=None, header_style="bold")
-    for column in table.columns[1:4]:
+    measured = any(mark["measured"] for mark in content["points"])
+    table = Table("", "operations a byte", *(["by ncu"] if measured else []), "TFLOPS", "of the roof", "", box=None,
+                  header_style="bold")
+    for column in table.columns[1:-1]:
         column.justify = "right"
     for mark in sorted(content["points"], key=lambda mark: (mark["operation"], mark["tflops"])):
-        roof = bound(mark["intensity"], content["roofs"])
-        table.add_row(mark["name"], f"{mark['intensity']:,.4g}", three_digits(mark["tflops"]),
+        roof = bound(intensity(mark), content["roofs"])
+        table.add_row(mark["name"], f"{mark['least']:,.4g}",
+                      *([f"{mark['measured']:,.4g}" if mark["measured"] else "–"] if measured else []), three_digits(mark["tflops"]),
                       f"{100 * mark['tflops'] / roof[0]:.1f} %" if roof else "–",
                       f"[dim]{roof[1] if roof else ''} {mark['operation']} {mark['shape']}[/]")
-    out.print("Recorded on an NVIDIA H200. Operations a byte: of the fewest bytes that DRAM must move.")
+    out.print("Recorded on an NVIDIA H200. Operations a byte: of the fewest bytes that DRAM must move"
+              + ("; by ncu: of those that it moved, as ncu counted them." if measured else "."))
     for name, roof in content["roofs"].items():
         out.print(f"Roof, measured by the machine step: {name} {three_digits(roof['rate'])} {roof['unit']}")
     out.print(table)

@@ -69,14 +69,19 @@ def size_words(size):
         size //= 1024
 
 
+POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def shape_words(shape):
-    """4096³ for a cube, 64 KiB for a size, B1 H8 N8192 D64 for attention, else m 100, n 200, k 300."""
+    """4096³ for a cube, 64 KiB for a size, n 2²⁸, B1 H8 N8192 D64 for attention, else m 100, n 200, k 300."""
     if "seqlen" in shape:
         grouped = f"({shape['kv_heads']})" if shape["kv_heads"] != shape["heads"] else ""
         return (f"B{shape['batch']} H{shape['heads']}{grouped} N{shape['seqlen']} D{shape['head_dim']}"
                 + " causal" * shape["causal"])
     if list(shape) == ["bytes"]:
         return size_words(shape["bytes"])
+    if list(shape) == ["n"] and shape["n"] >= 1 << 16 and shape["n"] & (shape["n"] - 1) == 0:
+        return f"n 2{str(shape['n'].bit_length() - 1).translate(POWERS)}"
     sizes = list(shape.values())
     if len(sizes) == 3 and len(set(sizes)) == 1:
         return f"{sizes[0]}³"

@@ -31,8 +31,8 @@ def notes(backend, why, runs, gpu):
     lines = [f"Ran on the emulator: {why}. It counts; it does not time.", f"Counted at {'; '.join(shapes)}."]
     profile = next((done["profile"] for _, done in runs if done["profile"]), None)
     if profile:
-        lines.append("Floor: the least time that the busiest unit (fp32, shared memory, L1, LSU: issuing loads and stores, "
-                     f"DRAM) needs for these counts; {profile['gpu']['title']}, by arithmetic.")
+        lines.append("Floor: the least time that the busiest unit (fp32, shared memory, L1, LSU: the load/store unit, DRAM) "
+                     f"needs for these counts, or for ncu's where they are recorded; {profile['gpu']['title']}, by arithmetic.")
     if any(results.best(step) for step, _ in runs):
         sizes = ", ".join(f"{name} {run.shape_words(shape)}" for name, shape in results.LADDER_SHAPE.items())
         lines.append(f"Recorded: measured earlier on an NVIDIA H200 at {sizes}; steps/*/results.jsonl.")
