@@ -1,11 +1,13 @@
 """What the tests share: the clone, its CPU build, a compiler driver that is asked once per program, reports read.
 
 A test that runs a CUDA program names it as Program(...). pytest may run in several processes (-n): the first whose test
-needs a program compiles it, for all."""
+needs a program compiles it, for all. It stays in build/cpu/tests, and the next run compiles it only if anything that went
+into it has changed: its source, a header, an option, a compiler, the emulator."""
 
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -13,6 +15,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -57,9 +60,13 @@ class Program:
         return text.replace(before, after)
 
     def key(self):
-        """The same for the same program in every process of pytest."""
-        whole = dataclasses.replace(self, edit=self.edited() if self.edit else ())
-        return f"{self}-{hashlib.sha256(repr(whole).encode()).hexdigest()[:16]}"
+        """The same for the same program, whichever process of pytest asks, today or another day."""
+        named = [pathlib.Path(word) for word in (*self.options, *self.libraries)]
+        texts = {self.source: self.edited() if self.edit else self.source.read_text(errors="replace")}
+        texts |= {file: file.read_text() for file in named if file.is_file() and file.suffix != ".a"}
+        parts = [emulator_key(), repr(dataclasses.replace(self, edit=bool(self.edit))), *texts.values(),
+                 *(header for file, text in texts.items() for header in included(text, [file.parent, *named]))]
+        return f"{self}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
 
     def compile(self, folder):
         """The executable, made in that folder, and the finished compiler process."""
@@ -73,6 +80,28 @@ class Program:
         simtcc = ROOT / "emulator" / "simtcc"
         return output, run(simtcc, *self.options, "-o", output, source, *self.libraries, CXX=self.compiler,
                            SIMT_BUILD=str(BUILD))
+
+
+def included(text, folders):
+    """The texts of the files that a source includes by a name in quotes, and of those that they include."""
+    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE):
+        for folder in folders:
+            if (folder / name).is_file():
+                found = (folder / name).read_text()
+                yield found
+                yield from included(found, [(folder / name).parent, *folders[1:]])
+                break
+
+
+@functools.cache
+def emulator_key():
+    """What goes into every program: the emulator, its headers and driver, common/, the compilers."""
+    files = [*(ROOT / "emulator").glob("simtcc"), *(ROOT / "emulator").glob("*.syms"), *(ROOT / "emulator" / "include").rglob("*"),
+             *(ROOT / "common").glob("*.h"), BUILD / "simt-translate", BUILD / "libsimt.a", BUILD / "common" / "libcommon.a"]
+    digest = hashlib.sha256("".join(run(name, "--version").stdout for name in COMPILERS).encode())
+    for file in sorted(file for file in files if file.is_file()):
+        digest.update(str(file).encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager
@@ -102,21 +131,34 @@ def pytest_make_parametrize_id(val):
     return str(val) if isinstance(val, Program) else None
 
 
+KEPT = BUILD / "tests"
+KEPT_SECONDS = 3 * 24 * 3600  # a program that no test has asked for since is removed
+
+
+def pytest_sessionfinish(session):
+    """One process, the first, removes what is no longer asked for."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        for ended in KEPT.glob("*/ended.json"):
+            if ended.stat().st_mtime < time.time() - KEPT_SECONDS:
+                shutil.rmtree(ended.parent, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
-def compile_output(tmp_path_factory):
+def compile_output():
     """compile_output(program) -> path of the executable, and how its compiler ended: returncode, stdout, stderr."""
-    place = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        place = place.parent
 
     def compiled(program):
-        folder = place / "programs" / program.key()
+        folder = KEPT / program.key()
         ended = folder / "ended.json"
         with locked(folder / "lock"):
-            if not ended.exists():
+            if ended.exists():
+                ended.touch()
+            else:
                 done = program.compile(folder)[1]
-                ended.write_text(json.dumps({"args": [str(part) for part in done.args], "returncode": done.returncode,
-                                             "stdout": done.stdout, "stderr": done.stderr}))
+                written = folder / "ended.new"
+                written.write_text(json.dumps({"args": [str(part) for part in done.args], "returncode": done.returncode,
+                                               "stdout": done.stdout, "stderr": done.stderr}))
+                written.rename(ended)
         return folder / "program", subprocess.CompletedProcess(**json.loads(ended.read_text()))
 
     return compiled

@@ -218,7 +218,7 @@ def test_planted_mistake_is_seen(compile_cu, program, arguments):
 
 # ---- the arguments of a launch, as bench/peers.py passes them ----
 
-@pytest.mark.parametrize("operation", ["matmul", "softmax", "attention"])
+@pytest.mark.parametrize("operation", ["axpy", "sum", "matmul", "softmax", "attention"])
 def test_peers_pass_the_arguments_that_the_header_declares(operation, tmp_path):
     sys.path.insert(0, str(ROOT / "bench"))
     from peers import OPERATIONS

@@ -220,7 +220,8 @@ def test_docs(learn, clone):
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(results)
     (clone / "README.md").write_text("before\n" + block("ladder") + "between\n" + block("steps") + "after\n")
     page = clone / "steps/04_matmul_tiled/README.md"
-    page.write_text("".join(map(block, ("diff", "walk index", "results", "counters"))))
+    page.write_text("".join(map(block, ("diff", "walk index", "results", "speed", "counters", "ncu registers", "code note.c"))))
+    (page.parent / "note.c").write_text("int note;\n")
     ended(learn("docs", "--check"), 1, "README.md: ladder is stale", "04_matmul_tiled/README.md: walk index is stale",
           "plots/ladder.svg")
     ended(learn("docs"), 0)
@@ -228,7 +229,8 @@ def test_docs(learn, clone):
     front, text = (clone / "README.md").read_text(), page.read_text()
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
     assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | padded | 16,500 at 128³ | 12.5 ms, 11.0 TFLOPS at 4096³ |" in front
-    assert "int col = 3;" in text and "16.50" in text and "0.20 × cuBLAS" in text
+    assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 0.20 × as fast as cuBLAS." in text
+    assert "```c\nint note;\n```" in text and "Not counted on an H200 yet." in text
     (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
     ended(learn("docs", "--check"), 1, "diff is stale")
 
@@ -238,7 +240,43 @@ def test_floors_of_a_step(learn, clone):
     page.write_text(block("floors"))
     ended(learn("docs"), 0)
     # 16,500 sectors at four a clock on 132 SMs of 1.98 GHz are 15.8 ns; 2 · 128³ operations need more.
-    assert "| padded | 62.7 ns | 0.00 ns | 15.8 ns | 3.83 ns | 41.0 ns | fp32, 1.00 × fp32 |" in page.read_text()
+    text = page.read_text()
+    assert "| padded | 62.7 ns | 0.00 ns | 15.8 ns | 3.83 ns | 41.0 ns | fp32, 1.00 × fp32 | the emulator |" in text
+    assert "ptxas may merge some" in text and "it leaves out the bank conflicts" in text
+
+
+def by_ncu(shape, **counts):
+    """A line that says what ncu counted of 04's padded."""
+    counts = {name: 0 for name in COUNTERS if not name.endswith("s") or name[:6] in ("shared", "global")} | counts
+    return json.dumps(json.loads(measured("04_matmul_tiled", "padded", 1)) | {
+        "shape": dict.fromkeys("mnk", shape), "time": None, "check": None, "ncu": counts}) + "\n"
+
+
+def test_floors_and_counters_by_ncu(learn, clone):
+    """ncu's counts stand in the floors, and what ptxas did is told by the numbers."""
+    page, recorded = (clone / f"steps/04_matmul_tiled/{name}" for name in ("README.md", "results.jsonl"))
+    page.write_text(block("floors") + block("counters"))
+    recorded.write_text(by_ncu(128, global_ld_requests=500, global_ld_sectors=16500, data_wavefronts=132_000, lsu_requests=66_000))
+    ended(learn("docs"), 0)
+    text = page.read_text()
+    assert "| padded | 62.7 ns | 0.00 ns | 505 ns | 253 ns | 41.0 ns | L1, 8.06 × fp32 | ncu |" in text
+    assert "with their bank conflicts" in text and "leaves out the bank conflicts" not in text
+    assert "Of `padded`'s 1,000 requests to load from global memory, ncu counted 500: ptxas merged" in text
+    recorded.write_text(by_ncu(128, global_ld_requests=4000, global_ld_sectors=16500))
+    ended(learn("docs"), 0)
+    text = page.read_text()  # what no lane executes is not issued to L1: the emulator's 1,000 requests are the floor's
+    assert "| 3.83 ns | 41.0 ns | fp32, 1.00 × fp32 | ncu |" in text and "no lane of the warp executes" in text and "merged" not in text
+
+
+def test_floors_at_the_shape_that_was_measured(learn, clone):
+    page, recorded = (clone / f"steps/04_matmul_tiled/{name}" for name in ("README.md", "results.jsonl"))
+    page.write_text(block("floors"))
+    timed = json.loads(measured("04_matmul_tiled", "padded", 10)) | {"flops": 2 * 4096**3, "bytes": 12 * 4096**2}
+    recorded.write_text(json.dumps(timed) + "\n" + by_ncu(4096, data_wavefronts=132 * 1_980_000 * 5, lsu_requests=132 * 1_980_000,
+                                                               dram_ld_bytes=4_000_000_000, dram_st_bytes=800_000_000))
+    ended(learn("docs"), 0)
+    assert "At 4096³" in page.read_text()
+    assert "| padded | 2.05 ms | 0.00 ns | 5.00 ms | 1.00 ms | 1.00 ms | L1, 2.43 × fp32 | 10.0 ms | 50 % |" in page.read_text()
 
 
 def roofs(clone):
@@ -270,6 +308,9 @@ def test_roofline(learn, clone):
     ended(learn("plot"), 0, "plots/roofline.svg")
     assert drawn == [(clone / f"plots/roofline.{kind}").read_bytes() for kind in ("svg", "png")]
     ended(learn("docs", "--check"), 0, "fresh")
+    counted = line | {"time": None, "check": None, "ncu": {"dram_ld_bytes": 3 << 30, "dram_st_bytes": 1 << 30}}
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(counted) + "\n")
+    ended(learn("roofline"), 0, "by ncu: of those that it moved", "04 padded 682.7 32 11.0 18.3 % fp32")
     slower = line | {"tflops": 1.5}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(slower) + "\n")
     ended(learn("docs", "--check"), 1, "plots/roofline.svg: picture is stale")
@@ -285,7 +326,8 @@ def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
 
 @pytest.mark.parametrize("text, words", [
     (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
-    (block("report none.cu"), "no none.cu"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
+    (block("report none.cu"), "no none.cu"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
+    (block("ncu colour"), "takes one to three of dram, l2"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
 ])
 def test_docs_of_an_unknown_part(learn, clone, text, words):
     (clone / "steps/04_matmul_tiled/README.md").write_text(text)
@@ -301,6 +343,30 @@ def test_floors():
     seconds = floors.units(counts, 132 * 256 * 500, 4.8e6, gpu)
     assert seconds == pytest.approx({"fp32": 0.5e-6, "shared": 1e-6, "L1": 2e-6, "LSU": 1e-6, "DRAM": 1e-6})
     assert floors.binding(counts, 132 * 256 * 500, 4.8e6, gpu) == ("L1", pytest.approx(2e-6))
+    counted = counts | {"data_wavefronts": 132_000 * 3, "lsu_requests": 132_000 * 2, "dram_ld_bytes": 9e6, "dram_st_bytes": 6e5}
+    seconds = floors.units(counted, 0, 4.8e6, gpu)
+    assert seconds == pytest.approx({"fp32": 0, "shared": 1e-6, "L1": 3e-6, "LSU": 2e-6, "DRAM": 2e-6})
+    assert floors.units(counted | {"dram_ld_bytes": 0}, 0, 4.8e6, gpu)["DRAM"] == pytest.approx(1e-6)  # the rest is in L2
+
+
+def test_what_ncu_counted_goes_before():
+    counts = dict.fromkeys(COUNTERS, 8)
+    found = floors.executed(counts, {"shared_ld_requests": 2, "shared_st_requests": 9, "shared_ld_wavefronts": 9, "data_wavefronts": 5,
+                                     "lsu_requests": None})
+    assert found == counts | {"shared_ld_requests": 2, "shared_ld_wavefronts": 9, "data_wavefronts": 5}
+    assert floors.executed(counts, None) == counts
+
+
+def test_nothing_recorded_beats_its_floor():
+    """Of every step here: the floor that its program computes, and every unit's where ncu counted at the ladder's shape."""
+    lines = [json.loads(text) for path in ROOT.glob("steps/*/results.jsonl") for text in path.read_text().splitlines()]
+    timed = [line for line in lines if line["time"]]
+    assert len(timed) > 100 and all(line["of_floor"] <= 1 for line in timed)
+    by_shape = {(line["step"], line["variant"], *line["shape"].values()): line for line in timed}
+    for line in lines:
+        if line.get("ncu") and (run := by_shape.get((line["step"], line["variant"], *line["shape"].values()))):
+            unit, seconds = floors.binding(line["ncu"], run["flops"], run["bytes"], H200)
+            assert 1e3 * seconds <= run["time"]["median_ms"], f"{line['step']} {line['variant']} beats its floor by {unit}"
 
 
 @pytest.mark.parametrize("seconds, words", [(2.07e-6, "2.07 µs"), (0.0262, "26.2 ms"), (0.9996, "1.00 s"), (5e-9, "5.00 ns"),

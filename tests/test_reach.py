@@ -2,6 +2,7 @@
 show only there, in a second launch, or in the counters, are each caught. The bugs are in planted/subtle.py."""
 
 import json
+import math
 import sys
 
 import pytest
@@ -18,7 +19,7 @@ OPERATION = {step["name"]: step["operation"] for step in STEPS}
 
 
 def source_of(name):
-    return ROOT / "steps" / name / f"{name.split('_', 1)[1]}.cu"
+    return ROOT / "steps" / name / f"{name.split('_', 1)[-1]}.cu"
 
 
 @pytest.mark.parametrize("folder, step, arguments", [
@@ -32,17 +33,25 @@ def test_right(folder, step, arguments):
 
 # ---- counters ----
 
-# What ncu counts otherwise, by sum: it counts a load that no lane executes, and ptxas merges loads of neighbours.
+# What ncu counts otherwise, by sum: it counts a load that no lane executes; ptxas merges loads of neighbours, and gives the
+# lanes of a warp that end in different rounds of an unrolled loop loads of their own; and now and then a store meets a busy
+# bank, as two of 1,024 did in 05.
 REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requests", "shared_ld_wavefronts")
-COUNTED_OTHERWISE = {("08_softmax_naive", "block_per_row"): REQUESTS, ("09_softmax_online", "wide"): REQUESTS,
+SPLIT = ("global_ld_sectors",)
+COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_sum", "atomics"): SPLIT, ("02_warp_sum", "shuffle"): SPLIT,
+                     ("02_warp_sum", "tuned"): SPLIT, ("05_matmul_register", "register"): ("shared_st_conflicts",),
+                     ("08_softmax_naive", "block_per_row"): REQUESTS,
                      ("12_attention_naive", "transposed_read"): REQUESTS, ("12_attention_naive", "pre_transposed"): REQUESTS,
                      ("04_matmul_tiled", "tiled"): LOADS}
 
 
 def recorded(name):
-    """What ncu counted on a GPU, variant by variant, at the emulator's default shape."""
-    lines = [json.loads(line) for line in (ROOT / "steps" / name / "results.jsonl").read_text().splitlines()]
-    return {line["variant"]: line["ncu"] for line in lines if line.get("ncu")}
+    """What ncu counted on a GPU, variant by variant, at the emulator's default shape: the smallest."""
+    results = ROOT / "steps" / name / "results.jsonl"
+    lines = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    counted = [line for line in lines if line.get("ncu")]
+    counted.sort(key=lambda line: -math.prod(filter(None, line["shape"].values())))
+    return {line["variant"]: line["ncu"] for line in counted}  # the last of a variant counts
 
 
 def differences(program, name, variant, out):
@@ -53,7 +62,8 @@ def differences(program, name, variant, out):
     kernels = json.loads(out.read_text())["kernels"]
     assert all(kernel["launches"] == 1 for kernel in kernels)
     lines = [line for kernel in kernels for line in kernel["lines"]]
-    pairs = {counter: (sum(line[counter] for line in lines), count) for counter, count in recorded(name)[variant].items()}
+    pairs = {counter: (sum(line[counter] for line in lines), count) for counter, count in recorded(name)[variant].items()
+             if counter in lines[0]}  # ncu counts more
     otherwise = COUNTED_OTHERWISE.get((name, variant), ())
     return {counter: pair for counter, pair in pairs.items() if pair[0] != pair[1] and counter not in otherwise}
 
@@ -75,6 +85,7 @@ def planted(bug):
 @pytest.mark.parametrize("program, bug", [pytest.param(planted(bug), bug, id=f"{bug.step[:2]}-{bug.name}") for bug in SUBTLE])
 def test_subtle_bug_is_caught(compile_cu, program, bug, tmp_path):
     if bug.run == PROFILE:
+        assert recorded(bug.step)
         assert all(differences(compile_cu(program), bug.step, variant, tmp_path / "counts") for variant in recorded(bug.step))
         return
     assert not bug.run or bug.run in (WATCHED if bug.checked else REACH)[OPERATION[bug.step]]  # where all steps are run

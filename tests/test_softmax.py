@@ -6,14 +6,15 @@ import json
 
 import pytest
 
-from conftest import BUILD, ROOT, ensure_build, run
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run
 
 ensure_build()
 STEPS = [step for step in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
          if step["operation"] == "softmax"]
 NAMES = [step["name"] for step in STEPS]
+ALIGNED = ["10_softmax_held", "11_softmax_shaped"]  # their rows begin at multiples of 16 bytes
 INPUTS = ["normal", "scaled", "huge", "equal", "masked"]
-COARSENED = "09_softmax_online"
+COARSENED = "11_softmax_shaped"
 
 
 def softmax(name, rows, cols, *arguments):
@@ -77,20 +78,40 @@ def test_right_with_less_shared_memory(gpu):
     expect_right(done, 1)
 
 
+# ---- rows at multiples of 16 bytes ----
+
+@pytest.mark.parametrize("cols", [1, 2, 3, 4, 5, 1029, 40002])
+@pytest.mark.parametrize("name", ALIGNED)
+def test_right_with_padding_behind_the_rows(name, cols):
+    done = softmax(name, 9, cols, "--row-padding", 8, "--all-variants")
+    assert done.returncode == 0 and "WRONG" not in done.stdout and done.stderr == "", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_other_pitches_and_pointers_are_refused(compile_cu, name):
+    source = ROOT / "steps" / name / f"{name.split('_', 1)[1]}.cu"
+    program = Program(source, options=("--plain", "-I", str(ROOT / "common")),
+                      libraries=(str(TESTS / "softmax" / "refused.c"), str(BUILD / "common" / "libcommon.a")))
+    done = run(compile_cu(program))
+    assert done.returncode == 0 and done.stdout == "refused: 5\n", done.stdout + done.stderr
+
+
 # ---- threads for a row, rows for a thread ----
 
 @pytest.mark.parametrize("threads", [8, 16, 32, 64, 128, 256, 512, 1024])
 @pytest.mark.parametrize("rows", [1, 2, 4])
-def test_every_shape_is_right_or_refused(threads, rows):
-    right = 0
-    for size in ((1, 1), (5, 3), (37, 33), (9, 129), (7, 1030)):
+def test_every_shape_is_right(threads, rows):
+    for size in ((1, 1), (5, 3), (37, 33), (9, 129), (7, 1030), (2, 40001)):
         done = softmax(COARSENED, *size, "--threads-per-row", threads, "--rows-per-thread", rows, "--input", "masked")
-        if done.returncode == 2:
-            assert "cannot take this shape" in done.stderr
-        else:
-            expect_right(done, 1)
-            right += 1
-    assert right >= (0 if rows > 1 and threads > 512 else 2)
+        expect_right(done, 1)
+
+
+def test_parts_of_the_next_row_have_to_wait(compile_cu):
+    edit = "__syncthreads();  // every warp has read them before those of the next row replace them", ""
+    program = Program(ROOT / "steps" / COARSENED / "softmax_shaped.cu", options=("-I", str(ROOT / "common")),
+                      libraries=(str(BUILD / "common" / "libcommon.a"),), edit=edit)
+    done = run(compile_cu(program), "--rows", 9, "--cols", 300, "--threads-per-row", 64, "--rows-per-thread", 4)
+    assert done.returncode == 1 and "simt: race in shared memory: " in done.stderr, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("arguments, names", [

@@ -20,7 +20,8 @@ class Bug:
     shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols, or batch, heads, seqlen, head_dim: no multiples of the tile
 
 
-NAIVE, TILED, REGISTER = "03_matmul_naive", "04_matmul_tiled", "05_matmul_register"
+NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
+REGISTER, VECTOR, DOUBLE = "05_matmul_register", "06_matmul_vector", "07_matmul_double_buffer"
 SUM = "sum += A[(size_t)row * k + i] * B[(size_t)i * n + col];"
 STORE = "C[(size_t)row * n + col] = sum;"
 LOAD_A = "const float a = row < m && A_col < k ? A[(size_t)row * k + A_col] : 0;"
@@ -30,20 +31,37 @@ FIRST_BARRIER = "__syncthreads();  // both tiles are whole before any thread rea
 SECOND_BARRIER = "__syncthreads();  // every thread has read both tiles before the next two replace them"
 TILES = "for (int tile = 0; tile < k; tile += TILE) {"
 TWO_DIMS = "if (row < m && col < n)\n        C["
-KEPT_B = "B[(size_t)B_row * n + B_col] : 0;\n        }\n        "
-FIRST_OF_REGISTER = KEPT_B + FIRST_BARRIER
-SECOND_OF_REGISTER = "// exercise: end product\n        " + SECOND_BARRIER
-FIRST_OF_VECTOR = "load_B<aligned>(B_from, n, left));\n            " + FIRST_BARRIER
-SECOND_OF_VECTOR = "multiply<ordered>(&smem[0], row, col, sum);\n            " + SECOND_BARRIER
-ALIGNED = (70, 44, 52)
+STORED_B = "smem.B[element / TILE][element % TILE] = b;"
+SUMS = "sum[y][x] += a[y] * b[x];"
+NEXT = "store_tiles<ordered>(&smem[1 - buffer], a, b);"
+WHOLE_VECTOR = "if (C_row < m && C_col + VECTOR <= n)"
+PARTIAL_VECTOR = "if (C_row < m && C_col + i < n)"
+MASKED = "make_float4(v.x, count > 1 ? v.y : 0, count > 2 ? v.z : 0, count > 3 ? v.w : 0)"
+ONE_BY_ONE = "C[(size_t)C_row * C_pitch + C_col + i] = sum[y][x + i];"
+ODD_TILES = (70, 45, 36)  # five pairs of tiles, and the last is narrower
 
 SOFTMAX, ONLINE = "08_softmax_naive", "09_softmax_online"
+HELD, SHAPED = "10_softmax_held", "11_softmax_shaped"
 EACH_COL = "for (int col = first; col < end; col += step)\n        "
 LARGEST = "m = fmaxf(m, x[col]);"
 SUMMAND = "l += expf(x[col] - m);"
 QUOTIENT = "y[col] = expf(x[col] - m) / l;"
 MERGE = "return {m, a.l * weight(a.m, m) + b.l * weight(b.m, m)};"
+ADD = "return {m, x > a.m ? a.l * smaller + 1 : a.l + smaller};"
+ADD_VECTOR = "return {m, a.l * weight(a.m, m) + sum_of(weight(x, m))};"
+EACH_ONLINE = "for (int col = first; col < cols; col += step)\n        "
+WEIGHED = "y[col] = weight(x[col], all.m) / all.l;"
+ALL_PARTS = "__syncthreads();  // the parts of all warps are there"
+STORE_VECTOR = "y4[first + i * step] = scale(p[i], factor);"
+TAIL = "mine = {x[tail], 1};"
 GUARD = "return expf(x - (m == -INFINITY ? 0 : m));"
+
+FIRST, BLOCK_SUM, WARP_SUM = "00_first_kernel", "01_block_sum", "02_warp_sum"
+LIST = (5003,)  # -n
+IN_MAIN = "as main computed it"
+BEFORE_TREE = "__syncthreads();  // all sums are stored before any thread reads another's"
+EACH_ROUND = "__syncthreads();  // this round's sums are stored before the next round reads them"
+BEFORE_WARP = "__syncthreads();  // the sums of all warps are stored before the first warp reads them"
 
 DEVICE, MACHINE = "machine", (5003, 3)  # -n, --rounds
 COPY_WORD = "((uint4 *)out)[i] = ((const uint4 *)in)[i];"
@@ -54,6 +72,33 @@ PUT = "O[((size_t)blockIdx.z * n + row) * d + col] = sum;"
 SECOND_OF_FLASH = "__syncthreads();  // every thread has read both tiles before the next two replace them"
 
 BUGS = [
+    Bug(FIRST, "zeros", "y[i] = a * x[i] + y[i];", "y[i] = 0;", plain=IN_MAIN, checked="WRONG", shape=LIST),
+    Bug(FIRST, "nan", "y[i] = a * x[i] + y[i];", "y[i] = i == n - 1 ? a / 0 - a / 0 : a * x[i] + y[i];", plain="is NaN", shape=LIST),
+    Bug(FIRST, "bounds_off_by_one", "if (i < n)", "if (i < n - 1)", plain=IN_MAIN, shape=LIST),
+    Bug(FIRST, "another_blocks_elements", "blockIdx.x * THREADS + threadIdx.x", "blockIdx.x * (THREADS - 1) + threadIdx.x", plain=IN_MAIN,
+        checked="race in global memory", shape=LIST),
+    Bug(FIRST, "too_few_blocks", "(n + THREADS - 1) / THREADS", "n / THREADS", plain=IN_MAIN, shape=LIST),
+    Bug(FIRST, "not_copied_in", "CUDA(cudaMemcpy(y, host.y, bytes, cudaMemcpyHostToDevice));", "CUDA(cudaMemset(y, 0, bytes));",
+        plain=IN_MAIN, shape=LIST),
+
+    Bug(BLOCK_SUM, "zero", "atomicAdd(total, partial[0]);", "atomicAdd(total, 0);", shape=LIST),
+    Bug(BLOCK_SUM, "never_reset", "cudaMemsetAsync(total, 0, sizeof *total, stream);", "", plain="was never written", checked="was never written", shape=LIST),
+    Bug(BLOCK_SUM, "missing_first_barrier", BEFORE_TREE, "", checked="race in shared memory", shape=LIST),
+    Bug(BLOCK_SUM, "missing_second_barrier", EACH_ROUND, "", checked="race in shared memory", shape=LIST),
+    Bug(BLOCK_SUM, "lost_tail", "ceil_div(args->n, SHARE)", "max(args->n / SHARE, 1)", shape=LIST),
+    Bug(BLOCK_SUM, "tail_read_too_far", "min(begin + SHARE, n)", "min(begin + SHARE, n + 1)", checked="out of bounds", shape=LIST),
+    Bug(BLOCK_SUM, "half_of_the_tree", "for (int half = THREADS / 2;", "for (int half = THREADS / 4;", shape=LIST),
+    Bug(BLOCK_SUM, "every_thread_adds", "if (threadIdx.x == 0)\n        atomicAdd", "if (threadIdx.x < 2)\n        atomicAdd", shape=LIST),
+
+    Bug(WARP_SUM, "zero", "atomicAdd(total, sum);", "atomicAdd(total, 0);", shape=LIST),
+    Bug(WARP_SUM, "missing_barrier", BEFORE_WARP, "", checked="race in shared memory", variant="shuffle", shape=LIST),
+    Bug(WARP_SUM, "missing_barrier_tuned", BEFORE_WARP, "", checked="race in shared memory", shape=LIST),
+    Bug(WARP_SUM, "half_a_warp", "offset = WARP / 2;", "offset = WARP / 4;", variant="shuffle", shape=LIST),
+    Bug(WARP_SUM, "first_warp_only", "sum = sum_warp(lane < WARPS ? partial[lane] : 0);", "sum = sum_warp(lane < 1 ? partial[lane] : 0);", shape=LIST),
+    Bug(WARP_SUM, "every_lane_adds", "atomicAdd(total, sum_share(x, n));", "atomicAdd(total, sum_warp(sum_share(x, n)));", variant="atomics", shape=LIST),
+    Bug(WARP_SUM, "lost_tail", "for (int i = begin + threadIdx.x; i < end; i += THREADS)\n        sum += x[i];\n    add_block", "add_block",
+        shape=LIST),
+    Bug(WARP_SUM, "a_load_too_few", "constexpr int LOADS = SHARE / THREADS / 4;", "constexpr int LOADS = SHARE / THREADS / 4 - 1;", shape=LIST),
     Bug(NAIVE, "zeros", STORE, "C[(size_t)row * n + col] = 0;"),
     Bug(NAIVE, "nan", STORE, "C[(size_t)row * n + col] = row == m - 1 && col == n - 1 ? sum / 0 - sum / 0 : sum;"),
     Bug(NAIVE, "never_written", TWO_DIMS, "if (row < m && col < n - 1)\n        C[", plain="was never written",
@@ -93,35 +138,56 @@ BUGS = [
     Bug(TILED, "lost_tail_of_a_block", "ceil_div(m, TILE));", "m / TILE);", plain="was never written",
         checked="was never written"),
 
-    Bug(REGISTER, "missing_first_barrier", FIRST_OF_REGISTER, KEPT_B, checked="race in shared memory", variant="register"),
-    Bug(REGISTER, "missing_second_barrier", SECOND_OF_REGISTER, SECOND_OF_REGISTER.removesuffix(SECOND_BARRIER),
-        checked="race in shared memory", variant="register"),
-    Bug(REGISTER, "missing_first_barrier_vector", FIRST_OF_VECTOR, FIRST_OF_VECTOR.removesuffix(FIRST_BARRIER),
-        checked="race in shared memory", variant="vector"),
-    Bug(REGISTER, "missing_second_barrier_vector", SECOND_OF_VECTOR, SECOND_OF_VECTOR.removesuffix(SECOND_BARRIER),
-        checked="race in shared memory", variant="vector"),
-    Bug(REGISTER, "missing_barrier_before_the_loop", "__syncthreads();  // the first two tiles are whole", "",
-        checked="race in shared memory"),
-    Bug(REGISTER, "missing_barrier_in_the_loop", "__syncthreads();  // these tiles are read, the next are whole", "",
-        checked="race in shared memory"),
-    Bug(REGISTER, "one_buffer", "&smem[1 - now]", "&smem[now]", checked="race in shared memory"),
-    Bug(REGISTER, "buffers_swapped", "multiply<ordered>(&smem[now]", "multiply<ordered>(&smem[1 - now]",
-        checked="race in shared memory"),
-    Bug(REGISTER, "half_swapped", "a[y ^ ordered]", "a[y]"),
-    Bug(REGISTER, "order_lost", "* b[x];\n            }", "* b[turn];\n            }"),
-    Bug(REGISTER, "wrong_quarter", "C_row = blockIdx.y * TILE + row + y / 4 * (WARP_M / 2)",
-        "C_row = blockIdx.y * TILE + row + y / 4 * 4", variant="vector", checked="race in global memory"),
-    Bug(REGISTER, "lost_tail_of_k", "left > 0; left -= buffers * TILE_K)", "left >= TILE_K; left -= buffers * TILE_K)"),
-    Bug(REGISTER, "tail_read_as_it_comes", "left > 3 ? from[3] : 0", "from[3]", checked="out of bounds"),
-    Bug(REGISTER, "write_out_of_bounds", "if (aligned && C_row < m && C_col < n)", "if (aligned && C_row <= m && C_col < n)",
-        plain="past the end of C", checked="out of bounds", shape=ALIGNED),
-    Bug(REGISTER, "scalar_tail_out_of_bounds", "if (C_row < m && C_col + i < n)", "if (C_row < m && C_col + i <= n)",
-        checked="race in global memory"),  # with the next row's first element; out of bounds after the last
-    Bug(REGISTER, "scalar_tail_lost", "if (C_row < m && C_col + i < n)", "if (C_row < m && C_col + 3 < n)",
-        plain="was never written", checked="was never written"),
-    Bug(REGISTER, "zeros", "to[i] = sum[y][x + i];", "to[i] = 0;"),
-    Bug(REGISTER, "lost_tail_of_a_block", "ceil_div(args->m, TILE));", "args->m / TILE);", plain="was never written",
+    Bug(REGISTER, "missing_first_barrier", FIRST_BARRIER, "", checked="race in shared memory"),
+    Bug(REGISTER, "missing_second_barrier", SECOND_BARRIER, "", checked="race in shared memory"),
+    Bug(REGISTER, "lost_last_tile", "tile < k; tile += TILE_K", "tile + TILE_K <= k; tile += TILE_K"),
+    Bug(REGISTER, "tail_read_as_it_comes", "A_row < m && A_col < k ?", "A_row < m ?", checked="out of bounds"),
+    Bug(REGISTER, "swapped_indices", STORED_B, "smem.B[element % TILE_K][element / TILE_K] = b;"),
+    Bug(REGISTER, "swapped_elements", SUMS, "sum[y][x] += a[x] * b[y];"),
+    Bug(REGISTER, "neighbours_not_strided", "smem->B[i][col + x * SIDE]", "smem->B[i][col + x]"),
+    Bug(REGISTER, "zeros", "C[(size_t)C_row * n + C_col] = sum[y][x];", "C[(size_t)C_row * n + C_col] = 0;"),
+    Bug(REGISTER, "write_out_of_bounds", "if (C_row < m && C_col < n)", "if (C_row <= m && C_col < n)",
+        plain="past the end of C", checked="out of bounds"),
+    Bug(REGISTER, "lost_tail_of_a_block", "ceil_div(m, TILE));", "m / TILE);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
+
+    Bug(VECTOR, "missing_first_barrier", FIRST_BARRIER, "", checked="race in shared memory"),
+    Bug(VECTOR, "missing_second_barrier", SECOND_BARRIER, "", checked="race in shared memory"),
+    Bug(VECTOR, "missing_second_barrier_contiguous", SECOND_BARRIER, "", checked="race in shared memory", variant="contiguous"),
+    Bug(VECTOR, "nan_behind_a_row", MASKED, "v", plain="was never written", shape=(70, 44, 50)),
+    Bug(VECTOR, "mask_one_too_far", "count > 1 ? v.y", "count > 0 ? v.y", plain="was never written", shape=(70, 44, 49)),
+    Bug(VECTOR, "wrong_pitch", "A_row * A_pitch + tile", "A_row * k + tile", checked="misaligned access"),
+    Bug(VECTOR, "tail_of_b_read", "tile + B_row < k ? n - B_col : 0", "n - B_col", checked="out of bounds"),
+    Bug(VECTOR, "not_transposed", "smem->A[i + 1][row] = a.y;", "smem->A[i][row + 1] = a.y;", checked="race in shared memory"),
+    Bug(VECTOR, "wrong_quarter", "row + y / VECTOR * row_step", "row + y / VECTOR * VECTOR", checked="race in global memory"),
+    Bug(VECTOR, "lanes_swapped", "lane / 16 * 2 + lane % 2", "lane / 16 + lane % 2", plain="was never written",
+        checked="was never written"),
+    Bug(VECTOR, "write_out_of_bounds", WHOLE_VECTOR, "if (C_row <= m && C_col + VECTOR <= n)", plain="past the end of C",
+        checked="out of bounds"),
+    Bug(VECTOR, "whole_vectors_only", PARTIAL_VECTOR, "if (C_row < m && C_col + 3 < n)", plain="was never written",
+        checked="was never written"),
+    Bug(VECTOR, "written_behind_a_row", WHOLE_VECTOR, "if (C_row < m && C_col < n)", plain="the launch wrote behind row 0 of C"),
+    Bug(VECTOR, "zeros", ONE_BY_ONE, ONE_BY_ONE.replace("sum[y][x + i]", "0")),
+    Bug(VECTOR, "lost_tail_of_a_block", "ceil_div(m, TILE));", "m / TILE);", plain="was never written",
+        checked="was never written", shape=(150, 45, 50)),
+
+    Bug(DOUBLE, "missing_first_barrier", FIRST_BARRIER, "", checked="race in shared memory"),
+    Bug(DOUBLE, "missing_barrier_in_the_loop", "__syncthreads();  // every thread has read these tiles, and the next two are whole",
+        "", checked="race in shared memory", variant="double_buffered"),
+    Bug(DOUBLE, "one_buffer", NEXT, "store_tiles<ordered>(&smem[buffer], a, b);", checked="race in shared memory"),
+    Bug(DOUBLE, "buffers_swapped", "multiply<ordered>(&smem[buffer]", "multiply<ordered>(&smem[1 - buffer]",
+        checked="race in shared memory"),
+    Bug(DOUBLE, "half_swapped", "a[y ^ ordered]", "a[y]"),
+    Bug(DOUBLE, "order_lost", "a[y ^ ordered] * b[x];", "a[y ^ ordered] * b[turn];"),
+    Bug(DOUBLE, "one_tile_too_many", "B_from, next >= 0 ?", "B_from, next >= -TILE_K ?", plain="was never written",
+        checked="out of bounds", shape=ODD_TILES),
+    Bug(DOUBLE, "first_tile_lost", "tile >= 0; tile -=", "tile > 0; tile -=", shape=ODD_TILES),
+    Bug(DOUBLE, "b_stays", "B_from -= (size_t)TILE_K * B_pitch;", "", checked="out of bounds"),
+    Bug(DOUBLE, "nan_behind_a_row", MASKED, "v", plain="was never written", shape=(70, 44, 50)),
+    Bug(DOUBLE, "wrong_quarter", "row + y / VECTOR * WARP_M / 2", "row + y / VECTOR * 4", checked="race in global memory"),
+    Bug(DOUBLE, "whole_vectors_only", PARTIAL_VECTOR, "if (C_row < m && C_col + 3 < n)", plain="was never written",
+        checked="was never written"),
+    Bug(DOUBLE, "zeros", ONE_BY_ONE, ONE_BY_ONE.replace("sum[y][x + i]", "0")),
 
     Bug(SOFTMAX, "zeros", QUOTIENT, "y[col] = 0;", shape=(5, 300)),
     Bug(SOFTMAX, "nan", QUOTIENT, "y[col] = col == cols - 1 ? l / 0 - l / 0 : expf(x[col] - m) / l;", shape=(5, 300)),
@@ -134,46 +200,70 @@ BUGS = [
     Bug(SOFTMAX, "own_maximum_only", "m = reduce<true>(m, partial);", "m = fmaxf(m, m);", shape=(5, 300)),
     Bug(SOFTMAX, "transposed_index", QUOTIENT, "Y[(size_t)col * rows + row] = expf(x[col] - m) / l;", shape=(5, 300)),
     Bug(SOFTMAX, "transposed_in_the_sum", SUMMAND, "l += expf(X[(size_t)col * rows + row] - m);", shape=(5, 300)),
-    Bug(SOFTMAX, "missing_first_barrier", "__syncthreads();  // all values are there", "", checked="race in shared memory",
+    Bug(SOFTMAX, "missing_first_barrier", "__syncthreads();  // the results of all warps are there", "", checked="race in shared memory",
         shape=(5, 300)),
-    Bug(SOFTMAX, "missing_second_barrier",
-        "__syncthreads();  // every thread has the result before the array is used again", "",
-        checked="race in shared memory", shape=(5, 300)),
-    Bug(SOFTMAX, "half_the_threads_lost", "half = THREADS / 2", "half = THREADS / 4", shape=(5, 300)),
+    Bug(SOFTMAX, "half_the_lanes_lost", "reduce_lanes<largest>(value, WARP)", "reduce_lanes<largest>(value, WARP / 2)",
+        shape=(5, 300)),
+    Bug(SOFTMAX, "half_the_warps_lost", "partial[threadIdx.x % WARPS], WARPS)", "partial[threadIdx.x % WARPS], WARPS / 2)",
+        shape=(5, 300)),
     Bug(SOFTMAX, "lost_tail_of_a_block", "ceil_div(rows, BLOCK_ROWS)", "rows / BLOCK_ROWS", plain="was never written",
         checked="was never written", variant="thread_per_row", shape=(70, 45)),
     Bug(SOFTMAX, "write_one_element_further", QUOTIENT, "y[col + 1] = expf(x[col] - m) / l;", checked="out of bounds",
         shape=(5, 300)),
 
-    Bug(ONLINE, "missing_rescale", MERGE, "return {m, a.l + b.l};", variant="one_pass", shape=(5, 300)),
-    Bug(ONLINE, "rescaled_on_one_side", MERGE, "return {m, a.l + b.l * weight(b.m, m)};", variant="shuffled", shape=(5, 300)),
-    Bug(ONLINE, "max_not_carried", "mine[r] = {m, mine[r].l", "mine[r] = {largest(x), mine[r].l", variant="wide",
-        shape=(5, 3000)),
-    Bug(ONLINE, "wrong_merge_at_minus_infinity", GUARD, "return expf(x - m);", variant="one_pass", plain="is NaN",
+    Bug(ONLINE, "missing_rescale", MERGE, "return {m, a.l + b.l};", variant="merged", shape=(5, 3000)),
+    Bug(ONLINE, "rescaled_on_one_side", MERGE, "return {m, a.l + b.l * weight(b.m, m)};", variant="merged", shape=(5, 3000)),
+    Bug(ONLINE, "sum_not_rescaled", ADD, "return {m, x > a.m ? a.l + 1 : a.l + smaller};", shape=(5, 3000)),
+    Bug(ONLINE, "wrong_one_chosen", ADD, "return {m, x > a.m ? a.l + smaller : a.l * smaller + 1};", shape=(5, 3000)),
+    Bug(ONLINE, "wrong_merge_at_minus_infinity", GUARD, "return expf(x - m);", variant="merged", plain="is NaN",
         shape=(5, 100)),
     Bug(ONLINE, "wrong_merge_of_masked", GUARD, "return expf(x - m);", input="masked", plain="is NaN", shape=(9, 100)),
-    Bug(ONLINE, "nothing_is_not_0", "part mine[1] = {{-INFINITY, 0}};", "part mine[1] = {{0, 0}};", variant="shuffled",
-        input="huge", plain="is NaN", shape=(5, 300)),
-    Bug(ONLINE, "tail_unmasked", ": NONE;", ": float4{};", shape=(5, 300)),
-    Bug(ONLINE, "tail_read_as_it_comes", "i * threads + thread < at.vectors ? at.x4[i * threads + thread] : NONE;",
-        "at.x4[i * threads + thread];", checked="out of bounds", shape=(5, 300)),
-    Bug(ONLINE, "lost_ends", "p_end[r] = thread < at.ends ? at.x[end_col(at, thread)] : -INFINITY;",
-        "p_end[r] = -INFINITY;", shape=(5, 301)),
-    Bug(ONLINE, "ends_never_written", "if (thread < at.ends)", "if (thread < at.head)", plain="was never written",
-        checked="was never written", shape=(5, 301)),
-    Bug(ONLINE, "own_factor_lost", "weight(mine[r].m, all[r].m) / all[r].l;", "1 / all[r].l;", shape=(5, 300)),
-    Bug(ONLINE, "missing_barrier", "__syncthreads();  // the parts of all warps are there", "", variant="held",
-        checked="race in shared memory", shape=(5, 300)),
-    Bug(ONLINE, "missing_second_barrier",
-        "__syncthreads();  // this round's parts are there before the next round reads them", "", variant="one_pass",
-        checked="race in shared memory", shape=(5, 300)),
-    Bug(ONLINE, "another_rows_part", "mine[r] = partial[r][first + threadIdx.x % warps];",
-        "mine[r] = partial[r][threadIdx.x % warps];", shape=(6, 1500)),
-    Bug(ONLINE, "lanes_left_out", "l += __shfl_xor_sync(ALL, l, far);", "l += __shfl_xor_sync(ALL, l, 1);", shape=(5, 300)),
-    Bug(ONLINE, "transposed_index", "at.y4[i * threads + thread] =", "at.y4[thread * VECTORS + i] =", checked="WRONG",
-        shape=(5, 2048)),
-    Bug(ONLINE, "write_one_vector_further", "at.y4[i * threads + thread] =", "at.y4[i * threads + thread + 1] =",
+    Bug(ONLINE, "nothing_is_not_0", "part mine = {-INFINITY, 0};", "part mine = {0, 0};", input="huge", plain="is NaN",
+        shape=(5, 300)),
+    Bug(ONLINE, "own_sum_not_weighted", "reduce_lanes<false>(mine.l * weight(mine.m, m), lanes)",
+        "reduce_lanes<false>(mine.l, lanes)", shape=(5, 300)),
+    Bug(ONLINE, "warps_not_merged", "return merge_lanes(mine, WARPS);", "return mine;", shape=(5, 300)),
+    Bug(ONLINE, "missing_barrier", ALL_PARTS, "", checked="race in shared memory", shape=(5, 300)),
+    Bug(ONLINE, "never_written", EACH_ONLINE + WEIGHED, EACH_ONLINE.replace("cols", "cols - 1") + WEIGHED,
+        plain="was never written", checked="was never written", shape=(5, 300)),
+    Bug(ONLINE, "write_one_element_further", "y[col] =", "y[col + 1] =", checked="out of bounds", shape=(5, 300)),
+
+    Bug(HELD, "old_sum_not_rescaled", ADD_VECTOR, "return {m, a.l + sum_of(weight(x, m))};", variant="wide", shape=(5, 3000)),
+    Bug(HELD, "max_not_carried", "fmaxf(a.m, largest_of(x));", "largest_of(x);", variant="wide", input="masked", shape=(9, 3000)),
+    Bug(HELD, "rest_not_rescaled", "float l = mine.l * weight(mine.m, m);", "float l = mine.l;", shape=(3, 9001)),
+    Bug(HELD, "vectors_beyond_the_row_count", ": NONE;", ": float4{};", shape=(5, 300)),
+    Bug(HELD, "tail_read_as_it_comes", "first + i * step < vectors ? x4[first + i * step] : NONE;", "x4[first + i * step];",
         checked="out of bounds", shape=(5, 300)),
+    Bug(HELD, "last_vector_whole", "const int vectors = cols / 4,", "const int vectors = (cols + 3) / 4,",
+        plain="the launch wrote behind row 0 of Y", shape=(5, 301)),
+    Bug(HELD, "tail_left_out", TAIL, "mine = {-INFINITY, 0};", shape=(5, 43)),
+    Bug(HELD, "tail_never_written", "    if (tail < cols)\n        y[tail] =", "    if (tail < 0)\n        y[tail] =",
+        plain="was never written", checked="was never written", shape=(5, 301)),
+    Bug(HELD, "own_factor_lost", "factor = weight(m, all.m) * inverse;", "factor = inverse;", shape=(5, 3000)),
+    Bug(HELD, "missing_barrier", ALL_PARTS, "", checked="race in shared memory", shape=(5, 300)),
+    Bug(HELD, "write_one_vector_further", STORE_VECTOR, STORE_VECTOR.replace("i * step", "i * step + 1"),
+        plain="past the end of Y", checked="out of bounds", shape=(5, 300)),
+    Bug(HELD, "pitch_forgotten", "Y + (size_t)row * Y_pitch;", "Y + (size_t)row * (Y_pitch - 4);", plain="was never written",
+        checked="race in global memory", shape=(5, 300)),
+
+    Bug(SHAPED, "missing_first_barrier", ALL_PARTS, "", checked="race in shared memory", shape=(5, 1500)),
+    Bug(SHAPED, "lanes_of_other_rows", "mine = merge_lanes(mine, min(blockDim.x, WARP));", "mine = merge_lanes(mine, WARP);",
+        shape=(9, 60)),
+    Bug(SHAPED, "half_the_warps_lost", "merge_lanes(mine, warps)", "merge_lanes(mine, warps / 2)", shape=(5, 3000)),
+    Bug(SHAPED, "vectors_beyond_the_row_count", ": NONE;", ": float4{};", shape=(5, 300)),
+    Bug(SHAPED, "tail_left_out", TAIL, "mine = {-INFINITY, 0};", shape=(5, 43)),
+    Bug(SHAPED, "last_row_lost", "const int vectors = row < rows ? cols / 4 : 0,",
+        "const int vectors = row < rows - 1 ? cols / 4 : 0,", plain="was never written", checked="was never written",
+        shape=(5, 300)),
+    Bug(SHAPED, "tail_never_written", "    if (tail < cols)\n            y[tail] =", "    if (tail < 0)\n            y[tail] =",
+        plain="was never written", checked="was never written", shape=(5, 301)),
+    Bug(SHAPED, "rows_of_a_block_lost", "ceil_div(args->rows, block.y * ROWS)", "ceil_div(args->rows, 2 * block.y * ROWS)",
+        plain="was never written", checked="was never written", shape=(40, 300)),
+    Bug(SHAPED, "own_factor_lost", "factor = weight(m, all.m) * inverse;", "factor = inverse;", shape=(5, 3000)),
+    Bug(SHAPED, "another_threads_slot", "rest_smem[i - VECTORS * step] : x4[i];", "rest_smem[(i ^ 1) - VECTORS * step] : x4[i];",
+        shape=(1, 100000)),
+    Bug(SHAPED, "write_one_vector_further", STORE_VECTOR, STORE_VECTOR.replace("i * step", "i * step + 1"),
+        plain="past the end of Y", checked="out of bounds", shape=(5, 300)),
 
     Bug(DEVICE, "copy_zeros", COPY_WORD, "((uint4 *)out)[i] = make_uint4(0, 0, 0, 0);", variant="copy", shape=MACHINE),
     Bug(DEVICE, "copy_lost_tail", "if (i < n % 4)", "if (i + 1 < n % 4)", variant="copy", shape=MACHINE),
@@ -216,11 +306,8 @@ BUGS = [
         shape=(1, 1, 70, 32)),
     Bug(ATTENTION, "no_maximum", "m = fmaxf(m, s[col]);", "m = 0;", plain="is NaN", input="huge", shape=HEADS),
     Bug(ATTENTION, "max_not_carried", "m = reduce<true>(m, partial);", "m = fmaxf(m, m);", shape=HEADS),
-    Bug(ATTENTION, "missing_first_barrier", "__syncthreads();  // all values are there", "", checked="race in shared memory",
+    Bug(ATTENTION, "missing_first_barrier", "__syncthreads();  // the results of all warps are there", "", checked="race in shared memory",
         shape=HEADS),
-    Bug(ATTENTION, "missing_second_barrier",
-        "__syncthreads();  // every thread has the result before the array is used again", "",
-        checked="race in shared memory", shape=HEADS),
     Bug(ATTENTION, "workspace_too_small", "return (scores_count(args)", "return (scores_count(args) - 1",
         plain="past the end of the workspace", checked="out of bounds", variant="transposed_read", shape=HEADS),
     Bug(ATTENTION, "lost_tail_of_a_block", "tiles_n = ceil_div(n, TILE)", "tiles_n = n / TILE", plain="was never written",
@@ -247,8 +334,8 @@ BUGS = [
         shape=(1, 1, 128, 64)),
     Bug(FLASH, "tail_read_as_it_comes", "inside ? V_tile[i] : make_float4(0, 0, 0, 0);", "V_tile[i];",
         plain="WRONG", checked="out of bounds", shape=HEADS),
-    Bug(FLASH, "slices_not_summed", "far < 32; far *= 2", "far < 16; far *= 2", shape=HEADS),
-    Bug(FLASH, "another_rows_slice", "s[r][key], far);", "s[r][key], 1);", shape=HEADS),
+    Bug(FLASH, "slices_not_summed", "offset < 32; offset *= 2", "offset < 16; offset *= 2", shape=HEADS),
+    Bug(FLASH, "another_rows_slice", "s[r][key], offset);", "s[r][key], 1);", shape=HEADS),
     Bug(FLASH, "first_head_for_all", "K_tile = K + head +", "K_tile = K +", shape=HEADS),
     Bug(FLASH, "lost_last_tile", "tile < n; tile += TILE<D>)", "tile + TILE<D> <= n; tile += TILE<D>)", shape=HEADS),
     Bug(FLASH, "write_out_of_bounds", "if (row + r * LANES < n)\n                to[",

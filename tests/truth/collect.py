@@ -10,6 +10,7 @@ each launch its parameters and its counters, named as the emulator names them. S
 import argparse
 import csv
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -44,13 +45,58 @@ def both(templates):
 
 METRICS = both([*SHARED.values(), *GLOBAL.values()])
 
+# What bench/verify.py asks of a step's kernels beyond those: our name -> ncu's metrics, the first that this GPU has. They
+# are called otherwise before compute capability 9.0, where "local and global" had no distributed shared memory beside it.
+TRAFFIC = {
+    "global_ld_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_lgds_cmd_read.sum",  # of the data stage; local ones, too
+                             "l1tex__data_pipe_lsu_wavefronts_mem_lg_cmd_read.sum"),
+    "global_st_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_lgds_cmd_write.sum",
+                             "l1tex__data_pipe_lsu_wavefronts_mem_lg_cmd_write.sum"),
+    "global_ld_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_gds_op_ld.sum",
+                            "l1tex__data_bank_conflicts_pipe_lsu_mem_global_op_ld.sum"),
+    "global_st_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_gds_op_st.sum",
+                            "l1tex__data_bank_conflicts_pipe_lsu_mem_global_op_st.sum"),
+    "global_ld_tag_wavefronts": ("l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld.sum",),
+    "global_st_tag_wavefronts": ("l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_st.sum",),
+    "global_ld_l1_hit_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",),
+    "global_red_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",),
+    "shared_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",),  # all, not only of ld and st
+    "data_wavefronts": ("l1tex__data_pipe_lsu_wavefronts.sum",),  # of L1's data stage, shared memory's and global
+    "lsu_requests": ("l1tex__lsuin_requests.sum",),
+    "writeback_cycles": ("l1tex__lsu_writeback_active.sum",),  # 128 bytes of loaded registers a clock
+    "l2_ld_sectors": ("lts__t_sectors_srcunit_tex_op_read.sum",),
+    "l2_ld_hit_sectors": ("lts__t_sectors_srcunit_tex_op_read_lookup_hit.sum",),
+    "l2_st_sectors": ("lts__t_sectors_srcunit_tex_op_write.sum",),
+    "dram_ld_bytes": ("dram__bytes_read.sum",),
+    "dram_st_bytes": ("dram__bytes_write.sum",),
+    "instructions": ("sm__inst_executed.sum",),
+    "fma_instructions": ("sm__inst_executed_pipe_fma.sum",),
+}
+# Warps that wait, for each instruction issued, by what they wait for.
+STALLS = {name: (f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio",)
+          for name in ("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier", "math_pipe_throttle",
+                       "dispatch_stall", "not_selected", "selected", "wait", "no_instruction", "branch_resolving")}
+PERCENT = {
+    "sm_throughput": ("sm__throughput.avg.pct_of_peak_sustained_elapsed",),
+    "l1_throughput": ("l1tex__throughput.avg.pct_of_peak_sustained_active",),
+    "dram_throughput": ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",),
+    "data_stage": ("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active",),
+    "writeback": ("l1tex__lsu_writeback_active.avg.pct_of_peak_sustained_active",),
+    "fma": ("sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",),
+    "issue_active": ("smsp__issue_active.avg.pct_of_peak_sustained_active",),
+    "occupancy": ("sm__warps_active.avg.pct_of_peak_sustained_active",),
+    "occupancy_limit": ("sm__maximum_warps_per_active_cycle_pct",),
+}
+LAUNCH = {"registers": ("launch__registers_per_thread",), "duration_ns": ("gpu__time_duration.sum",)}
+
 
 def output(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 
-def ncu(program, metrics, limit=None):
-    """The CSV rows (column -> text) of a run of the program, a list of words, under ncu, one a launch; none where ncu failed."""
+def attempt(program, metrics, limit=None):
+    """Of a run of the program, a list of words, under ncu: the CSV rows (column -> text), one a launch, none where ncu
+    failed; its exit status; the lines that it wrote."""
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder, "log.csv")
         command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--log-file", str(log)]
@@ -60,9 +106,14 @@ def ncu(program, metrics, limit=None):
         lines = log.read_text().splitlines() if log.exists() else []
     table = [line for line in lines if line.startswith('"')]
     rows = list(csv.DictReader(table))[1:]  # the first row holds the units
-    if done.returncode or not rows:
-        print(f"ncu: status {done.returncode}, {len(rows)} launches", *lines[:5], sep="\n  ", file=sys.stderr)
-        return []
+    return [] if done.returncode else rows, done.returncode, lines
+
+
+def ncu(program, metrics, limit=None):
+    """The rows of attempt(); where there are none, what ncu said."""
+    rows, status, lines = attempt(program, metrics, limit)
+    if not rows:
+        print(f"ncu: status {status}, {' '.join(map(str, program))}", *lines[:5], sep="\n  ", file=sys.stderr)
     return rows
 
 
@@ -71,17 +122,27 @@ def number(text):
         value = float(text.replace(",", ""))
     except (AttributeError, ValueError):
         return None
+    if not math.isfinite(value):
+        return None
     return int(value) if value == int(value) else value
 
 
+def countable(program, metrics):
+    """Those that one launch of the program gave a number for. ncu refuses a run that asks for a metric that it lacks: what
+    it names is left out, and where it names nothing, each half is asked for by itself."""
+    rows, _, lines = attempt(program, metrics, limit=1)
+    if rows:
+        return [metric for metric in metrics if number(rows[0].get(metric)) is not None]
+    named = set(re.findall(r"[\w.]+", "\n".join(line for line in lines if "metric" in line))) & set(metrics)
+    if named and len(named) < len(metrics):
+        return countable(program, [metric for metric in metrics if metric not in named])
+    middle = len(metrics) // 2
+    return countable(program, metrics[:middle]) + countable(program, metrics[middle:]) if middle else []
+
+
 def known_metrics(program, wanted):
-    """Those that this GPU and this ncu count; the others are named."""
-
-    def counted(metrics):
-        rows = ncu([program], metrics, limit=1)
-        return [m for m in metrics if rows and number(rows[0].get(m)) is not None]
-
-    known = counted(wanted) or [metric for metric in wanted if counted([metric])]
+    """Those that this GPU and this ncu count, of a program that is a list of words; the others are named."""
+    known = countable(program, wanted) if ncu(program, wanted[:1], limit=1) else []
     for metric in wanted:
         if metric not in known:
             print(f"not counted here: {metric}", file=sys.stderr)
@@ -122,7 +183,7 @@ def main():
         code = f"-gencode=arch=compute_{options.arch},code=sm_{options.arch}"
         subprocess.run(["nvcc", "-std=c++20", code, str(HERE / "banks.cu"), "-o", program], check=True)
         launches = output(program, "--list").splitlines()[: options.limit]
-        metrics = known_metrics(program, METRICS + both(WITNESSES) if options.raw else METRICS)
+        metrics = known_metrics([program], METRICS + both(WITNESSES) if options.raw else METRICS)
         rows = ncu([program], metrics, options.limit)
 
     if len(rows) != len(launches):

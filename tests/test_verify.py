@@ -1,0 +1,86 @@
+"""bench/verify.py and tests/truth/collect.py against an ncu that is a script: what it does not count is left out, and what
+it counts is named and summed."""
+
+import json
+import sys
+
+import pytest
+
+from conftest import ROOT
+from small_clone import script
+
+sys.path += [str(ROOT), str(ROOT / "bench")]
+import verify  # noqa: E402
+
+from tools.results import LADDER_SHAPE  # noqa: E402
+
+# Two kernels a launch; every known metric counts 1,000 in the first and 24 in the second.
+NCU = """#!{python}
+import json, sys
+given = sys.argv[1:]
+metrics = given[given.index("--metrics") + 1].split(",")
+log = open(given[given.index("--log-file") + 1], "w")
+missing = [metric for metric in metrics if any(word in metric for word in {missing!r})]
+if missing:
+    print("==ERROR== Failed to find metric " + missing[0] if {named} else "==ERROR== Something failed", file=log)
+    sys.exit(1)
+if "--json" in given:
+    open(given[given.index("--json") + 1], "w").write(json.dumps({{"shape": {{"m": 1}}}}) + "\\n")
+print("==PROF== Connected", file=log)
+for row in (["Kernel Name", *metrics], ["", *["unit" for _ in metrics]], ["first(const float *, int)", *["1,000" for _ in metrics]],
+            ["second(float *)", *["n/a" if "n_a" in metric or {not_all} and "dram" in metric else "24" for metric in metrics]]):
+    print(",".join('"' + cell + '"' for cell in row), file=log)
+"""
+
+
+@pytest.fixture
+def ncu(tmp_path, monkeypatch):
+    """ncu(words of missing metrics, whether it names them, whether the second kernel lacks DRAM's)"""
+    def install(missing=(), named=True, not_all=False):
+        script(tmp_path / "ncu", NCU.format(python=sys.executable, missing=list(missing), named=named, not_all=not_all))
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    return install
+
+
+def groups(tmp_path):
+    with open(tmp_path / "log", "w") as log:
+        return verify.countable(log, "program", "-m 1")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_ncu_does_not_count_is_left_out(ncu, tmp_path, named):
+    ncu(["lgds", "gds_op_ld", "mio_throttle"], named)
+    found = groups(tmp_path)
+    assert found["ncu"]["global_ld_wavefronts"] == "l1tex__data_pipe_lsu_wavefronts_mem_lg_cmd_read.sum"
+    assert found["ncu"]["global_ld_conflicts"] == "l1tex__data_bank_conflicts_pipe_lsu_mem_global_op_ld.sum"
+    assert found["stalls"].keys() == verify.STALLS.keys() - {"mio_throttle"}
+    assert found["percent"].keys() == verify.PERCENT.keys() and found["ncu"].keys() == verify.SUMMED.keys()
+    assert "mio_throttle" in (tmp_path / "log").read_text()
+
+
+def test_an_ncu_that_fails_counts_nothing(ncu, tmp_path):
+    ncu([""])
+    found = groups(tmp_path)
+    assert not any(found.values())
+    assert not list(verify.counted({"operation": "matmul", "variants": []}, "program", found, {"gpu": "NVIDIA H200"}))
+
+
+def test_kernels_are_summed_and_stand_beside(ncu, tmp_path):
+    ncu(not_all=True)
+    step = {"name": "98_x", "operation": "matmul", "variants": ["a", "b"]}
+    lines = list(verify.counted(step, "program", groups(tmp_path), {"gpu": "NVIDIA H200"}))
+    assert [line["variant"] for line in lines] == ["a", "a", "b", "b"]  # at both shapes
+    line = json.loads(json.dumps(lines[0]))
+    assert line["ncu"]["shared_ld_requests"] == 1024 and line["ncu"]["dram_ld_bytes"] is None
+    assert [kernel["kernel"] for kernel in line["kernels"]] == ["first", "second"]
+    assert line["kernels"][0]["ncu"]["dram_ld_bytes"] == 1000 and line["kernels"][1]["stalls"]["wait"] == 24
+
+
+def test_the_ladders_shape_is_the_tours():
+    letters = {"head_dim": "head-dim"}
+    for operation, flags in verify.LADDER.items():
+        words = flags.split()
+        given = {flag.lstrip("-"): int(size) for flag, size in zip(words[::2], words[1::2])}
+        shape = {letters.get(name, name): size for name, size in LADDER_SHAPE[operation].items()}
+        assert given == {name: shape[name] for name in given} and len(given) >= len(shape) - 2  # kv_heads, causal: defaults
