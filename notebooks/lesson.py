@@ -78,13 +78,14 @@ def edited(step, before, after, *arguments):
 
 # ---- predictions ----
 
-predictions = {}  # question → (number, unit)
+predictions = {}  # question → (number, unit); no number where none was made
 
 
 def predict(question, number, unit=""):
-    """Write a prediction down. Do it before running the next cell."""
-    predictions[question] = (number, unit)
-    print(f"predicted: {question}: {number} {unit}")
+    """Write a prediction down: a number in place of the three dots. Do it before running the next cell."""
+    made = isinstance(number, (int, float))
+    predictions[question] = (number if made else None, unit)
+    print(f"predicted: {question}: {number} {unit}" if made else f"no prediction yet: {question}: write a number in place of ...")
 
 
 def compare(question, measured, source):
@@ -92,19 +93,39 @@ def compare(question, measured, source):
     number, unit = predictions.get(question, (None, ""))
     if measured is None:
         return print(f"{question}: not measured yet")
-    text = f"{question}: **{floors.three_digits(measured)} {unit}** ({source})"
-    if number:
-        ratio = max(measured / number, number / measured)
-        text += f". You said {number}: " + ("right, within a tenth." if ratio <= 1.1 else f"off by a factor of {ratio:.2g}.")
+    text = f"{question}: **{in_digits(measured)} {unit}** ({source}). "
+    if number is None:
+        text += "You made no prediction."
+    elif number == measured:
+        text += f"You said {number}: exactly."
+    elif number * measured <= 0:
+        text += f"You said {number}."
+    else:
+        off = max(measured / number, number / measured)
+        text += f"You said {number}: " + ("right, within a tenth." if off <= 1.1 else f"off by a factor of {off:.2g}.")
     display(Markdown(text))
+
+
+def in_digits(figure):
+    return f"{figure:,}" if isinstance(figure, int) else floors.three_digits(figure)
 
 
 # ---- times ----
 
+def here(*names):
+    """The steps of that name that this clone has; those that it lacks are named."""
+    every = steps.load()
+    found = {name: step for name in names for step in every if name in (step["number"], step["name"], steps.short(step))}
+    missing = [name for name in names if name not in found]
+    if missing:
+        print(f"This clone has no step {', '.join(missing)}.")
+    return list(found.values())
+
+
 def times(*names):
     """The timed lines of steps, ours and the peers': of this machine's GPU, or as recorded on an H200."""
     found = []
-    for step in map(steps.find, names):
+    for step in here(*names):
         backend, _ = machine.choose(step)
         if backend == "cuda":
             build.build("cuda", step["name"])
@@ -115,24 +136,32 @@ def times(*names):
         else:
             found += filter(None, (results.ours(step, variant) for variant in steps.variants(step)))
             found += results.peers(step).values()
-    return [line for line in found if line["time"]]
+    found = {(line["step"], line["variant"], line.get("peer")): line for line in found if line["time"]}  # a peer once
+    return list(found.values())
 
 
 def source_of(lines):
     return f"measured on this {lines[0]['device']}" if lines and machine.gpu()[0] else "recorded on an NVIDIA H200"
 
 
-def milliseconds(lines, step, variant):
-    """The median of one variant, or None."""
-    number = steps.find(step)["name"]
-    return next((line["time"]["median_ms"] for line in lines
-                 if (line["step"], line["variant"]) == (number, variant) and not line.get("peer")), None)
+def fastest(lines, step, variant=None):
+    """The fastest line of a step, or of one of its variants; None where it was not timed."""
+    mine = [line for line in lines if not line.get("peer") and line["step"].startswith(f"{step}_")
+            and variant in (None, line["variant"])]
+    return min(mine, key=lambda line: line["time"]["median_ms"], default=None)
 
 
-def ratio(lines, slow, fast):
-    """How many times faster, of two (step, variant); None where either was not timed."""
-    pair = milliseconds(lines, *slow), milliseconds(lines, *fast)
-    return pair[0] / pair[1] if all(pair) else None
+def fastest_peer(lines, name):
+    """The fastest of the peers whose name begins so."""
+    return min((line for line in lines if (line.get("peer") or "").startswith(name)),
+               key=lambda line: line["time"]["median_ms"], default=None)
+
+
+def faster(line, other):
+    """How many times faster a line is than another; None where either is missing, or where their shapes differ."""
+    if not line or not other or line["shape"] != other["shape"]:
+        return None
+    return other["time"]["median_ms"] / line["time"]["median_ms"]
 
 
 # ---- pictures ----
@@ -162,7 +191,7 @@ def bars(title, values, unit, marked=()):
     for place, (name, value) in enumerate(values.items()):
         shade = style.PEER if name.startswith("peer ") else style.BLUES[2 if name in marked or not marked else 0]
         axes.barh(place, value, color=shade, height=0.7)
-        axes.text(value + most / 100, place, f"{value:,.0f}" if value >= 100 else floors.three_digits(value), va="center",
+        axes.text(value + most / 100, place, f"{value:,.0f}" if value >= 100 else in_digits(value), va="center",
                   fontsize=9, color=style.INK)
     axes.set_yticks(range(len(values)), [name.removeprefix("peer ") for name in values])
     axes.invert_yaxis()
@@ -183,31 +212,68 @@ def speeds(lines):
          {name(line): line["gbps" if gigabytes else "tflops"] for line in ours_first}, "GB/s" if gigabytes else "TFLOPS")
 
 
-def counters(step):
-    """{variant: what the emulator counts of it at its default shape}."""
-    step = steps.find(step)
-    build.build("cpu", step["name"])
-    return {variant: programs.total(programs.counted(step, variant)["profile"]) for variant in steps.variants(step)}
+def launches(step):
+    """The kernels that the first variant of a step launches at its default shape, as the emulator saw them: grid, block, counts."""
+    for step in here(step):
+        build.build("cpu", step["name"])
+        return programs.counted(step, steps.variants(step)[0])["profile"]["kernels"]
+    return []
 
 
-def unit_floors(step, gpu="h200"):
-    """The time each unit of a GPU needs for what the emulator counted: the longest one, dark, binds."""
-    step = steps.find(step)
-    build.build("cpu", step["name"])
-    found, binding = {}, set()
-    for variant in steps.variants(step):
-        done = programs.case(step, variant, "cpu", gpu)
-        case, model = done["case"], done["profile"]["gpu"]
-        counted = programs.total(done["profile"]), case["flops"], case["bytes"], model
-        found |= {f"{variant}: {unit}": 1e6 * seconds for unit, seconds in floors.units(*counted).items()}
-        binding.add(f"{variant}: {floors.binding(*counted)[0]}")
-    bars(f"{step['name']}, {programs.shape_words(case['shape'])}: floors on an {model['title']}, by arithmetic", found,
-         "µs, at least", binding)
+def counters(*names):
+    """{variant: what the emulator counts of it at its default shape}; of several steps {number variant: …}."""
+    found = {}
+    for step in here(*names):
+        build.build("cpu", step["name"])
+        for variant in steps.variants(step):
+            name = variant if len(names) == 1 else f"{step['number']} {variant}"
+            found[name] = programs.total(programs.counted(step, variant)["profile"])
+    return found
+
+
+UNITS = {"shared": ("s", style.BLUES[3]), "L1": ("^", "#3f8f6b"), "LSU": ("o", "#7a5aa6")}
+SAME = {"fp32": (style.PEER, "-"), "DRAM": (style.FAINT, (0, (4, 2)))}
+
+
+def floor_chart(*names):
+    """One chart of the least time that each unit needs: a row a variant, a mark a unit, and what is the same for all as lines."""
+    rows = {}
+    for step in here(*names):
+        build.build("cpu", step["name"])
+        for variant in steps.variants(step):
+            done = programs.counted(step, variant)
+            case, model = done["case"], done["profile"]["gpu"]
+            counts = floors.executed(programs.total(done["profile"]), results.hardware(step, variant, case["shape"]))
+            rows[f"{step['number']} {variant or ''}"] = floors.units(counts, case["flops"], case["bytes"], model)
+    if not rows:
+        return
+    figure, axes = style.pyplot().subplots(figsize=(8, 1.2 + 0.36 * len(rows)))
+    for place, seconds in enumerate(rows.values()):
+        binding = max(seconds.values())
+        axes.plot([min(filter(None, seconds.values())) * 1e9, binding * 1e9], [place, place], color=style.RULE, linewidth=1.5, zorder=1)
+        for unit, (mark, colour) in UNITS.items():
+            if seconds[unit]:
+                axes.plot(seconds[unit] * 1e9, place, mark, color=colour, zorder=3, markersize=10 if seconds[unit] == binding else 6,
+                          label=unit if place == len(rows) - 1 else None)
+    for unit, (colour, line) in SAME.items():
+        axes.axvline(1e9 * next(iter(rows.values()))[unit], color=colour, linestyle=line, linewidth=1.3, zorder=2,
+                     label=f"{unit}, the same for all")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set(xscale="log", xlabel="nanoseconds, at least; what is furthest to the right, mark or line, binds", ylim=(len(rows) - 0.5, -0.5))
+    low, high = axes.get_xlim()
+    ticks = [digit * 10.0 ** power for power in range(-1, 7) for digit in (1, 2, 5) if low <= digit * 10.0 ** power <= high]
+    axes.set_xticks(ticks, [f"{tick:,g}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_title(f"Each unit's floor at {programs.shape_words(case['shape'])} on an {model['title']}, by arithmetic", loc="left",
+                   fontsize=11, fontweight="bold", color=style.INK)
+    style.plain(axes, "x")
+    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
+    show(figure)
 
 
 def against(step, key, value, title, unit):
     """A sweep of the recorded lines: value(line) against shape[key], one curve a variant or peer."""
-    lines = [line for line in steps.recorded(steps.find(step)) if line.get("time") and key in line["shape"]]
+    lines = [line for found in here(step) for line in steps.recorded(found) if line.get("time") and key in line["shape"]]
     rest = lambda line: json.dumps({name: size for name, size in line["shape"].items() if name != key})
     groups = {}
     for line in lines:
@@ -220,7 +286,11 @@ def against(step, key, value, title, unit):
         mine = sorted((line["shape"][key], value(line)) for line in widest
                       if (line.get("peer") or line["variant"]) == name and value(line))
         axes.plot(*zip(*mine), "o-", label=name.split(" (")[0], markersize=4) if mine else None
-    axes.set(xscale="log", yscale="log", xlabel=key, ylabel=unit)
+    sizes = sorted({line["shape"][key] for line in widest})
+    axes.set(yscale="log", xlabel=key, ylabel=unit)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axes.set_title(f"{title}, recorded on an NVIDIA H200", loc="left", fontsize=11, fontweight="bold", color=style.INK)
     axes.legend(frameon=False, fontsize=9)
     style.plain(axes, "both")

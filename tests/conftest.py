@@ -1,7 +1,7 @@
 """What the tests share: the clone, its CPU build, a compiler driver that is asked once per program, reports read.
 
 A test that runs a CUDA program names it as Program(...). pytest may run in several processes (-n): the first whose test
-needs a program compiles it, for all. It stays in build/cpu/tests, and the next run compiles it only if anything that went
+needs a program compiles it, for all. It stays in build/cpu/programs, and the next run compiles it only if anything that went
 into it has changed: its source, a header, an option, a compiler, the emulator."""
 
 import contextlib
@@ -131,7 +131,7 @@ def pytest_make_parametrize_id(val):
     return str(val) if isinstance(val, Program) else None
 
 
-KEPT = BUILD / "tests"
+KEPT = BUILD / "programs"
 KEPT_SECONDS = 3 * 24 * 3600  # a program that no test has asked for since is removed
 
 
