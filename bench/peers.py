@@ -23,6 +23,7 @@ SHORT_MS, BATCH_MS, MAX_BATCH = 0.05, 0.2, 100       # one below SHORT_MS is tim
 MAX_COPIES = 256
 SPIN_CYCLES = 4_000_000                              # about 2 ms: longer than Python takes to queue one sample
 SAMPLED_ROWS = 256
+COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"  # the peer of what moves bytes and computes little
 
 
 def stop(status, message):
@@ -59,7 +60,6 @@ class List:
     """What the operations on lists of n elements in fp32 have in common. Their rate is held against a copy."""
 
     SHAPE, LADDER = "268435456 elements", ["268435456"]
-    COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"
 
     def __init__(self, torch, shape, floats):
         """floats: how many of n elements each a launch reads and writes. The copy moves as many bytes in all."""
@@ -67,7 +67,7 @@ class List:
         self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // (4 * floats * self.n))
         self.from_, self.to = ([torch.full((max(1, floats * self.n // 2),), fill, device="cuda") for _ in range(self.copies)]
                                for fill in (1.0, math.nan))
-        self.peer_checks = {self.COPY: lambda: self.verdict(self.to[0].double(), self.from_[0].double(), 1.0, 0.0)}
+        self.peer_checks = {COPY: lambda: self.verdict(self.to[0].double(), self.from_[0].double(), 1.0, 0.0)}
 
     @staticmethod
     def shape(text):
@@ -112,7 +112,7 @@ class Axpy(List):
                                                         variant=variant) for x, y in zip(self.x, self.y)])
 
     def peers(self):
-        return {self.COPY: self.copy,
+        return {COPY: self.copy,
                 "torch.add": lambda i: self.torch.add(self.y[i], self.x[i], alpha=self.FACTOR, out=self.y[i])}
 
     def poison(self):
@@ -146,7 +146,7 @@ class Sum(List):
                                                         variant=variant) for x, total in zip(self.x, self.total)])
 
     def peers(self):
-        return {self.COPY: self.copy, "torch.sum": lambda i: self.torch.sum(self.x[i], dim=0, out=self.total[i])}
+        return {COPY: self.copy, "torch.sum": lambda i: self.torch.sum(self.x[i], dim=0, out=self.total[i])}
 
     def poison(self):
         self.total[0].fill_(math.nan)
@@ -155,42 +155,15 @@ class Sum(List):
         return self.verdict(self.total[0].double(), self.reference, self.reference.abs().clamp(min=1), 2**-20)
 
 
-class Matmul:
-    """C[m,n] = A[m,k] B[k,n] in fp32, in as many copies as together exceed L2."""
+class Rows:
+    """What the operations on matrices in fp32 have in common: in as many copies as together exceed L2 the tensors, the output
+    last, laid out as each step wants its rows; and the check of whatever output was written last."""
 
-    SHAPE, LADDER = "4096, or 1000x2000x500 for m, n, k", ["4096"]
-
-    class Args(ctypes.Structure):  # struct matmul_args in common/matmul.h
-        _fields_ = [*((name, ctypes.c_void_p) for name in ("A", "B", "C", "workspace", "prepared")),
-                    *((name, ctypes.c_int) for name in ("m", "n", "k", "A_pitch", "B_pitch", "C_pitch", "B_transposed",
-                                                        "dtype", "C_dtype", "variant"))]
-
-    def __init__(self, torch, shape, seed):
-        self.m, self.n, self.k = shape
-        self.bytes = 4 * (self.m * self.k + self.k * self.n + self.m * self.n)
-        l2 = torch.cuda.get_device_properties(0).L2_cache_size
-        self.copies = min(MAX_COPIES, 2 + l2 // self.bytes)
-        generator = torch.Generator("cuda").manual_seed(seed)
-        A = 1 + torch.randn(self.m, self.k, device="cuda", generator=generator)
-        B = 1 + torch.randn(self.k, self.n, device="cuda", generator=generator)
-        C = torch.full((self.m, self.n), math.nan, device="cuda")
-        self.layouts = {0: [(A.clone(), B.clone(), C.clone()) for _ in range(self.copies)]}  # row_bytes -> the copies
-        self.result = None
-        self.rows = torch.linspace(0, self.m - 1, min(self.m, SAMPLED_ROWS), device="cuda", dtype=torch.float64).long()
-        self.reference = A[self.rows].double() @ B.double()
-        self.bound = max(2 * math.sqrt(self.k) * 2**-24, 2**-20)
-        self.torch = torch
-
-    @staticmethod
-    def shape(text):
-        sizes = [int(size) for size in text.split("x")]
-        if len(sizes) not in (1, 3) or min(sizes) < 1:
-            raise ValueError
-        return sizes * 3 if len(sizes) == 1 else sizes
-
-    @staticmethod
-    def flags(shape):
-        return [word for flag, size in zip(("-m", "-n", "-k"), shape) for word in (flag, str(size))]
+    def __init__(self, torch, tensors):
+        self.torch, self.result = torch, None
+        floats = sum(tensor.numel() for tensor in tensors)
+        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // (4 * floats))
+        self.layouts = {0: [tuple(tensor.clone() for tensor in tensors) for _ in range(self.copies)]}  # row_bytes -> the copies
 
     def padded(self, tensor, row_bytes):
         """The same numbers in rows that begin at multiples of so many bytes, with NaN between them."""
@@ -206,121 +179,22 @@ class Matmul:
             self.layouts[row_bytes] = [tuple(self.padded(tensor, row_bytes) for tensor in copy) for copy in self.layouts[0]]
         return self.layouts[row_bytes]
 
-    def launch(self, library, variant, row_bytes=0):
-        """A function that queues one launch of a step's variant on copy i."""
+    def writing(self, start, row_bytes=0):
+        """start(i), which queues a launch on copy i of a layout, and thereafter that copy's output is the one to check."""
         copies = self.lay_out(row_bytes)
-        calls = [self.Args(A=a.data_ptr(), B=b.data_ptr(), C=c.data_ptr(), m=self.m, n=self.n, k=self.k, A_pitch=a.stride(0),
-                           B_pitch=b.stride(0), C_pitch=c.stride(0), dtype=FP32, C_dtype=FP32, variant=variant)
-                 for a, b, c in copies]
-        launch = launcher(self.torch, library, calls)
 
         def queue(i):
-            launch(i)
-            self.result = copies[i][2]
+            start(i)
+            self.result = copies[i][-1]
         return queue
 
-    def peers(self):
-        """{name: function that queues it on copy i}"""
-        self.torch.backends.cuda.matmul.allow_tf32 = False
-
-        def cublas(i):
-            A, B, C = self.layouts[0][i]
-            self.result = self.torch.matmul(A, B, out=C)
-        return {"cuBLAS fp32 (torch.matmul, TF32 off)": cublas}
+    def peer(self, compute):
+        """compute(*tensors) as a function that queues it on copy i."""
+        return self.writing(lambda i: compute(*self.layouts[0][i]))
 
     def poison(self):
         for copies in self.layouts.values():
-            copies[0][2].fill_(math.nan)
-
-    def check(self):
-        """The last output against the reference: every element a number, sampled rows right."""
-        difference = self.result[self.rows].double() - self.reference
-        error = (difference.norm() / self.reference.norm()).item()
-        worst_row = (difference.norm(dim=1) / self.reference.norm(dim=1)).max().item()
-        complete = self.result.isfinite().all().item()
-        return {"right": complete and error <= self.bound and worst_row <= self.bound, "error": error,
-                "bound": self.bound, "worst_row": worst_row, "worst_row_bound": self.bound,
-                "max_abs": difference.abs().max().item(), "rows": len(self.rows)}
-
-
-class Softmax:
-    """Y = softmax of each row of X [rows, cols] in fp32, in as many copies as together exceed L2."""
-
-    SHAPE, LADDER = "8192x1024 for rows, columns", ["8192x8192"]
-
-    class Args(ctypes.Structure):  # struct softmax_args in common/softmax.h
-        _fields_ = [("X", ctypes.c_void_p), ("Y", ctypes.c_void_p),
-                    *((name, ctypes.c_int) for name in ("rows", "cols", "X_pitch", "Y_pitch", "dtype", "variant",
-                                                        "threads_per_row", "rows_per_thread"))]
-
-    COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"
-
-    def __init__(self, torch, shape, seed):
-        self.rows, self.cols = shape
-        self.bytes = 8 * self.rows * self.cols
-        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
-        X = 1 + torch.randn(self.rows, self.cols, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
-        Y = torch.full_like(X, math.nan)
-        self.layouts = {0: [(X.clone(), Y.clone()) for _ in range(self.copies)]}  # row_bytes -> the copies
-        self.result = None
-        self.sample = torch.linspace(0, self.rows - 1, min(self.rows, SAMPLED_ROWS), device="cuda",
-                                     dtype=torch.float64).long()
-        self.reference = torch.softmax(X[self.sample].double(), dim=1)
-        self.bound = max(2 * math.sqrt(self.cols) * 2**-24, 2**-20)
-        self.peer_checks = {self.COPY: lambda: self.compare(self.layouts[0][0][0][self.sample].double(), 0.0)}
-        self.torch = torch
-
-    @staticmethod
-    def shape(text):
-        rows, cols = (int(size) for size in text.split("x"))
-        if min(rows, cols) < 1:
-            raise ValueError
-        return rows, cols
-
-    @staticmethod
-    def flags(shape):
-        return ["--rows", str(shape[0]), "--cols", str(shape[1])]
-
-    def padded(self, tensor, row_bytes):
-        """The same numbers in rows that begin at multiples of so many bytes, with NaN between them."""
-        pitch = -(-4 * self.cols // row_bytes) * row_bytes // 4
-        if pitch == self.cols:
-            return tensor
-        return self.torch.full((self.rows, pitch), math.nan, device=tensor.device)[:, :self.cols].copy_(tensor)
-
-    def lay_out(self, row_bytes):
-        """The copies as a step wants them whose rows begin at multiples of so many bytes; 0: with no gaps."""
-        if row_bytes not in self.layouts:
-            self.layouts[row_bytes] = [tuple(self.padded(tensor, row_bytes) for tensor in copy) for copy in self.layouts[0]]
-        return self.layouts[row_bytes]
-
-    def launch(self, library, variant, threads_per_row=0, rows_per_thread=0, row_bytes=0):
-        """A function that queues one launch of a step's variant on copy i."""
-        copies = self.lay_out(row_bytes)
-        calls = [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=x.stride(0),
-                           Y_pitch=y.stride(0), dtype=FP32, variant=variant, threads_per_row=threads_per_row,
-                           rows_per_thread=rows_per_thread) for x, y in copies]
-        launch = launcher(self.torch, library, calls)
-
-        def queue(i):
-            launch(i)
-            self.result = copies[i][1]
-        return queue
-
-    def peers(self):
-        """{name: function that queues it on copy i}. The copy moves the same bytes and computes nothing: the bar."""
-        def with_copy(compute):
-            def queue(i):
-                X, Y = self.layouts[0][i]
-                compute(X, Y)
-                self.result = Y
-            return queue
-        return {self.COPY: with_copy(lambda X, Y: Y.copy_(X)),
-                "torch.softmax": with_copy(lambda X, Y: self.torch.softmax(X, dim=1, out=Y))}
-
-    def poison(self):
-        for copies in self.layouts.values():
-            copies[0][1].fill_(math.nan)
+            copies[0][-1].fill_(math.nan)
         self.result = None
 
     def check(self):
@@ -335,6 +209,97 @@ class Softmax:
         return {"right": complete and error <= bound and worst_row <= bound, "error": error, "bound": bound,
                 "worst_row": worst_row, "worst_row_bound": bound, "max_abs": difference.abs().max().item(),
                 "rows": len(self.sample)}
+
+
+def sampled_rows(torch, rows):
+    return torch.linspace(0, rows - 1, min(rows, SAMPLED_ROWS), device="cuda", dtype=torch.float64).long()
+
+
+class Matmul(Rows):
+    """C[m,n] = A[m,k] B[k,n]."""
+
+    SHAPE, LADDER = "4096, or 1000x2000x500 for m, n, k", ["4096"]
+
+    class Args(ctypes.Structure):  # struct matmul_args in common/matmul.h
+        _fields_ = [*((name, ctypes.c_void_p) for name in ("A", "B", "C", "workspace", "prepared")),
+                    *((name, ctypes.c_int) for name in ("m", "n", "k", "A_pitch", "B_pitch", "C_pitch", "B_transposed",
+                                                        "dtype", "C_dtype", "variant"))]
+
+    def __init__(self, torch, shape, seed):
+        self.m, self.n, self.k = shape
+        generator = torch.Generator("cuda").manual_seed(seed)
+        A = 1 + torch.randn(self.m, self.k, device="cuda", generator=generator)
+        B = 1 + torch.randn(self.k, self.n, device="cuda", generator=generator)
+        super().__init__(torch, (A, B, torch.full((self.m, self.n), math.nan, device="cuda")))
+        self.sample = sampled_rows(torch, self.m)
+        self.reference = A[self.sample].double() @ B.double()
+        self.bound = max(2 * math.sqrt(self.k) * 2**-24, 2**-20)
+
+    @staticmethod
+    def shape(text):
+        sizes = [int(size) for size in text.split("x")]
+        if len(sizes) not in (1, 3) or min(sizes) < 1:
+            raise ValueError
+        return sizes * 3 if len(sizes) == 1 else sizes
+
+    @staticmethod
+    def flags(shape):
+        return [word for flag, size in zip(("-m", "-n", "-k"), shape) for word in (flag, str(size))]
+
+    def launch(self, library, variant, row_bytes=0):
+        """A function that queues one launch of a step's variant on copy i."""
+        calls = [self.Args(A=a.data_ptr(), B=b.data_ptr(), C=c.data_ptr(), m=self.m, n=self.n, k=self.k, A_pitch=a.stride(0),
+                           B_pitch=b.stride(0), C_pitch=c.stride(0), dtype=FP32, C_dtype=FP32, variant=variant)
+                 for a, b, c in self.lay_out(row_bytes)]
+        return self.writing(launcher(self.torch, library, calls), row_bytes)
+
+    def peers(self):
+        """{name: function that queues it on copy i}"""
+        self.torch.backends.cuda.matmul.allow_tf32 = False
+        return {"cuBLAS fp32 (torch.matmul, TF32 off)": self.peer(lambda A, B, C: self.torch.matmul(A, B, out=C))}
+
+
+class Softmax(Rows):
+    """Y = softmax of each row of X [rows, cols]."""
+
+    SHAPE, LADDER = "8192x1024 for rows, columns", ["8192x8192"]
+
+    class Args(ctypes.Structure):  # struct softmax_args in common/softmax.h
+        _fields_ = [("X", ctypes.c_void_p), ("Y", ctypes.c_void_p),
+                    *((name, ctypes.c_int) for name in ("rows", "cols", "X_pitch", "Y_pitch", "dtype", "variant",
+                                                        "threads_per_row", "rows_per_thread"))]
+
+    def __init__(self, torch, shape, seed):
+        self.rows, self.cols = shape
+        X = 1 + torch.randn(self.rows, self.cols, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
+        super().__init__(torch, (X, torch.full_like(X, math.nan)))
+        self.sample = sampled_rows(torch, self.rows)
+        self.reference = torch.softmax(X[self.sample].double(), dim=1)
+        self.bound = max(2 * math.sqrt(self.cols) * 2**-24, 2**-20)
+        self.peer_checks = {COPY: lambda: self.compare(self.layouts[0][0][0][self.sample].double(), 0.0)}
+
+    @staticmethod
+    def shape(text):
+        rows, cols = (int(size) for size in text.split("x"))
+        if min(rows, cols) < 1:
+            raise ValueError
+        return rows, cols
+
+    @staticmethod
+    def flags(shape):
+        return ["--rows", str(shape[0]), "--cols", str(shape[1])]
+
+    def launch(self, library, variant, threads_per_row=0, rows_per_thread=0, row_bytes=0):
+        """A function that queues one launch of a step's variant on copy i."""
+        calls = [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=x.stride(0),
+                           Y_pitch=y.stride(0), dtype=FP32, variant=variant, threads_per_row=threads_per_row,
+                           rows_per_thread=rows_per_thread) for x, y in self.lay_out(row_bytes)]
+        return self.writing(launcher(self.torch, library, calls), row_bytes)
+
+    def peers(self):
+        """{name: function that queues it on copy i}. The copy moves the same bytes and computes nothing: the bar."""
+        return {COPY: self.peer(lambda X, Y: Y.copy_(X)),
+                "torch.softmax": self.peer(lambda X, Y: self.torch.softmax(X, dim=1, out=Y))}
 
 
 class Strides(ctypes.Structure):  # struct strides in common/attention.h

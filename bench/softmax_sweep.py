@@ -49,8 +49,8 @@ def main():
         line = peers.describe(step, operation.flags(shape), seed=1)[-1]
         line["env"]["torch"] = torch.__version__
         none = line["shape"] | {"threads_per_row": 0, "rows_per_thread": 0}  # as the sweep's lines, and no other's
-        copy = peers.Contender(dict(line, step=None, variant=None, shape=none, peer=operation.COPY),
-                               operation.peers()[operation.COPY], operation.copies)
+        copy = peers.Contender(dict(line, step=None, variant=None, shape=none, peer=peers.COPY),
+                               operation.peers()[peers.COPY], operation.copies)
         swept = list(cells(step, library, operation, line))
         peers.measure(torch, operation, [*swept, copy], asked.iters)
         print(f"\n{text}: share of the copy's {copy.line['gbps']:.0f} GB/s; threads for a row down, rows for a thread across")

@@ -58,10 +58,9 @@ static inline bool matmul_is_plain(const struct matmul_args *args, enum dtype dt
 // Where rows do not, stderr says so.
 static inline bool matmul_is_aligned(const struct matmul_args *args, enum dtype dtype, int bytes)
 {
-    const size_t element = dtype_bytes(dtype);
-    const size_t rows = (size_t)args->A | (size_t)args->B | (size_t)args->C | (size_t)args->A_pitch * element |
-                        (size_t)args->B_pitch * element | (size_t)args->C_pitch * element;
-    const bool aligned = rows % (size_t)bytes == 0;
+    const bool aligned = rows_are_aligned(args->A, args->A_pitch, dtype, bytes) &&
+                         rows_are_aligned(args->B, args->B_pitch, dtype, bytes) &&
+                         rows_are_aligned(args->C, args->C_pitch, dtype, bytes);
     if (!aligned)
         fprintf(stderr,
                 "rows of A, B and C have to begin at multiples of %d bytes: their pitches are %d, %d and %d elements\n",

@@ -48,10 +48,8 @@ static inline bool softmax_is_plain(const struct softmax_args *args, enum dtype 
 // stderr says so.
 static inline bool softmax_is_aligned(const struct softmax_args *args, enum dtype dtype, int bytes)
 {
-    const size_t element = dtype_bytes(dtype);
-    const size_t rows = (size_t)args->X | (size_t)args->Y | (size_t)args->X_pitch * element |
-                        (size_t)args->Y_pitch * element;
-    const bool aligned = rows % (size_t)bytes == 0;
+    const bool aligned = rows_are_aligned(args->X, args->X_pitch, dtype, bytes) &&
+                         rows_are_aligned(args->Y, args->Y_pitch, dtype, bytes);
     if (!aligned)
         fprintf(stderr,
                 "rows of X and Y have to begin at multiples of %d bytes: their pitches are %d and %d elements\n", bytes,

@@ -68,7 +68,7 @@ def place(marks, texts, taken, forbidden):
     the other, then again as the others now stand. Forbidden is worse than taken."""
     import numpy
     dots, standing, found = [(x - 5, y - 5, x + 5, y + 5) for x, y in marks], {}, {}
-    steps, far = numpy.linspace(0, 1, SAMPLES)[2:], numpy.array([0.02 * (abs(dx) + abs(dy)) for dx, dy in OFFSETS])
+    steps, distance = numpy.linspace(0, 1, SAMPLES)[2:], numpy.array([0.02 * (abs(dx) + abs(dy)) for dx, dy in OFFSETS])
     for _ in range(4):
         for i, (mark, text) in enumerate(zip(marks, texts)):
             names = [box for other, (box, _) in standing.items() if other != i]
@@ -78,7 +78,7 @@ def place(marks, texts, taken, forbidden):
                     for dx, dy in OFFSETS for part in steps]
             away = [dot for dot, (x, y) in zip(dots, marks) if abs(x - mark[0]) + abs(y - mark[1]) > 12]  # the near ones hide no line
             over = lambda others: (touched(line, others).reshape(len(OFFSETS), len(steps)).sum(1) if others else 0)
-            cost = (far + 100 * touched(boxes, forbidden) + 30 * touched(boxes, names + dots) + 4 * touched(boxes, taken + lines)
+            cost = (distance + 100 * touched(boxes, forbidden) + 30 * touched(boxes, names + dots) + 4 * touched(boxes, taken + lines)
                     + 8 * over(names + away) + over(taken + lines))
             best = int(cost.argmin())
             found[i] = OFFSETS[best]

@@ -31,6 +31,11 @@ def run(*command, timeout=120, **environment):
                           timeout=timeout, errors="replace", env={**os.environ, **environment})
 
 
+def source_of(step):
+    """The .cu of a step: first_kernel.cu of 00_first_kernel, machine.cu of machine."""
+    return ROOT / "steps" / step / f"{step.split('_', 1)[-1]}.cu"
+
+
 def has_gpu():
     return bool(shutil.which("nvcc") and shutil.which("nvidia-smi") and run("nvidia-smi", "-L").stdout.strip())
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
@@ -32,10 +32,6 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           "13_flash_scalar": ("(size_t)tile * C", "(size_t)(row + r * LANES) * C")}
 
 
-def source_of(step):
-    return ROOT / "steps" / step["name"] / f"{step['name'].split('_', 1)[-1]}.cu"
-
-
 def number_casts(text):
     """Each `(size_t)` becomes last_blocks.h's type of that number, which NARROW_CAST can make narrower."""
     numbers = itertools.count(1)
@@ -43,7 +39,7 @@ def number_casts(text):
 
 
 def program_of(step):
-    return Program(source_of(step), options=("--plain", f"-DMANY={MANY.get(step['name'], 1024)}", "-include",
+    return Program(source_of(step["name"]), options=("--plain", f"-DMANY={MANY.get(step['name'], 1024)}", "-include",
                                               str(TESTS / "large_tensors" / "last_blocks.h"), "-I", str(ROOT / "common")),
                    libraries=(str(TESTS / "large_tensors" / f"{step['operation']}.c"),), edit=number_casts)
 
@@ -52,7 +48,7 @@ INT_LISTS = {"axpy", "sum"}  # operations whose lists have an int of elements: n
 LARGE = [step for step in STEPS if step["operation"] not in INT_LISTS]
 PROGRAMS = [pytest.param(program_of(step), step, id=step["name"]) for step in LARGE]
 CASTS = [pytest.param(program_of(step), step, number, id=f"{step['name'][:2]}-{number}-line-{text.count(chr(10), 0, cast.start()) + 1}")
-         for step in LARGE for text in [source_of(step).read_text()]
+         for step in LARGE for text in [source_of(step["name"]).read_text()]
          for number, cast in enumerate(re.finditer(r"\(size_t\)", text), 1)
          if not text.startswith(EXCEPT.get(step["name"], ()), cast.start())]
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
 
 sys.path.insert(0, str(TESTS / "planted"))
 from bugs import BUGS  # noqa: E402
@@ -16,10 +16,6 @@ from subtle import PROFILE, REACH, SUBTLE, WATCHED  # noqa: E402
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 OPERATION = {step["name"]: step["operation"] for step in STEPS}
-
-
-def source_of(name):
-    return ROOT / "steps" / name / f"{name.split('_', 1)[-1]}.cu"
 
 
 @pytest.mark.parametrize("folder, step, arguments", [

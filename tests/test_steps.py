@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import BUILD, ROOT, TESTS, Program, ensure_build, read_report, run
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, read_report, run, source_of
 
 sys.path.insert(0, str(TESTS / "planted"))
 from bugs import BUGS  # noqa: E402
@@ -41,10 +41,6 @@ SHAPES = [(1, 1, 1), (1, TILE, TILE), (TILE, 1, TILE), (TILE, TILE, 1), (TILE - 
 
 def run_step(name, *arguments, **environment):
     return run(BUILD / name, *arguments, **environment)
-
-
-def source_of(name):
-    return ROOT / "steps" / name / f"{name.split('_', 1)[-1]}.cu"
 
 
 def shape_arguments(shape, operation="matmul"):

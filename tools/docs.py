@@ -144,7 +144,8 @@ def ncu(step, *wanted):
     if unknown or not 1 <= len(wanted) <= 3:
         stop(f"{step['name']}'s README: ncu takes one to three of {', '.join(OF_NCU)}.")
     shape = results.LADDER_SHAPE[step["operation"]]
-    lines = {line["variant"]: line for line in steps.recorded(step) if line.get("kernels") and line["shape"] == shape}
+    found = {variant: results.counted(step, variant, shape) for variant in steps.variants(step)}
+    lines = {variant: line for variant, line in found.items() if line and "kernels" in line}
     if not lines:
         return "Not counted on an H200 yet."
 

@@ -30,11 +30,17 @@ def peers(step):
     return {line["peer"]: line for line in steps.recorded(step) if on_ladder(line) and line.get("peer")}
 
 
-def hardware(step, variant, shape):
-    """What ncu counted of a variant at a shape, on an H200: a recorded line's "ncu", or None. The last recorded counts."""
+def counted(step, variant, shape):
+    """The line of what ncu counted of a variant at a shape, on an H200, or None. The last recorded counts."""
     lines = [line for line in steps.recorded(step)
              if line.get("ncu") and "H200" in line["device"] and line["variant"] == variant and line["shape"] == shape]
-    return lines[-1]["ncu"] if lines else None
+    return lines[-1] if lines else None
+
+
+def hardware(step, variant, shape):
+    """Its counters alone, summed over the launch's kernels."""
+    line = counted(step, variant, shape)
+    return line and line["ncu"]
 
 
 def best(step):
