@@ -14,15 +14,25 @@ STEP = Annotated[str, typer.Argument(metavar="N", help="A step: 4, 04, matmul_ti
 GPU = Annotated[GPUS, typer.Option(help="The GPU whose floor is shown.")]
 BACKEND = Annotated[Optional[Literal["cpu", "cuda"]],
                     typer.Option(help="Force the emulator (cpu) or the GPU (cuda); else the GPU where it can run the step.")]
+EXERCISE = Annotated[Optional[str], typer.Argument(metavar="[N]", show_default=False, help="04.2 is the second exercise of step 04; 04 is the "
+                                                   "first of it that is not solved yet; nothing is the one at hand.")]
 REST = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 app = typer.Typer(
-    name="learn", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    name="learn", add_completion=False, invoke_without_command=True, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode="rich",
     help="A staircase of small CUDA programs. Each runs on an NVIDIA GPU, or, without one, under an emulator that counts "
          "what the hardware would do and points at the line that is wrong. Begin with: [bold]./learn tour[/]",
     epilog="Before the command, --system-python uses python3 as it is: no .venv, no apt-get, no network. "
            "Exit status: 0 right, 1 wrong, 2 asked wrongly or something is missing, 77 this device cannot run it.")
+
+
+@app.callback()
+def welcome(context: typer.Context):
+    """Where no command is given, say where the reader is."""
+    if context.invoked_subcommand is None:
+        from tools import workbook
+        raise typer.Exit(workbook.welcome())
 
 
 @app.command()
@@ -195,6 +205,62 @@ def emulate(words: Annotated[list[str], typer.Argument(metavar="FILE.cu… [-- A
     flags = [f"-I{directory}" for directory in include] + [f"-D{name}" for name in define]
     libraries = [f"-L{directory}" for directory in library_path] + [f"-l{name}" for name in library]
     raise typer.Exit(room.emulate(files, flags, libraries, profile, arguments))
+
+
+@app.command()
+def exercise(exercise: EXERCISE = None):
+    """Write a step's exercises into exercises/, and say what is asked."""
+    from tools import workbook
+    raise typer.Exit(workbook.hand_out(exercise))
+
+
+@app.command()
+def check(exercise: EXERCISE = None):
+    """Judge an exercise: compile, smallest shape, edges, counts; stop at the first that fails."""
+    from tools import workbook
+    raise typer.Exit(workbook.check(exercise))
+
+
+@app.command()
+def watch(exercise: EXERCISE = None):
+    """Check an exercise again on each save."""
+    from tools import workbook
+    raise typer.Exit(workbook.watch(exercise))
+
+
+@app.command()
+def hint(exercise: EXERCISE = None):
+    """Show the next of three hints."""
+    from tools import workbook
+    raise typer.Exit(workbook.hint(exercise))
+
+
+@app.command()
+def solution(exercise: EXERCISE = None):
+    """Show the author's version of an exercise."""
+    from tools import workbook
+    raise typer.Exit(workbook.solution(exercise))
+
+
+@app.command()
+def reset(exercise: EXERCISE = None):
+    """Write an exercise anew; yours is kept beside it."""
+    from tools import workbook
+    raise typer.Exit(workbook.reset(exercise))
+
+
+@app.command()
+def progress():
+    """Show which exercises are solved."""
+    from tools import workbook
+    raise typer.Exit(workbook.show_progress())
+
+
+@app.command(name="next")
+def next_():
+    """Say what comes next."""
+    from tools import progress as room
+    out.print(room.next_words(), markup=False)
 
 
 @app.command(name="compile", hidden=True)

@@ -2,7 +2,7 @@
 import re
 import subprocess
 
-from tools import build, device, emulate, floors, machine, results, run, source, steps
+from tools import build, device, emulate, exercises, floors, machine, results, run, source, steps
 from tools.guard import stop
 from tools.paths import ROOT
 
@@ -164,6 +164,28 @@ def code(step, name):
     return f"```c\n{path.read_text()}```"
 
 
+def exercise_words(exercise, intro):
+    """An exercise on the page: what is asked, and, folded, what to take from it."""
+    after = f"\n\n<details><summary>Afterwards</summary>\n\n{exercise.data['after'].strip()}\n\n</details>" if "after" in exercise.data else ""
+    return f"{intro}\n\n{exercise.data['task'].strip()}{after}"
+
+
+def task(step, number):
+    """The exercise of `Try it first`, with the commands that all exercises share."""
+    exercise = exercises.find(f"{step['number'] or step['name']}.{number}")[1]
+    name = exercise.reference
+    return exercise_words(exercise, f"**{exercise.title.capitalize()}** (exercise {name}, about {exercise.data['minutes']} minutes).") + \
+        f"\n\n```\n$ ./learn exercise {name}\n$ ./learn check {name}\n$ ./learn hint {name}\n```\n\nThe first command writes " \
+        f"`{exercise.file.relative_to(ROOT)}`, the second judges it, and the third helps."
+
+
+def exercises_of(step):
+    """The exercises after the first, as a list."""
+    return "\n\n".join(exercise_words(one, f"**{one.reference} {one.title.capitalize()}** ({exercises.KINDS[one.data['kind']]}; about "
+                                           f"{one.data['minutes']} minutes; `./learn exercise {one.reference}`).")
+                       for one in exercises.load(step)[1:])
+
+
 def floor_row(name, counts, case, gpu, more):
     """A variant's row: each unit's floor, the unit that binds, and what else there is to say."""
     seconds = floors.units(counts, case["flops"], case["bytes"], gpu)
@@ -305,18 +327,18 @@ def generate(name, base):
     kind, *words = name.split()
     whole = {"ladder": ladder, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth}
+            "growth": growth, "exercises": exercises_of}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
         return report(words[0])
     if kind in each and not words:
         return each[kind](steps.find(base.name))
-    with_words = {"walk": (walk, 1), "code": (code, 1), "ncu": (ncu, 3)}
+    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, speed, shapes, growth, counters, floors, "
-         "walk ANCHOR, code FILE, ncu COLUMN…, report FILE.cu.")
+         "task N, exercises, walk ANCHOR, code FILE, ncu COLUMN…, report FILE.cu.")
 
 
 def renew(text, base):

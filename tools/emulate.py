@@ -13,18 +13,23 @@ SIMTCC = ROOT / "emulator" / "simtcc"
 TARGETS = "simt", "simt-translate"
 
 
+def compile_program(files, output, flags=(), libraries=(), cwd=None, environment=None, stderr=None):
+    """The completed process of the compiler, which writes output."""
+    with tempfile.TemporaryDirectory(prefix="learn-") as place:
+        env = build.environment() | (environment or {}) | {"TMPDIR": place}  # what a stopped compiler leaves goes with this folder
+        return subprocess.run([SIMTCC, "--simt-build", BUILD / "cpu", *flags, "-o", output, *files, *libraries],
+                              cwd=cwd, env=env, stderr=stderr, text=True)
+
+
 def compile_and_run(files, flags=(), libraries=(), arguments=(), cwd=None, environment=None, stderr=None):
     """The completed process: of the program, or of the compiler where that failed."""
     build.build("cpu", *TARGETS)
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         program = Path(place, Path(files[0]).stem)
-        env = build.environment() | (environment or {})
-        within = {"TMPDIR": place}  # what the compiler leaves when it is stopped goes with this folder
-        compiled = subprocess.run([SIMTCC, "--simt-build", BUILD / "cpu", *flags, "-o", program, *files, *libraries],
-                                  cwd=cwd, env=env | within, stderr=stderr, text=True)
+        compiled = compile_program(files, program, flags, libraries, cwd, environment, stderr)
         if compiled.returncode:
             return compiled
-        return subprocess.run([program, *arguments], cwd=cwd, env=env, stderr=stderr, text=True)
+        return subprocess.run([program, *arguments], cwd=cwd, env=build.environment() | (environment or {}), stderr=stderr, text=True)
 
 
 def require_files(files):

@@ -41,7 +41,8 @@ def changed_lines(before, after):
 
 
 def unified(before, after):
-    """The unified diff of two steps, as one string."""
+    """The unified diff of two steps, as one string, without the marks of exercises."""
     names = [str(steps.source(step).relative_to(ROOT)) for step in (before, after)]
-    texts = [steps.source(step).read_text().splitlines(keepends=True) for step in (before, after)]
+    texts = [[line for line in steps.source(step).read_text().splitlines(keepends=True) if not EXERCISE.match(line)]
+             for step in (before, after)]
     return "".join(difflib.unified_diff(*texts, *names))

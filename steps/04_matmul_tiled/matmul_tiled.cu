@@ -37,7 +37,9 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
         // [product] A row of A's tile times a column of B's.
         for (int i = 0; i < TILE; i++)
             sum += (transposed ? A_smem[i][threadIdx.y] : A_smem[threadIdx.y][i]) * B_smem[i][threadIdx.x];
+        // exercise: begin barrier
         __syncthreads();  // every thread has read both tiles before the next two replace them
+        // exercise: end barrier
     }
 
     // [store]

@@ -1,0 +1,205 @@
+"""The steps' exercises: programs with marked regions taken out, which a reader writes again.
+
+An exercise is a file steps/NN_name/exercises/1_name.toml. Its program is the step's own .cu, or one that stands beside the
+TOML file; its regions are enclosed there by `// exercise: begin NAME` and `// exercise: end NAME`. What the reader gets is
+that program with what each region holds replaced by what it must do; so it cannot drift from the step."""
+import dataclasses
+import difflib
+import functools
+import re
+import textwrap
+
+from tools import steps
+from tools.guard import stop
+from tools.paths import ROOT
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
+
+WORK = ROOT / "exercises"  # the reader's own files; git ignores it
+KINDS = {"rebuild": "write what was taken out", "transfer": "write what the step does not have",
+         "performance": "write it with fewer counts", "break": "break it, and explain the report"}
+MARK = re.compile(r"^[ \t]*// exercise: (begin|end) (\w+)[ \t]*\r?\n", re.MULTILINE)
+REGION = re.compile(r"(?P<begin>^(?P<indent>[ \t]*)// exercise: begin (?P<name>\w+)[ \t]*\r?\n)(?P<text>.*?)"
+                    r"(?P<end>^[ \t]*// exercise: end (?P=name)[ \t]*$)", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"^\s*//")
+WIDTH = 112  # columns of the comments in a reader's file
+
+
+def between(text):
+    """{region: the text between its marks}, in order."""
+    return {found["name"]: found["text"] for found in REGION.finditer(text)}
+
+
+def splice(text, regions):
+    """The program with these regions' texts put between their marks; other regions stay."""
+    return REGION.sub(lambda found: found["begin"] + regions.get(found["name"], found["text"]) + found["end"], text)
+
+
+def outside(text):
+    """The program without what stands between the marks."""
+    return splice(text, dict.fromkeys(between(text), ""))
+
+
+def marks_only(text, names):
+    """The program with the marks of these regions alone."""
+    return MARK.sub(lambda mark: mark[0] if mark[2] in names else "", text)
+
+
+def comment(text, indent=""):
+    """Sentences as the lines of a // comment; an empty line stays one."""
+    lines = []
+    for paragraph in text.strip().split("\n\n"):
+        lines += [f"{indent}//"] * bool(lines)
+        lines += textwrap.wrap(" ".join(paragraph.split()), WIDTH, initial_indent=f"{indent}// ", subsequent_indent=f"{indent}// ",
+                               break_long_words=False, break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def is_written(text):
+    """Whether a region holds anything but comments."""
+    return any(line.strip() and not COMMENT.match(line) for line in text.splitlines())
+
+
+@dataclasses.dataclass(frozen=True)
+class Exercise:
+    step: dict
+    name: str  # 1_load
+    data: dict  # of its TOML file
+
+    @property
+    def number(self):
+        return int(self.name.split("_")[0])
+
+    @property
+    def title(self):
+        return self.data["title"]
+
+    @property
+    def id(self):
+        """matmul_tiled/load: stays the same when steps or exercises are numbered anew."""
+        return f"{steps.short(self.step)}/{self.name.split('_', 1)[1]}"
+
+    @property
+    def reference(self):
+        """04.1, machine.1: how a command names it."""
+        return f"{self.step['number'] or self.step['name']}.{self.number}"
+
+    @property
+    def file(self):
+        """Where the reader works."""
+        return WORK / self.step["name"] / f"{self.name}.cu"
+
+    @property
+    def regions(self):
+        """{name: {todo, start, solution}}"""
+        return self.data["region"]
+
+    @property
+    def variant(self):
+        return self.data.get("variant")
+
+    def program(self):
+        """The author's program as it stands in the step, with the marks of this exercise's regions alone."""
+        path = steps.directory(self.step) / "exercises" / self.data["source"] if "source" in self.data else steps.source(self.step)
+        text = marks_only(path.read_text(), self.regions)
+        missing = [name for name in self.regions if name not in between(text)]
+        if missing:
+            stop(f"{path.relative_to(ROOT)} has no region // exercise: begin {missing[0]}.")
+        return text
+
+    def heading(self):
+        """The comment in front of the reader's program."""
+        return (f"// Exercise {self.reference}, {self.title}\n//\n" + comment(self.data["task"])
+                + f"//\n//   ./learn check {self.reference}      ./learn hint {self.reference}\n\n")
+
+    def with_regions(self, texts):
+        return self.heading() + splice(self.program(), texts)
+
+    def author(self):
+        """{region: the author's lines}."""
+        own = between(self.program())
+        return {name: indented(region["solution"], own[name]) if "solution" in region else own[name]
+                for name, region in self.regions.items()}
+
+    def start(self):
+        """What the reader gets: each region says what it must do."""
+        own = between(self.program())
+
+        def text(name, region):
+            given = region.get("start", "")
+            indent = re.match(r"[ \t]*", own[name])[0]
+            return comment(f"TODO: {region['todo']}", indent) + (own[name] if given == "as it stands" else indented(given, own[name]))
+
+        return self.with_regions({name: text(name, region) for name, region in self.regions.items()})
+
+    def solution(self):
+        """The same, solved by the author."""
+        return self.with_regions(self.author())
+
+    def wrong(self):
+        """[(name, program, what the verdict must say)] of the wrong answers that stand in the TOML file. Each replaces regions, or
+        edits the author's lines."""
+        found, right = [], self.author()
+        for mistake in self.data.get("wrong", []):
+            texts = {name: indented(mistake[name], right[name]) for name in self.regions if name in mistake}
+            if "edit" in mistake:
+                before, after = mistake["edit"]
+                if sum(text.count(before) for text in right.values()) != 1:
+                    stop(f"{self.step['name']}/exercises/{self.name}.toml: '{mistake['name']}' edits what does not stand there once.")
+                texts = {name: text.replace(before, after) for name, text in right.items()}
+            found.append((mistake["name"], self.with_regions(right | texts), mistake["says"]))
+        return found
+
+
+def indented(text, like):
+    """Lines of a TOML file, indented as those that they stand for."""
+    text = text.strip("\n")
+    if not text:
+        return ""
+    return textwrap.indent(textwrap.dedent(text), re.match(r"[ \t]*", like)[0]) + "\n"
+
+
+@functools.cache
+def load_directory(name):
+    """The exercises of a step's directory, by number."""
+    step = steps.find(name)
+    found = []
+    for path in (steps.directory(step) / "exercises").glob("[0-9]*_*.toml"):
+        try:
+            found.append(Exercise(step, path.stem, tomllib.loads(path.read_text())))
+        except tomllib.TOMLDecodeError as error:
+            stop(f"{path.relative_to(ROOT)}: {error}")
+    return sorted(found, key=lambda exercise: exercise.number)
+
+
+def load(step):
+    return load_directory(step["name"])
+
+
+def every():
+    return [exercise for step in steps.load() for exercise in load(step)]
+
+
+def find(text):
+    """(step, exercise): of 04.2, matmul_tiled/load or a file of the reader's; of 04 the exercise is None."""
+    known = {str(exercise.file.relative_to(ROOT)): exercise for exercise in every()}
+    path = next((name for name in known if text.endswith(name)), None)
+    if path:
+        return known[path].step, known[path]
+    head, _, tail = text.replace("/", ".").partition(".")
+    step = steps.find(head)
+    chosen = load(step)
+    if not chosen:
+        stop(f"{step['name']} has no exercises.")
+    if not tail:
+        return step, None
+    for exercise in chosen:
+        if tail in (str(exercise.number), exercise.name, exercise.name.split("_", 1)[1]):
+            return step, exercise
+    names = [exercise.name.split("_", 1)[1] for exercise in chosen]
+    near = next(iter(difflib.get_close_matches(tail, names, 1, 0)), names[0])
+    stop(f"{step['name']} has no exercise '{tail}'. It has: {', '.join(exercise.reference for exercise in chosen)}; "
+         f"the nearest name is {near}.")

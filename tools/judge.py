@@ -1,0 +1,250 @@
+"""Judges a reader's file as a good teacher would: builds it for the emulator, runs it over the exercise's cases, counts, and stops at
+the first requirement that fails."""
+import dataclasses
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tools import build, emulate, exercises, machine, run, source, steps
+from tools.guard import stop
+from tools.paths import BUILD, ROOT
+
+SECONDS = 30  # that a case may take
+REPORT = re.compile(r"^simt: (?P<kind>.+?): \S+?:\d+$.*?(?=^simt: |\Z)", re.MULTILINE | re.DOTALL)
+ANSWER = re.compile(r"^\s*// answer (?P<name>\w+):[ \t]*(?P<said>.*?)[ \t]*$", re.MULTILINE)
+LIMITS = {"most": ("at most", lambda count, limit: count <= limit), "least": ("at least", lambda count, limit: count >= limit),
+          "exactly": ("", lambda count, limit: count == limit)}
+
+
+@dataclasses.dataclass
+class Finding:
+    """A requirement, whether it holds, and if not, what the reader should look at."""
+    holds: bool
+    requirement: str
+    detail: str = ""
+
+
+def place(exercise, line):
+    return f"{exercise.file.relative_to(ROOT)}:{line}"
+
+
+def line_of(text, mark):
+    return text[:text.index(mark)].count("\n") + 1
+
+
+# ---- what stands in the file ----
+
+def unwritten(exercise, text):
+    """The finding on a file that cannot be judged or has nothing written yet; None where there is something to judge."""
+    found, start = exercises.between(text), exercises.between(exercise.start())
+    for name in exercise.regions:
+        if name not in found:
+            return Finding(False, "The marks are in place.",
+                           f"There is no pair of lines `// exercise: begin {name}` and `// exercise: end {name}` in {place(exercise, 1)}. "
+                           f"./learn reset {exercise.reference} makes the file anew and keeps yours beside it.")
+    nothing = exercise.data["kind"] != "break" and not any(map(exercises.is_written, found.values()))
+    if nothing or all(found[name] == start[name] for name in start):
+        name = next(iter(found))
+        return Finding(False, "Something is written between the marks.",
+                       f"{place(exercise, line_of(text, f'// exercise: begin {name}'))} is where your lines belong. "
+                       f"If you do not know how to begin: ./learn hint {exercise.reference}")
+    return None
+
+
+# ---- compile ----
+
+def compile_file(exercise, path):
+    """Compile a file for the emulator: (the program, the compiler's completed process)."""
+    output = BUILD / "exercises" / exercise.step["name"] / exercise.name
+    output.parent.mkdir(parents=True, exist_ok=True)
+    return output, emulate.compile_program([path], output, flags(exercise), [BUILD / "cpu/common/libcommon.a"], cwd=ROOT,
+                                           stderr=subprocess.PIPE)
+
+
+def flags(exercise):
+    """What a compiler needs to find the headers."""
+    return "-std=c++20", f"-I{ROOT / 'common'}", f"-I{steps.directory(exercise.step)}"
+
+
+def compiles(done):
+    """The finding on the compiler's completed process."""
+    if done.returncode == 0:
+        return Finding(True, "It compiles.")
+    errors = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
+    return Finding(False, "It compiles.", "\n".join(errors[:3]))
+
+
+# ---- run ----
+
+def shape_words(arguments):
+    """m 33, n 31 of -m 33 --n 31."""
+    return re.sub(r" -+", ", ", " " + arguments).removeprefix(", ") or "the default shape"
+
+
+def execute(program, exercise, arguments, counts=None):
+    """The completed process of one case, with all checks; its standard error is in its output. None where it took too long."""
+    command = [program, *(["--variant", exercise.variant] if exercise.variant else []), *arguments.split()]
+    env = dict(os.environ) | {"SIMT_WORKERS": "1", "SIMT_TIMEOUT": str(SECONDS // 2)}
+    if counts:
+        command.append("--profile")
+        env["SIMT_PROFILE_JSON"] = str(counts)
+    try:
+        return subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def complaint(done):
+    """What a failed run says that helps: the emulator's first report, or the check's sentence."""
+    if done is None:
+        return f"It had not ended after {SECONDS} seconds. Does a loop never end?"
+    if report := REPORT.search(done.stdout):
+        return report[0].strip().removeprefix("simt: ")
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    wrong = [line for line in lines if "WRONG" in line]
+    return "\n".join(wrong[:1] or lines[-3:]) or f"It ended with status {done.returncode} and said nothing."
+
+
+def right(program, exercise, case):
+    """The finding on one [[check]]."""
+    where = f"at {shape_words(case['arguments'])}"
+    requirement = f"{case.get('requirement', 'The result is right').rstrip('.')} ({where})."
+    done = execute(program, exercise, case["arguments"])
+    if done is not None and done.returncode == 0:
+        return Finding(True, requirement)
+    return Finding(False, requirement, complaint(done))
+
+
+# ---- count ----
+
+def lines_of(text, piece):
+    """(first, last) line of a region or of a piece that an anchor opens; None is the whole file."""
+    if piece is None:
+        return 1, text.count("\n") + 1
+    if piece in exercises.between(text):
+        return line_of(text, f"// exercise: begin {piece}"), line_of(text, f"// exercise: end {piece}")
+    if piece in source.pieces(text):
+        return source.pieces(text)[piece][:2]
+    stop(f"The program has no region or piece '{piece}'.")
+
+
+def counted(profile, counter, first, last):
+    """{line: count} of the program's own lines; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts."""
+    found = {}
+    for kernel in profile["kernels"]:
+        for counts in kernel["lines"]:
+            if first <= counts["line"] <= last and counts["file"].endswith(".cu"):
+                count = sum(counts[name.strip()] for name in counter.split("+"))
+                found[counts["line"]] = found.get(counts["line"], 0) + count
+    return found
+
+
+def enough(program, exercise, text, wanted):
+    """The finding on one [[count]]."""
+    word, holds = next((name, holds) for name, (_, holds) in LIMITS.items() if name in wanted)
+    limit, unit = wanted[word], wanted["unit"]
+    arguments = wanted.get("arguments", "")
+    limited = f"no {unit}" if word == "most" and not limit else f"{LIMITS[word][0]} {limit:,} {unit}".strip()
+    requirement = f"{wanted.get('requirement', 'It takes ' + limited).rstrip('.')} (at {shape_words(arguments)})."
+    with tempfile.TemporaryDirectory(prefix="learn-") as folder:
+        counts = Path(folder, "counts.json")
+        done = execute(program, exercise, arguments, counts)
+        profile = run.last_json(counts)
+    if done is None or done.returncode or profile is None:
+        return Finding(False, requirement, complaint(done))
+    found = counted(profile, wanted["counter"], *lines_of(text, wanted.get("in")))
+    total = sum(found.values())
+    if holds(total, limit):
+        return Finding(True, requirement)
+    said = f"{total:,} {unit}, {LIMITS[word][0]} {limit:,} wanted.".replace(", at most 0 ", ", 0 ")
+    if total:
+        worst = max(found, key=found.get)
+        said += f" {place(exercise, worst)} has {found[worst]:,}: {text.splitlines()[worst - 1].strip()}"
+    return Finding(False, requirement, said)
+
+
+# ---- break it ----
+
+def broken(program, exercise, wanted):
+    """The finding on a program that is to be reported: the report is shown, for the questions are about it."""
+    requirement = f"The emulator reports: {wanted['kind']} (at {shape_words(wanted['arguments'])})."
+    done = execute(program, exercise, wanted["arguments"])
+    report = REPORT.search(done.stdout) if done else None
+    if report and report["kind"] == wanted["kind"]:
+        return Finding(True, requirement, report[0].strip().removeprefix("simt: "))
+    if done and done.returncode == 0:
+        return Finding(False, requirement, "Nothing is wrong with this program: the result is right, and nothing was reported.")
+    return Finding(False, requirement, f"It says something else:\n{complaint(done)}")
+
+
+def answered(text, question):
+    """The finding on one [[question]], answered in a line `// answer NAME: …` between the marks."""
+    said = {found["name"]: found["said"] for found in ANSWER.finditer("".join(exercises.between(text).values()))}
+    mine = said.get(question["name"], "").lower().strip(" .()")
+    requirement = question["ask"]
+    if not mine:
+        return Finding(False, requirement, f"The line `// answer {question['name']}:` has no answer yet.")
+    if mine in [str(answer).lower() for answer in question["answers"]]:
+        return Finding(True, requirement)
+    return Finding(False, requirement, question.get("if_wrong", "") or f"'{mine}' is not it. Read the report once more.")
+
+
+# ---- on a GPU ----
+
+def fast(exercise, path):
+    """The finding on the time against the step's own program, where a GPU can run both; else None."""
+    least = exercise.data.get("gpu_speed")
+    if not least or machine.choose(exercise.step)[0] != "cuda":
+        return None
+    build.build("cuda", exercise.step["name"])
+    output = BUILD / "exercises" / exercise.step["name"] / f"{exercise.name}.cuda"
+    done = subprocess.run([machine.nvcc(), "-O3", "-arch=native", *flags(exercise), "-o", output, path,
+                           *sorted((ROOT / "common").glob("*.c"))], capture_output=True, text=True)
+    requirement = f"On the GPU it is at least {least} × as fast as the step's own program."
+    if done.returncode:
+        return Finding(False, requirement, f"nvcc: {done.stderr.strip()}")
+    milliseconds = []
+    for each in (output, steps.program(exercise.step, "cuda")):
+        lines = output.with_suffix(".jsonl")
+        lines.unlink(missing_ok=True)
+        timed = subprocess.run([each, "--json", lines, *(["--variant", exercise.variant] if exercise.variant else [])],
+                               capture_output=True, text=True)
+        case = run.last_json(lines)
+        if timed.returncode or not case:
+            return Finding(False, requirement, (timed.stdout + timed.stderr).strip())
+        milliseconds.append(case["time"]["median_ms"])
+    mine, steps_own = milliseconds
+    said = f"Yours takes {mine:.3g} ms, the step's {steps_own:.3g} ms: {steps_own / mine:.2f} ×."
+    return Finding(steps_own / mine >= least, f"{requirement} {said}" if steps_own / mine >= least else requirement, said)
+
+
+def judge(exercise, path=None, compile_file=compile_file):
+    """Yields findings, up to the first that does not hold. path: the reader's file, or another in its place."""
+    path = path or exercise.file
+    text = path.read_text()
+    if finding := unwritten(exercise, text):
+        yield finding
+        return
+    for finding in findings(exercise, path, text, compile_file):
+        yield finding
+        if not finding.holds:
+            return
+
+
+def findings(exercise, path, text, compile_file):
+    """All that an exercise asks for, in order, each looked at when it is asked for."""
+    program, done = compile_file(exercise, path)
+    yield compiles(done)
+    if "report" in exercise.data:
+        yield broken(program, exercise, exercise.data["report"])
+    for case in exercise.data.get("check", []):
+        yield right(program, exercise, case)
+    for wanted in exercise.data.get("count", []):
+        yield enough(program, exercise, text, wanted)
+    for question in exercise.data.get("question", []):
+        yield answered(text, question)
+    if finding := fast(exercise, path):
+        yield finding

@@ -1,0 +1,221 @@
+"""The commands around exercises: hand one out, check it, help with it, show the author's version."""
+import textwrap
+import time
+
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.syntax import Syntax
+
+from tools import build, emulate, exercises, judge, progress
+from tools.guard import stop
+from tools.paths import ROOT
+from tools.say import out
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+def at_hand(text):
+    """The exercise that is meant: 04.2 is that one, 04 the first of the step that is not passed, nothing the one at hand."""
+    if text is None:
+        state = progress.load()
+        found = next((one for one in exercises.every() if one.id == state["at"] and one.id not in state["passed"]), None)
+        return found or progress.next_exercise() or stop("Every exercise is solved. To see one again, name it: ./learn check 04.1", 0)
+    step, exercise = exercises.find(text)
+    passed = progress.load()["passed"]
+    chosen = exercises.load(step)
+    return exercise or next((one for one in chosen if one.id not in passed), chosen[0])
+
+
+# ---- the reader's file ----
+
+def write(exercise):
+    """Write the reader's file where there is none; an existing one follows the step's program if that has changed. Returns what was
+    done, as a word."""
+    around = exercises.outside(exercise.start())
+    if not exercise.file.exists():
+        exercise.file.parent.mkdir(parents=True, exist_ok=True)
+        exercise.file.write_text(exercise.start())
+        progress.change(outside={exercise.id: around})
+        return "written"
+    mine = exercise.file.read_text()
+    known = progress.load()["outside"].get(exercise.id)
+    if exercises.outside(mine) == around:
+        return "kept"
+    if exercises.outside(mine) == known and exercises.between(mine).keys() == exercise.regions.keys():
+        exercise.file.write_text(exercise.with_regions(exercises.between(mine)))
+        progress.change(outside={exercise.id: around})
+        return "renewed"
+    return "changed"
+
+
+NOTES = {"renewed": "The step's program has changed since; your lines are in the new one now.",
+         "changed": "This file differs from the step's program outside the marks, too. It is judged as it stands; "
+                    "`./learn grade` takes only what is between the marks."}
+
+
+def note(exercise):
+    done = write(exercise)
+    if done in NOTES:
+        out.print(f"[dim]{relative(exercise.file)}: {NOTES[done]}[/]")
+
+
+def set_aside(path):
+    """Rename a file to the first free name of 1_load.1.cu, 1_load.2.cu, …; returns that."""
+    number = 1
+    while (aside := path.with_suffix(f".{number}{path.suffix}")).exists():
+        number += 1
+    return path.rename(aside)
+
+
+# ---- commands ----
+
+def show_task(exercise):
+    out.print(f"\n[bold cyan]{exercise.reference} {exercise.title}[/]  [dim]{exercises.KINDS[exercise.data['kind']]}; about "
+              f"{exercise.data['minutes']} minutes[/]")
+    out.print(Padding(Markdown(exercise.data["task"]), (0, 2)))
+    out.print(f"  {relative(exercise.file)}", markup=False)
+    out.print(f"  [dim]./learn check {exercise.reference}    ./learn hint {exercise.reference}    "
+              f"./learn watch {exercise.reference}[/]")
+
+
+def hand_out(text):
+    """Write a step's exercises, or one of them, and say what is asked."""
+    if text is None:
+        chosen = [at_hand(None)]
+    else:
+        step, exercise = exercises.find(text)
+        chosen = [exercise] if exercise else exercises.load(step)
+    for each in chosen:
+        note(each)
+    passed = progress.load()["passed"]
+    current = next((one for one in chosen if one.id not in passed), chosen[0])
+    progress.change(at=current.id)
+    for each in chosen:
+        if each is not current:
+            out.print(f"[dim]{'✓' if each.id in passed else '·'} {each.reference} {each.title}: {relative(each.file)}[/]")
+    show_task(current)
+    return 0
+
+
+def show(finding):
+    mark = "[green]✓[/]" if finding.holds else "[bold red]✗[/]"
+    out.print(f"{mark} ", end="")
+    out.print(finding.requirement, markup=False)
+    if finding.detail:
+        out.print(textwrap.indent(finding.detail, "    "), markup=False, soft_wrap=True)
+
+
+def check(text):
+    """Judge the reader's file. Returns the exit status: 0 if it is solved."""
+    exercise = at_hand(text)
+    if not exercise.file.exists():
+        stop(f"{relative(exercise.file)} is not there yet. To have it written: ./learn exercise {exercise.reference}")
+    note(exercise)
+    progress.change(at=exercise.id)
+    build.build("cpu", *emulate.TARGETS, "common")
+    out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]  [dim]{relative(exercise.file)}[/]")
+    solved = True
+    for finding in judge.judge(exercise):
+        show(finding)
+        solved = finding.holds
+    if not solved:
+        out.print(f"[dim]A hint: ./learn hint {exercise.reference}[/]")
+        return 1
+    progress.change(passed={exercise.id: time.strftime("%Y-%m-%d")})
+    out.print("\n[green]Solved.[/] The author's version:")
+    show_solution(exercise)
+    if "after" in exercise.data:
+        out.print(Padding(Markdown(exercise.data["after"]), (1, 2)))
+    out.print(progress.next_words(), markup=False)
+    return 0
+
+
+def watch(text):
+    """Judge the file again on each save, until stopped."""
+    exercise = at_hand(text)
+    write(exercise)
+    seen = None
+    while True:
+        try:
+            saved = exercise.file.stat().st_mtime_ns
+        except FileNotFoundError:  # an editor is about to put the new one there
+            saved = seen
+        if saved != seen:
+            seen = saved
+            out.rule(time.strftime("%H:%M:%S"))
+            if check(exercise.reference) == 0:
+                return 0
+            out.print("[dim]Waiting for the next save; Ctrl-C ends.[/]")
+        time.sleep(0.2)
+
+
+def hint(text):
+    """The next of three hints; after the last, all are shown again."""
+    exercise = at_hand(text)
+    hints = exercise.data["hints"]
+    shown = min(progress.load()["hints"].get(exercise.id, 0) + 1, len(hints))
+    progress.change(hints={exercise.id: shown})
+    out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]")
+    for number, words in enumerate(hints[:shown], 1):
+        out.print(f"  hint {number} of {len(hints)}")
+        out.print(Padding(Markdown(words), (0, 4)))
+    left = "" if shown < len(hints) else f" The author's version: ./learn solution {exercise.reference}"
+    out.print(f"[dim]{'Another one: the same command once more.' if shown < len(hints) else 'These are all.'}{left}[/]")
+    return 0
+
+
+def show_solution(exercise):
+    for name, lines in exercise.author().items():
+        if len(exercise.regions) > 1:
+            out.print(f"  [dim]{name}[/]")
+        if out.is_terminal:
+            out.print(Padding(Syntax(lines.rstrip(), "cuda", background_color="default"), (0, 2)))
+        else:
+            out.print(lines.rstrip(), markup=False, soft_wrap=True)
+
+
+def solution(text):
+    """The author's lines."""
+    exercise = at_hand(text)
+    out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]")
+    show_solution(exercise)
+    if "after" in exercise.data:
+        out.print(Padding(Markdown(exercise.data["after"]), (1, 2)))
+    return 0
+
+
+def reset(text):
+    """Write the reader's file anew; what was there stays beside it."""
+    exercise = at_hand(text)
+    if exercise.file.exists():
+        out.print(f"Yours is kept as {relative(set_aside(exercise.file))}.", markup=False)
+    write(exercise)
+    state = progress.load()
+    state["passed"].pop(exercise.id, None)
+    state["hints"].pop(exercise.id, None)
+    progress.store(state)
+    show_task(exercise)
+    return 0
+
+
+def show_progress():
+    out.print(progress.table())
+    passed = progress.load()["passed"]
+    out.print(f"\n{sum(one.id in passed for one in exercises.every())} of {len(exercises.every())} exercises are solved.")
+    out.print(progress.next_words(), markup=False)
+    return 0
+
+
+def welcome():
+    """Where the reader is, and what comes next."""
+    if progress.FILE.exists():
+        at_most = len(exercises.every())
+        passed = sum(one.id in progress.load()["passed"] for one in exercises.every())
+        out.print(f"{passed} of {at_most} exercises are solved. {progress.next_words()}", markup=False)
+    else:
+        out.print("Flash Steps: fast GPU kernels in C, one small idea per step. Every step runs here, with or without a GPU.")
+        out.print("Begin with ./learn tour, or with the first lesson: steps/00_first_kernel/README.md")
+    out.print("[dim]./learn --help lists the commands.[/]")
+    return 0
