@@ -16,7 +16,7 @@ void check_says_launch(struct check *check, const char *launch)
         return;
     char fault[sizeof check->fault];
     memcpy(fault, check->fault, sizeof fault);
-    snprintf(check->fault, sizeof check->fault, "%s launch on the same input left a wrong result: %.160s", launch,
+    snprintf(check->fault, sizeof check->fault, "%s launch on the same input left a wrong result: %.240s", launch,
              fault);
 }
 
@@ -50,27 +50,50 @@ static void check_complete(struct check *check, const float *got, size_t rows, s
     }
 }
 
-// Where the largest difference is: a place to start looking.
+// An element, a place to start looking.
 struct place {
+    bool found;
     size_t row, col;
     double got, want;
 };
 
+struct places {
+    struct place first;    // whose difference alone is more than its row may have
+    struct place largest;  // of all differences
+};
+
 // Compares one row of the reference; returns the square of the norm of the difference.
-static double compare_row(struct check *check, struct place *place, const float *got, const struct reference *reference,
-                          size_t r)
+static double compare_row(struct check *check, struct places *places, const float *got,
+                          const struct reference *reference, size_t r)
 {
     double sum = 0;
     for (size_t col = 0; col < reference->cols; col++) {
         double want = reference->value[r * reference->cols + col];
-        double difference = fabs(got[reference->row[r] * reference->cols + col] - want);
+        struct place place = {true, reference->row[r], col, got[reference->row[r] * reference->cols + col], want};
+        double difference = fabs(place.got - want);
         sum += difference * difference;
+        if (!places->first.found && difference > check->bound.row * reference->scale[r])
+            places->first = place;
         if (difference > check->max_abs) {
             check->max_abs = difference;
-            *place = (struct place){reference->row[r], col, got[reference->row[r] * reference->cols + col], want};
+            places->largest = place;
         }
     }
     return sum;
+}
+
+// Says in words where an output is wrong. text: [bytes]
+static void say_wrong(char *text, size_t bytes, const struct places *places, size_t cols)
+{
+    const struct place *first = &places->first, *largest = &places->largest;
+    const bool same = first->row == largest->row && first->col == largest->col;
+    int used = 0;
+    if (first->found)
+        used = snprintf(text, bytes, "the first wrong element is %s: %.9g, should be %.9g",
+                        place_words(first->row, first->col, cols), first->got, first->want);
+    if (!first->found || !same)
+        snprintf(text + used, bytes - used, "%sthe largest difference is in %s: %.9g, should be %.9g", used ? "; " : "",
+                 place_words(largest->row, largest->col, cols), largest->got, largest->want);
 }
 
 // The error of the reference itself, once its elements are rounded to the type.
@@ -93,10 +116,10 @@ struct check check_output(const float *got, size_t rows, const struct reference 
 {
     struct bound bound = dtype_bound(dtype, terms, dtype == FP32 ? 0 : rounded_error(reference, dtype));
     struct check check = {.right = true, .bound = bound, .rows = reference->rows};
-    struct place place = {0};
+    struct places places = {0};
     double difference = 0, norm = 0;
     for (size_t r = 0; r < reference->rows; r++) {
-        double row = compare_row(&check, &place, got, reference, r), scale = reference->scale[r];
+        double row = compare_row(&check, &places, got, reference, r), scale = reference->scale[r];
         double error = sqrt(row) / scale;
         if (!(error <= check.worst_row) && !isnan(check.worst_row))
             check.worst_row = error;
@@ -107,8 +130,7 @@ struct check check_output(const float *got, size_t rows, const struct reference 
     // So that NaN fails.
     if (!(check.error <= bound.all && check.worst_row <= bound.row)) {
         char fault[sizeof check.fault];
-        snprintf(fault, sizeof fault, "the largest difference is in %s: %.9g, should be %.9g",
-                 place_words(place.row, place.col, reference->cols), place.got, place.want);
+        say_wrong(fault, sizeof fault, &places, reference->cols);
         check_fail(&check, fault);
     }
     check_complete(&check, got, rows, reference->cols);

@@ -9,7 +9,7 @@
 
 struct check {
     bool right;
-    char fault[240];   // what is wrong, in words
+    char fault[320];   // what is wrong, in words
     double error;      // |got - reference| / |reference|, over all rows checked
     double worst_row;  // the same in the worst row
     double max_abs;    // the largest single difference

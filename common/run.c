@@ -169,7 +169,7 @@ static struct check check_job(const struct job *job)
         struct check other = check_one(&job->outputs[i]);
         if (!other.right) {
             check = other;
-            snprintf(check.fault, sizeof check.fault, "%s: %.160s", job->outputs[i].tensor->name, other.fault);
+            snprintf(check.fault, sizeof check.fault, "%s: %.240s", job->outputs[i].tensor->name, other.fault);
         }
     }
     if (job->workspace.memory)

@@ -232,3 +232,14 @@ def test_peers_pass_the_arguments_that_the_header_declares(operation, tmp_path):
     subprocess.run(["cc", *INCLUDE, "-I", ROOT / "emulator" / "include", source, "-o", tmp_path / "offsets"], check=True)
     said = [int(word) for word in run(tmp_path / "offsets").stdout.split()]
     assert said == [*(getattr(args, field).offset for field in fields), ctypes.sizeof(args)]
+
+
+def test_the_first_wrong_element_and_the_largest_difference_are_named(compile_cu):
+    """Row 2, column 3 is a little wrong, row 5, column 0 very wrong; a difference that rounding could explain is neither."""
+    store = "C[(size_t)row * shape.C_pitch + col] = T(sums[(size_t)row * shape.n + col]);"
+    error = "(row == 2 && col == 3 ? 1.0f : row == 5 && col == 0 ? 100.0f : row == 1 && col == 1 ? 1e-5f : 0)"
+    done = run(compile_cu(program("matmul_plain.cu", store, store.replace("T(sums", f"T({error} + sums"))),
+               "-m", 9, "-n", 7, "-k", 5, "--dtype", "fp32")
+    assert done.returncode == 1
+    assert "WRONG: the first wrong element is row 2, column 3: " in done.stdout
+    assert "; the largest difference is in row 5, column 0: " in done.stdout
