@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from plots import style  # noqa: E402
-from tools import build, emulate, floors, machine, results, steps  # noqa: E402
+from tools import build, emulate, exercises, floors, machine, results, steps  # noqa: E402
 from tools import run as programs  # noqa: E402
 
 # As for a pipe, though the kernel asks for colours and progress bars.
@@ -74,6 +74,21 @@ def edited(step, before, after, *arguments):
         if done.returncode:
             return print(done.stdout)
         return programs.total(json.loads(counts.read_text()))
+
+
+# ---- exercises ----
+
+def exercise(reference):
+    """Write an exercise, "04.1", and show what is asked, with a link that opens the file."""
+    learn("exercise", reference)
+    step, chosen = exercises.find(reference)
+    for one in [chosen] if chosen else exercises.load(step):
+        display(Markdown(f"[{one.file.relative_to(ROOT)}](../{one.file.relative_to(ROOT)})"))
+
+
+def check(reference):
+    """Judge what stands in the file of an exercise; save it first."""
+    learn("check", reference)
 
 
 # ---- predictions ----

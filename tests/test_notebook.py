@@ -84,3 +84,18 @@ def test_runs(path, monkeypatch):
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert not [output for output in shown if output.output_type == "error"]
     assert sum(any(kind.startswith("image/") for kind in output.get("data", {})) for output in shown) >= 10
+
+
+def test_an_exercise_in_a_cell(capsys, monkeypatch):
+    """It is written, linked from the folder of the notebook, and judged."""
+    pytest.importorskip("IPython")
+    monkeypatch.syspath_prepend(str(ROOT / "notebooks"))
+    import lesson
+
+    asked, shown = [], []
+    monkeypatch.setattr(lesson, "learn", lambda *words: asked.append(words))
+    monkeypatch.setattr(lesson, "display", lambda text: shown.append(text.data))
+    lesson.exercise("04.1")
+    lesson.check("04.1")
+    assert asked == [("exercise", "04.1"), ("check", "04.1")]
+    assert shown == ["[exercises/04_matmul_tiled/1_load.cu](../exercises/04_matmul_tiled/1_load.cu)"]

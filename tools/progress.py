@@ -1,36 +1,43 @@
 """What a reader has done, in exercises/progress.json, which a pull of the repository leaves alone."""
+import copy
 import json
 import time
 
 from tools import exercises, steps
 from tools.say import err
 
-FILE = exercises.WORK / "progress.json"
 SHORT_PATH = "00", "01", "02", "machine", "03", "04", "05", "08", "09", "12", "13"
+
+
+def file():
+    return exercises.WORK / "progress.json"
+
+
+EMPTY = {"passed": {}, "hints": {}, "outside": {}, "at": ""}
 
 
 def load():
     """{passed: {id: date}, hints: {id: how many were shown}, outside: {id: the program around the regions}, at: id}."""
-    empty = {"passed": {}, "hints": {}, "outside": {}, "at": None}
     try:
-        kept = json.loads(FILE.read_text())
-        return {name: kept[name] if isinstance(kept[name], type(default)) or default is None else default
-                for name, default in empty.items()}
+        kept = json.loads(file().read_text())
+        if {name: type(value) for name, value in kept.items()} == {name: type(value) for name, value in EMPTY.items()}:
+            return kept
     except FileNotFoundError:
-        return empty
-    except (ValueError, KeyError, TypeError):
-        aside = FILE.with_suffix(f".{int(time.time())}.broken")
-        FILE.rename(aside)
-        err.print(f"{FILE.name} could not be read and is now {aside.name}; your solutions are where they were.", markup=False)
-        return empty
+        return copy.deepcopy(EMPTY)
+    except (ValueError, AttributeError):
+        pass
+    aside = file().with_suffix(f".{time.time_ns()}.broken")
+    file().rename(aside)
+    err.print(f"{file().name} could not be read and is now {aside.name}; your solutions are where they were.", markup=False)
+    return copy.deepcopy(EMPTY)
 
 
 def store(state):
     """Replace the file as a whole, or leave it as it was."""
-    FILE.parent.mkdir(exist_ok=True)
-    new = FILE.with_suffix(".new")
+    file().parent.mkdir(exist_ok=True)
+    new = file().with_suffix(".new")
     new.write_text(json.dumps(state, indent=1) + "\n")
-    new.rename(FILE)
+    new.rename(file())
 
 
 def change(**more):

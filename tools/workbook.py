@@ -1,6 +1,6 @@
 """The commands around exercises: hand one out, check it, help with it, show the author's version."""
 import textwrap
-import time
+from time import sleep, strftime
 
 from rich.markdown import Markdown
 from rich.padding import Padding
@@ -75,7 +75,7 @@ def show_task(exercise):
     out.print(f"\n[bold cyan]{exercise.reference} {exercise.title}[/]  [dim]{exercises.KINDS[exercise.data['kind']]}; about "
               f"{exercise.data['minutes']} minutes[/]")
     out.print(Padding(Markdown(exercise.data["task"]), (0, 2)))
-    out.print(f"  {relative(exercise.file)}", markup=False)
+    out.print(f"  {relative(exercise.file)}", markup=False, soft_wrap=True)
     out.print(f"  [dim]./learn check {exercise.reference}    ./learn hint {exercise.reference}    "
               f"./learn watch {exercise.reference}[/]")
 
@@ -123,7 +123,7 @@ def check(text):
     if not solved:
         out.print(f"[dim]A hint: ./learn hint {exercise.reference}[/]")
         return 1
-    progress.change(passed={exercise.id: time.strftime("%Y-%m-%d")})
+    progress.change(passed={exercise.id: strftime("%Y-%m-%d")})
     out.print("\n[green]Solved.[/] The author's version:")
     show_solution(exercise)
     if "after" in exercise.data:
@@ -144,11 +144,11 @@ def watch(text):
             saved = seen
         if saved != seen:
             seen = saved
-            out.rule(time.strftime("%H:%M:%S"))
+            out.rule(strftime("%H:%M:%S"))
             if check(exercise.reference) == 0:
                 return 0
             out.print("[dim]Waiting for the next save; Ctrl-C ends.[/]")
-        time.sleep(0.2)
+        sleep(0.2)
 
 
 def hint(text):
@@ -190,7 +190,7 @@ def reset(text):
     """Write the reader's file anew; what was there stays beside it."""
     exercise = at_hand(text)
     if exercise.file.exists():
-        out.print(f"Yours is kept as {relative(set_aside(exercise.file))}.", markup=False)
+        out.print(f"Yours is kept as {relative(set_aside(exercise.file))}.", markup=False, soft_wrap=True)
     write(exercise)
     state = progress.load()
     state["passed"].pop(exercise.id, None)
@@ -200,20 +200,22 @@ def reset(text):
     return 0
 
 
-def show_progress():
-    out.print(progress.table())
+def solved_words():
     passed = progress.load()["passed"]
-    out.print(f"\n{sum(one.id in passed for one in exercises.every())} of {len(exercises.every())} exercises are solved.")
-    out.print(progress.next_words(), markup=False)
+    return f"{sum(one.id in passed for one in exercises.every())} of {len(exercises.every())} exercises are solved."
+
+
+def show_progress():
+    """The table of all steps, and what comes next."""
+    out.print(progress.table())
+    out.print(f"\n{solved_words()} {progress.next_words()}", markup=False)
     return 0
 
 
 def welcome():
     """Where the reader is, and what comes next."""
-    if progress.FILE.exists():
-        at_most = len(exercises.every())
-        passed = sum(one.id in progress.load()["passed"] for one in exercises.every())
-        out.print(f"{passed} of {at_most} exercises are solved. {progress.next_words()}", markup=False)
+    if progress.file().exists():
+        out.print(f"{solved_words()} {progress.next_words()}", markup=False)
     else:
         out.print("Flash Steps: fast GPU kernels in C, one small idea per step. Every step runs here, with or without a GPU.")
         out.print("Begin with ./learn tour, or with the first lesson: steps/00_first_kernel/README.md")

@@ -1,0 +1,181 @@
+"""The commands around exercises, as a reader uses them: nothing of the reader's is lost, and what comes next is said."""
+
+import json
+import re
+import shutil
+import sys
+
+import pytest
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT))
+pytest.importorskip("typer")
+from typer.testing import CliRunner  # noqa: E402
+
+from tools import cli, exercises, progress, workbook  # noqa: E402
+
+LOAD = next(exercise for exercise in exercises.every() if exercise.id == "matmul_tiled/load")
+BARRIER = next(exercise for exercise in exercises.every() if exercise.data["kind"] == "break" and exercise.step is LOAD.step)
+
+
+@pytest.fixture
+def learn(monkeypatch, request):
+    """learn(words…) -> (status, what it says), with an empty folder in place of exercises/."""
+    work = ROOT / "build" / "readers" / re.sub(r"\W", "_", request.node.name)
+    shutil.rmtree(work, ignore_errors=True)
+    monkeypatch.setattr(exercises, "WORK", work)
+
+    def invoke(*words):
+        done = CliRunner().invoke(cli.app, [str(word) for word in words], prog_name="./learn")
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, " ".join(done.output.split())
+
+    yield invoke
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def said(done, status, *words):
+    assert done[0] == status, done[1]
+    for word in words:
+        assert word in done[1], done[1]
+
+
+def solve(exercise):
+    exercise.file.write_text(exercise.solution())
+
+
+def test_a_new_reader_is_told_where_to_begin(learn):
+    exercises.WORK.mkdir(parents=True)
+    said(learn(), 0, "./learn tour", "steps/00_first_kernel/README.md", "./learn --help")
+    said(learn("next"), 0, "steps/00_first_kernel/README.md as far as Try it first", "./learn exercise 00.1")
+
+
+def test_from_the_task_to_the_next_one(learn):
+    said(learn("exercise", "04"), 0, "04.1", LOAD.title, "1_load.cu", "./learn check 04.1")
+    assert {path.stem for path in LOAD.file.parent.glob("*.cu")} == {exercise.name for exercise in exercises.load(LOAD.step)}
+    said(learn("check"), 1, "✗ Something is written", f"{LOAD.file.relative_to(ROOT)}:", "./learn hint 04.1")
+    solve(LOAD)
+    said(learn("check"), 0, "✓ It compiles.", "Solved.", "The author's version", "Next:", "04.2")
+    said(learn(), 0, f"1 of {len(exercises.every())} exercises are solved.", "Next:", "04.2")
+    said(learn("progress"), 0, "✓ 1 · 2", "04 matmul_tiled")
+    said(learn("next"), 0, "./learn check 04.2")
+
+
+def test_a_failure_names_the_line_and_leaves_the_next_case_alone(learn):
+    learn("exercise", "04.1")
+    name, wrong, says = LOAD.wrong()[0]
+    LOAD.file.write_text(wrong)
+    done = learn("check", "04.1")
+    said(done, 1, "✓ It compiles.", "✗", says)
+    assert done[1].count("✗") == 1
+    assert re.search(rf"{re.escape(str(LOAD.file.relative_to(ROOT)))}:\d+", done[1])
+    LOAD.file.write_text(LOAD.solution().replace("const float a", "const flaot a"))
+    said(learn("check", "04.1"), 1, "✗ It compiles.", ": error: ", str(LOAD.file.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("name", ["04.1", "4.1", "matmul_tiled.1", "matmul_tiled/load", "04_matmul_tiled/1_load"])
+def test_an_exercise_has_several_names(learn, name):
+    said(learn("hint", name), 0, LOAD.title)
+
+
+def test_a_file_names_its_exercise(learn):
+    learn("exercise", "04.1")
+    said(learn("hint", LOAD.file), 0, LOAD.title)
+    said(learn("hint", LOAD.file.relative_to(ROOT)), 0, LOAD.title)
+
+
+@pytest.mark.parametrize("name, words", [("04.9", ["no exercise '9'", "04.1, 04.2"]), ("99", ["There is no step '99'"]),
+                                         ("04.laod", ["nearest name is load"]), ("", ["no step ''"])])
+def test_asked_wrongly(learn, name, words):
+    said(learn("check", name), 2, *words)
+
+
+def test_hints_come_one_by_one(learn):
+    for count in (1, 2, 3, 3):
+        done = learn("hint", "04.1")
+        said(done, 0, f"hint {count} of 3")
+        assert f"hint {count + 1} of 3" not in done[1]
+    assert "./learn solution 04.1" in done[1]
+
+
+def test_the_solution_is_shown_on_request(learn):
+    said(learn("solution", "04.1"), 0, "B_smem[threadIdx.y][threadIdx.x] = b;")
+
+
+def test_handing_out_again_keeps_what_was_written(learn):
+    learn("exercise", "04.1")
+    solve(LOAD)
+    learn("exercise", "04.1")
+    assert LOAD.file.read_text() == LOAD.solution()
+
+
+def test_reset_keeps_the_old_file_beside_the_new_one(learn):
+    learn("exercise", "04.1")
+    for number in (1, 2):
+        LOAD.file.write_text(f"mine {number}")
+        said(learn("reset", "04.1"), 0, f"1_load.{number}.cu")
+        assert LOAD.file.with_name(f"1_load.{number}.cu").read_text() == f"mine {number}"
+        assert LOAD.file.read_text() == LOAD.start()
+
+
+def test_a_pull_renews_the_program_around_the_readers_lines(learn):
+    """The file of an older program, whose lines around the marks were not touched, becomes one of today's."""
+    learn("exercise", "04.1")
+    older = LOAD.solution().replace("float sum = 0;", "float sum = 0.0f;")
+    LOAD.file.write_text(older)
+    progress.change(outside={LOAD.id: exercises.outside(older)})
+    said(learn("check", "04.1"), 0, "The step's program has changed since", "Solved.")
+    assert LOAD.file.read_text() == LOAD.solution()
+
+
+def test_what_the_reader_changed_outside_the_marks_stays(learn):
+    learn("exercise", "04.1")
+    LOAD.file.write_text(LOAD.solution().replace("float sum = 0;", "float sum = 0.0f;"))
+    said(learn("check", "04.1"), 0, "differs from the step's program outside the marks", "Solved.")
+    assert "float sum = 0.0f;" in LOAD.file.read_text()
+
+
+def test_lost_marks_are_said(learn):
+    learn("exercise", "04.1")
+    LOAD.file.write_text(LOAD.solution().replace("// exercise: end load\n", ""))
+    said(learn("check", "04.1"), 1, "✗ The marks are in place.", "./learn reset 04.1")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"passed": {}}', '{"passed": 1, "hints": {}, "outside": {}, "at": ""}'])
+def test_a_broken_record_is_set_aside(learn, text):
+    learn("exercise", "04.1")
+    progress.file().write_text(text)
+    said(learn("progress"), 0, "could not be read")
+    assert [path.read_text() for path in exercises.WORK.glob("progress.*.broken")] == [text]
+    said(learn("hint", "04.1"), 0, "hint 1 of 3")
+
+
+def test_break_it_shows_the_report_and_asks(learn):
+    learn("exercise", BARRIER.reference)
+    solve(BARRIER)
+    said(learn("check", BARRIER.reference), 0, "race in shared memory", "Solved.")
+    BARRIER.file.write_text(re.sub(r"(// answer \w+:).*", r"\1", BARRIER.solution()))
+    said(learn("check", BARRIER.reference), 1, "race in shared memory", "has no answer yet")
+
+
+def test_watch_checks_on_each_save(learn, monkeypatch):
+    """The saves happen between two looks at the file: first a wrong one, then the solution."""
+    learn("exercise", "04.1")
+    saves = [LOAD.wrong()[0][1], LOAD.solution()]
+
+    def save(seconds):
+        LOAD.file.write_text(saves.pop(0))
+
+    monkeypatch.setattr(workbook, "sleep", save)
+    done = learn("watch", "04.1")
+    said(done, 0, "where your lines belong", LOAD.wrong()[0][2], "Waiting for the next save", "Solved.")
+
+
+def test_an_editors_task_finds_the_lines(learn):
+    """The patterns of .vscode/tasks.json match what a check says of a compiler's error, of a report and of a count."""
+    task = json.loads((ROOT / ".vscode/tasks.json").read_text())["tasks"][0]
+    patterns = [matcher["pattern"]["regexp"] for matcher in task["problemMatcher"]]
+    shown = "exercises/04_matmul_tiled/1_load.cu"
+    for line, pattern in (f"    {shown}:36: error: 'x' was not declared", 0), (f"    race in shared memory: {shown}:44", 1), \
+            (f"    63,488 bank conflicts, 0 wanted. {shown}:40 has 63,488: x = 1;", 2):
+        assert [bool(re.match(each, line)) for each in patterns] == [number == pattern for number in range(3)]
