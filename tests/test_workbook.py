@@ -135,6 +135,17 @@ def test_what_the_reader_changed_outside_the_marks_stays(learn):
     assert "float sum = 0.0f;" in LOAD.file.read_text()
 
 
+def test_a_file_of_another_encoding_is_judged_and_kept(learn):
+    """Latin-1 in a comment, and the line ends of Windows."""
+    learn("exercise", "04.1")
+    older = LOAD.solution().replace("float sum = 0;", "float sum = 0.0f;")
+    progress.change(outside={LOAD.id: exercises.outside(older)})
+    mine = older.replace("// exercise: end load", "// caf\udce9\n        // exercise: end load")
+    LOAD.file.write_bytes(mine.replace("\n", "\r\n").encode(errors="surrogateescape"))
+    said(learn("check", "04.1"), 0, "The step's program has changed since", "Solved.")
+    assert b"// caf\xe9" in LOAD.file.read_bytes()
+
+
 def test_lost_marks_are_said(learn):
     learn("exercise", "04.1")
     LOAD.file.write_text(LOAD.solution().replace("// exercise: end load\n", ""))

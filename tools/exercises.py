@@ -28,6 +28,15 @@ COMMENT = re.compile(r"^\s*//")
 WIDTH = 112  # columns of the comments in a reader's file
 
 
+def read(path):
+    """A reader's file; bytes that are no UTF-8 survive being read and written."""
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
 def between(text):
     """{region: the text between its marks}, in order."""
     return {found["name"]: found["text"] for found in REGION.finditer(text)}

@@ -224,7 +224,7 @@ def fast(exercise, path):
 def judge(exercise, path=None, compile_file=compile_file):
     """Yields findings, up to the first that does not hold. path: the reader's file, or another in its place."""
     path = path or exercise.file
-    text = path.read_text()
+    text = exercises.read(path)
     if finding := unwritten(exercise, text):
         yield finding
         return

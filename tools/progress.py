@@ -64,6 +64,8 @@ def next_exercise():
 def next_words():
     """The next step to take, as one sentence."""
     exercise = next_exercise()
+    if not exercises.every():
+        return "This clone has no exercises."
     if exercise is None:
         return "Every exercise is solved. What you can do with them: docs/adding-a-step.md"
     lesson = f"{exercise.step['dir']}/README.md"

@@ -36,15 +36,15 @@ def write(exercise):
     around = exercises.outside(exercise.start())
     if not exercise.file.exists():
         exercise.file.parent.mkdir(parents=True, exist_ok=True)
-        exercise.file.write_text(exercise.start())
+        exercises.write(exercise.file, exercise.start())
         progress.change(outside={exercise.id: around})
         return "written"
-    mine = exercise.file.read_text()
+    mine = exercises.read(exercise.file)
     known = progress.load()["outside"].get(exercise.id)
     if exercises.outside(mine) == around:
         return "kept"
     if exercises.outside(mine) == known and exercises.between(mine).keys() == exercise.regions.keys():
-        exercise.file.write_text(exercise.with_regions(exercises.between(mine)))
+        exercises.write(exercise.file, exercise.with_regions(exercises.between(mine)))
         progress.change(outside={exercise.id: around})
         return "renewed"
     return "changed"
