@@ -157,7 +157,7 @@ def test_a_broken_record_is_set_aside(learn, text):
     learn("exercise", "04.1")
     progress.file().write_text(text)
     said(learn("progress"), 0, "could not be read")
-    assert [path.read_text() for path in exercises.WORK.glob("progress.*.broken")] == [text]
+    assert [path.read_text() for path in exercises.WORK.glob("progress.broken-*.json")] == [text]
     said(learn("hint", "04.1"), 0, "hint 1 of 3")
 
 

@@ -22,9 +22,8 @@ os.environ.pop("MPLBACKEND", None)  # pictures go to files
 
 try:
     from tools.cli import main
+    main()
 except ModuleNotFoundError as missing:
     print(f"learn: this Python ({sys.executable}) has no module '{missing.name}'. Install what pyproject.toml names as "
           "dependencies; or, without --system-python, remove .venv and run ./learn again.", file=sys.stderr)
     sys.exit(2)
-
-main()

@@ -88,6 +88,15 @@ def run(context: typer.Context, step: STEP, backend: BACKEND = None):
     raise typer.Exit(status if status >= 0 else 128 - status)
 
 
+@app.command()
+def predict(step: STEP,
+            show: Annotated[bool, typer.Option("--show", help="Compare earlier answers, and ask nothing.")] = False,
+            again: Annotated[bool, typer.Option("--again", help="Ask everything, answered or not.")] = False):
+    """Ask a lesson's questions, and compare what you type with what is counted, computed or recorded."""
+    from tools import predict as room
+    raise typer.Exit(room.predict(steps.find(step), show, again))
+
+
 @app.command(context_settings=REST)
 def profile(context: typer.Context, step: STEP, gpu: GPU = "h200",
             variant: Annotated[Optional[str], typer.Option(help="One variant; else all.")] = None,

@@ -11,14 +11,13 @@ import textwrap
 
 from tools import steps
 from tools.guard import stop
-from tools.paths import ROOT
+from tools.paths import ROOT, WORK
 
 try:
     import tomllib
 except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
-WORK = ROOT / "exercises"  # the reader's own files; git ignores it
 KINDS = {"rebuild": "write what was taken out", "transfer": "write what the step does not have",
          "performance": "write it with fewer counts", "break": "break it, and explain the report"}
 MARK = re.compile(r"^[ \t]*// exercise: (begin|end) (\w+)[ \t]*\r?\n", re.MULTILINE)

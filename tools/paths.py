@@ -6,3 +6,4 @@ BUILD = ROOT / "build"
 LOG = BUILD / "learn.log"
 STEPS_JSON = BUILD / "steps.json"
 PLOTS = ROOT / "plots"
+WORK = ROOT / "exercises"  # the reader's own files; git ignores it

@@ -1,10 +1,7 @@
 """What a reader has done, in exercises/progress.json, which a pull of the repository leaves alone."""
 import copy
-import json
-import time
 
-from tools import exercises, steps
-from tools.say import err
+from tools import exercises, state, steps
 
 SHORT_PATH = "00", "01", "02", "machine", "03", "04", "05", "08", "09", "12", "13"
 
@@ -16,43 +13,33 @@ def file():
 EMPTY = {"passed": {}, "hints": {}, "outside": {}, "at": ""}
 
 
+def is_whole(data):
+    """Whether progress.json has the shape that it is written in."""
+    return {name: type(value) for name, value in data.items()} == {name: type(value) for name, value in EMPTY.items()}
+
+
 def load():
     """{passed: {id: date}, hints: {id: how many were shown}, outside: {id: the program around the regions}, at: id}."""
-    try:
-        kept = json.loads(file().read_text())
-        if {name: type(value) for name, value in kept.items()} == {name: type(value) for name, value in EMPTY.items()}:
-            return kept
-    except FileNotFoundError:
-        return copy.deepcopy(EMPTY)
-    except (ValueError, AttributeError):
-        pass
-    aside = file().with_suffix(f".{time.time_ns()}.broken")
-    file().rename(aside)
-    err.print(f"{file().name} could not be read and is now {aside.name}; your solutions are where they were.", markup=False)
-    return copy.deepcopy(EMPTY)
-
-
-def store(state):
-    """Replace the file as a whole, or leave it as it was."""
-    file().parent.mkdir(exist_ok=True)
-    new = file().with_suffix(".new")
-    new.write_text(json.dumps(state, indent=1) + "\n")
-    new.rename(file())
+    return copy.deepcopy(EMPTY) | state.load(file(), is_whole)
 
 
 def change(**more):
-    """Set at=…, or add to a table: passed={id: date}."""
-    state = load()
-    for name, value in more.items():
-        state[name] = state[name] | value if isinstance(value, dict) else value
-    store(state)
+    """Set at=…, or add to a table: passed={id: date}; what is None is taken out of it."""
+    def update(data):
+        data.update(copy.deepcopy(EMPTY) | data)
+        for name, value in more.items():
+            if isinstance(value, dict):
+                value = {key: each for key, each in (data[name] | value).items() if each is not None}
+            data[name] = value
+
+    state.change(file(), is_whole, update)
 
 
 def next_exercise():
     """The first one not passed: of the step that the reader is at, else on the short path, else anywhere; None when all are."""
-    state = load()
-    at = next((exercise.step["name"] for exercise in exercises.every() if exercise.id == state["at"]), None)
-    todo = [exercise for exercise in exercises.every() if exercise.id not in state["passed"]]
+    done = load()
+    at = next((exercise.step["name"] for exercise in exercises.every() if exercise.id == done["at"]), None)
+    todo = [exercise for exercise in exercises.every() if exercise.id not in done["passed"]]
 
     def order(exercise):
         short = (exercise.step["number"] or exercise.step["name"]) in SHORT_PATH

@@ -19,7 +19,7 @@ def pieces(text):
     marks = [(place, match) for place, line in enumerate(lines) if (match := ANCHOR.match(line))]
     found = {}
     for (place, mark), (until, _) in zip(marks, marks[1:] + [(len(lines), None)]):
-        while until > place + 1 and not lines[until - 1].strip():
+        while until > place + 1 and (not lines[until - 1].strip() or EXERCISE.match(lines[until - 1])):
             until -= 1
         opening = [mark[1] + mark[3]] if mark[3] else []
         body = opening + [line for line in lines[place + 1:until] if not EXERCISE.match(line)]

@@ -192,10 +192,7 @@ def reset(text):
     if exercise.file.exists():
         out.print(f"Yours is kept as {relative(set_aside(exercise.file))}.", markup=False, soft_wrap=True)
     write(exercise)
-    state = progress.load()
-    state["passed"].pop(exercise.id, None)
-    state["hints"].pop(exercise.id, None)
-    progress.store(state)
+    progress.change(passed={exercise.id: None}, hints={exercise.id: None})
     show_task(exercise)
     return 0
 

@@ -1,0 +1,103 @@
+"""What a prediction is compared with: expressions, as they stand in predict.toml, over what the emulator counts, what was
+recorded on an H200, and plain numbers. All values are in base units: bytes, seconds, operations, bytes a second."""
+import functools
+import math
+from types import SimpleNamespace
+
+from tools import build, results, run, source, steps
+from tools.guard import stop
+
+
+@functools.cache
+def built(name):
+    """Bring a step's program for the emulator up to date, once."""
+    build.build("cpu", name)
+
+
+def counted(step, variant):
+    """A run of an up-to-date program on the emulator, at its default shape, as run.case gives it."""
+    built(step["name"])
+    done = run.counted(step, variant)
+    if done["status"]:
+        stop(f"{step['name']} {variant} ended with status {done['status']}:\n{done['output'].strip()}", 1)
+    return done
+
+
+def on_lines(step, profile, anchor):
+    """The counters of the lines of one anchored piece of the step's source, together."""
+    first, last, _ = source.pieces(steps.source(step).read_text())[anchor]
+    name = f"{step['dir']}/{steps.source(step).name}"
+    inside = [line for kernel in profile["kernels"] for line in kernel["lines"]
+              if line["file"] == name and first <= line["line"] <= last]
+    return {counter: sum(line[counter] for line in inside) for counter in run.total(profile)}
+
+
+def emulated(here, variant, step=None, at=None):
+    """The default shape on the emulator: its counters, all or those at an anchor, its sizes, and the blocks, threads and warps
+    launched."""
+    step = steps.find(step) if step else here
+    done = counted(step, variant)
+    profile = done["profile"]
+    launched = [(math.prod(kernel["grid"]), math.prod(kernel["block"])) for kernel in profile["kernels"]]
+    counts = on_lines(step, profile, at) if at else run.total(profile)
+    return SimpleNamespace(**counts, **done["case"]["shape"], blocks=sum(blocks for blocks, _ in launched),
+                           threads=sum(blocks * threads for blocks, threads in launched),
+                           warps=sum(blocks * -(-threads // 32) for blocks, threads in launched))
+
+
+def h200(here, variant=None, peer=None, step=None, **shape):
+    """What was timed on an H200, last: seconds, bytes, operations, bytes a second (rate), the figure of a device's variant, and
+    attention's device_bytes. At the shape of the plots, with the sizes given in place of its own; for a device's variant, at
+    the sizes given."""
+    step = steps.find(step) if step else here
+    wanted = shape if step["operation"] == "device" else results.LADDER_SHAPE[step["operation"]] | shape
+    found = [line for line in steps.recorded(step)
+             if results.on_h200(line) and bool(line.get("peer")) == bool(peer)
+             and (line["peer"].startswith(peer) if peer else line["variant"] == variant)
+             and (line["shape"] == wanted or step["operation"] == "device" and wanted.items() <= line["shape"].items())]
+    if not found:
+        raise LookupError(f"nothing is recorded of {variant or peer} at {wanted}")
+    line = found[-1]
+    return SimpleNamespace(seconds=1e-3 * line["time"]["median_ms"], bytes=line["bytes"], operations=line["flops"],
+                           rate=1e9 * line["gbps"], figure=line.get("figure", {}).get("value"),
+                           device_bytes=line.get("device_bytes"))
+
+
+def ncu(here, variant, step=None, **shape):
+    """What ncu counted on an H200, at the shape of the plots with the sizes given, and the registers of a thread."""
+    step = steps.find(step) if step else here
+    line = results.counted(step, variant, results.LADDER_SHAPE[step["operation"]] | shape)
+    return SimpleNamespace(**line["ncu"], registers=max(kernel["launch"]["registers"] for kernel in line["kernels"]))
+
+
+def gpu(here):
+    """An H200's published rates: SMs, clocks, operations and bytes a second."""
+    published = counted(here, steps.variants(here)[-1])["profile"]["gpu"]
+    clock = 1e9 * published["clock_ghz"]
+    return SimpleNamespace(sms=published["sms"], clock=clock, dram=1e9 * published["dram_gbps"],
+                           fp32=2 * published["fp32_lanes_per_sm"] * published["sms"] * clock)
+
+
+class Names(dict):
+    """What an expression may name: the functions above, and the file's own names, worked out when they are first needed."""
+
+    def __init__(self, step, definitions):
+        super().__init__(ceil=math.ceil, min=min, max=max)
+        self.update({function.__name__: functools.partial(function, step) for function in (emulated, h200, ncu, gpu)})
+        self.definitions = definitions
+
+    def __missing__(self, name):
+        self[name] = self.value(self.definitions[name])
+        return self[name]
+
+    def value(self, expression):
+        return eval(expression, {"__builtins__": {}}, self)
+
+
+def value(step, expression, definitions):
+    """The value of an expression of the step's predict.toml, whose [names] are the definitions."""
+    try:
+        return float(Names(step, definitions).value(expression))
+    except (ArithmeticError, AttributeError, LookupError, NameError, RecursionError, SyntaxError, TypeError,
+            ValueError) as error:
+        stop(f"{step['dir']}/exercises/predict.toml: {expression}: {type(error).__name__}: {error}", 1)

@@ -1,0 +1,53 @@
+"""What a reader leaves in exercises/ as JSON: read whole or set aside, written whole or not at all."""
+import fcntl
+import itertools
+import json
+import os
+from contextlib import contextmanager
+
+from tools.say import err
+
+
+@contextmanager
+def locked(directory):
+    """Holds a directory against other ./learn; makes it where it is missing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def set_aside(path):
+    """Rename a file to the first free name of NAME.broken-1.json, NAME.broken-2.json, …; returns that."""
+    names = (path.with_name(f"{path.stem}.broken-{number}{path.suffix}") for number in itertools.count(1))
+    return path.rename(next(name for name in names if not name.exists()))
+
+
+def load(path, is_whole):
+    """What the file holds; {} where there is none. A file that cannot be read, or that is_whole() refuses, is set aside."""
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict) and is_whole(found):
+        return found
+    err.print(f"{path} could not be read; what it holds is kept as {set_aside(path).name}.", markup=False)
+    return {}
+
+
+def change(path, is_whole, update):
+    """Load the file, let update() change what it holds, and put the result in its place."""
+    with locked(path.parent):
+        data = load(path, is_whole)
+        update(data)
+        new = path.with_name(f"{path.name}.new")
+        with open(new, "w") as file:
+            json.dump(data, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(path)
