@@ -42,8 +42,10 @@ __global__ void sum_by_tree(const float *x,  // [n]
     // exercise: end tree
 
     // [total] Other blocks add to the total, too, so reading, adding and writing must be one step: an atomic.
+    // exercise: begin total
     if (threadIdx.x == 0)
         atomicAdd(total, partial[0]);
+    // exercise: end total
 }
 
 // [launch]

@@ -22,7 +22,9 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
     __shared__ float A_smem[TILE][TILE + pad];  // [row][i], or transposed [i][row]
     __shared__ float B_smem[TILE][TILE];        // [i][col]
 
+    // exercise: begin sum
     float sum = 0;
+    // exercise: end sum
     for (int tile = 0; tile < k; tile += TILE) {
         // [load] Each thread loads one element of either tile; what lies beyond the edge of a matrix counts as 0.
         // exercise: begin load
@@ -35,16 +37,20 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
         __syncthreads();  // both tiles are whole before any thread reads them
 
         // [product] A row of A's tile times a column of B's.
+        // exercise: begin product
         for (int i = 0; i < TILE; i++)
             sum += (transposed ? A_smem[i][threadIdx.y] : A_smem[threadIdx.y][i]) * B_smem[i][threadIdx.x];
+        // exercise: end product
         // exercise: begin barrier
         __syncthreads();  // every thread has read both tiles before the next two replace them
         // exercise: end barrier
     }
 
     // [store]
+    // exercise: begin store
     if (row < m && col < n)
         C[(size_t)row * n + col] = sum;
+    // exercise: end store
 }
 
 // [launch]

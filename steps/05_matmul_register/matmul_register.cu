@@ -46,7 +46,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) matmul_register(const float *
     const int row = threadIdx.x / SIDE;
     const int col = threadIdx.x % SIDE;
 
+    // exercise: begin smem
     __shared__ struct tiles smem;
+    // exercise: end smem
 
     float sum[THREAD_TILE][THREAD_TILE] = {};
     for (int tile = 0; tile < k; tile += TILE_K) {
@@ -59,7 +61,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) matmul_register(const float *
             smem.A[element / TILE_K][element % TILE_K] = a;
             smem.B[element / TILE][element % TILE] = b;
         }
+        // exercise: begin barrier
         __syncthreads();  // both tiles are whole before any thread reads them
+        // exercise: end barrier
 
         multiply(&smem, row, col, sum);
         __syncthreads();  // every thread has read both tiles before the next two replace them

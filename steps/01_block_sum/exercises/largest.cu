@@ -1,0 +1,112 @@
+// The largest of n numbers: each block reduces its share in shared memory, and a second launch reduces what the blocks found.
+//
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o largest steps/01_block_sum/exercises/largest.cu common/*.c
+
+#include "exit.h"
+#include "step.h"
+
+#include <cuda_profiler_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+constexpr int THREADS = 256;         // of a block
+constexpr int SHARE = 16 * THREADS;  // elements that a block reduces
+constexpr int MOST = 1 << 20;
+
+// [kernel]
+__global__ void largest(const float *x,  // [n]
+                        float *out,      // [blocks]
+                        int n)
+{
+    const int begin = blockIdx.x * SHARE;
+    const int end = min(begin + SHARE, n);
+
+    // exercise: begin share
+    float most = -INFINITY;
+    for (int i = begin + threadIdx.x; i < end; i += THREADS)
+        most = fmaxf(most, x[i]);
+    // exercise: end share
+
+    __shared__ float partial[THREADS];
+    partial[threadIdx.x] = most;
+    __syncthreads();  // all are stored before any thread reads another's
+
+    // exercise: begin tree
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            partial[threadIdx.x] = fmaxf(partial[threadIdx.x], partial[threadIdx.x + half]);
+        __syncthreads();  // this round's numbers are stored before the next round reads them
+    }
+    // exercise: end tree
+
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = partial[0];
+}
+
+// [main]
+static int read_size(const char *option, const char *text)
+{
+    char *end = NULL;
+    const long size = text ? strtol(text, &end, 10) : 0;
+    if (!text || *end || size < 1 || size > MOST)
+        stop(EXIT_USAGE, "%s %s: not a whole number from 1 to %d", option, text ? text : "", MOST);
+    return (int)size;
+}
+
+// What the device finds of the host's numbers.
+static float find(const float *host, int n)
+{
+    const int blocks = ceil_div(n, SHARE);
+    float *x, *of_blocks, *one, found;
+    CUDA(cudaMalloc(&x, n * sizeof(float)));
+    CUDA(cudaMalloc(&of_blocks, blocks * sizeof(float)));
+    CUDA(cudaMalloc(&one, sizeof(float)));
+    CUDA(cudaMemcpy(x, host, n * sizeof(float), cudaMemcpyHostToDevice));
+    largest<<<blocks, THREADS>>>(x, of_blocks, n);
+    CUDA(cudaGetLastError());
+    largest<<<1, THREADS>>>(of_blocks, one, blocks);
+    CUDA(cudaGetLastError());
+    CUDA(cudaMemcpy(&found, one, sizeof found, cudaMemcpyDeviceToHost));
+    CUDA(cudaFree(x));
+    CUDA(cudaFree(of_blocks));
+    CUDA(cudaFree(one));
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    int n = 5003;
+    bool profile = false;
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "-n"))
+            n = read_size("-n", argv[++i]);
+        else if (!strcmp(argv[i], "--profile"))
+            profile = true;
+        else
+            stop(EXIT_USAGE, "'%s' is no option. There are -n ELEMENTS and --profile", argv[i]);
+
+    if (profile)
+        CUDA(cudaProfilerStart());
+    // All numbers are negative. The largest, -1, stands in one of four places.
+    const int places[] = {0, n / 3, n / 2, n - 1};
+    float *host = (float *)malloc(n * sizeof(float));
+    int status = EXIT_RIGHT;
+    for (int place : places) {
+        for (int i = 0; i < n; i++)
+            host[i] = (float)(-2 - i * 37 % 1009);
+        host[place] = -1;
+        const float found = find(host, n);
+        if (status == EXIT_RIGHT && found != -1) {
+            printf("WRONG: the largest of %d numbers, element %d, is %g, should be -1\n", n, place, found);
+            status = EXIT_WRONG;
+        }
+    }
+    if (profile)
+        CUDA(cudaProfilerStop());
+    free(host);
+    if (status == EXIT_RIGHT)
+        printf("right: the largest of %d numbers, in four places\n", n);
+    return status;
+}
