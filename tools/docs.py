@@ -164,6 +164,11 @@ def code(step, name):
     return f"```c\n{path.read_text()}```"
 
 
+def opening(exercise):
+    """The title as a sentence begins."""
+    return exercise.title[:1].upper() + exercise.title[1:]
+
+
 def exercise_words(exercise, intro):
     """An exercise on the page: what is asked, and, folded, what to take from it."""
     after = f"\n\n<details><summary>Afterwards</summary>\n\n{exercise.data['after'].strip()}\n\n</details>" if "after" in exercise.data else ""
@@ -174,14 +179,14 @@ def task(step, number):
     """The exercise of `Try it first`, with the commands that all exercises share."""
     exercise = exercises.find(f"{step['number'] or step['name']}.{number}")[1]
     name = exercise.reference
-    return exercise_words(exercise, f"**{exercise.title.capitalize()}** (exercise {name}, about {exercise.data['minutes']} minutes).") + \
+    return exercise_words(exercise, f"**{opening(exercise)}** (exercise {name}, about {exercise.data['minutes']} minutes).") + \
         f"\n\n```\n$ ./learn exercise {name}\n$ ./learn check {name}\n$ ./learn hint {name}\n```\n\nThe first command writes " \
         f"`{exercise.file.relative_to(ROOT)}`, the second judges it, and the third helps."
 
 
 def exercises_of(step):
     """The exercises after the first, as a list."""
-    return "\n\n".join(exercise_words(one, f"**{one.reference} {one.title.capitalize()}** ({exercises.KINDS[one.data['kind']]}; about "
+    return "\n\n".join(exercise_words(one, f"**{one.reference} {opening(one)}** ({exercises.KINDS[one.data['kind']]}; about "
                                            f"{one.data['minutes']} minutes; `./learn exercise {one.reference}`).")
                        for one in exercises.load(step)[1:])
 

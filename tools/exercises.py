@@ -136,9 +136,11 @@ class Exercise:
         """What the reader gets: each region says what it must do."""
         own = between(self.program())
 
+        indents = {found["name"]: found["indent"] for found in REGION.finditer(self.program())}
+
         def text(name, region):
             given = region.get("start", "")
-            indent = re.match(r"[ \t]*", own[name])[0]
+            indent = indents[name]
             return comment(f"TODO: {region['todo']}", indent) + (own[name] if given == "as it stands" else indented(given, own[name]))
 
         return self.with_regions({name: text(name, region) for name, region in self.regions.items()})

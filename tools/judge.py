@@ -3,6 +3,7 @@ the first requirement that fails."""
 import dataclasses
 import os
 import re
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -105,6 +106,9 @@ def complaint(done):
         return report[0].strip().removeprefix("simt: ")
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     wrong = [line for line in lines if "WRONG" in line]
+    if done.returncode < 0:
+        return (f"It was ended by {signal.Signals(-done.returncode).name}. That happens, for example, where a function that has a result "
+                "ends without `return`.")
     return "\n".join(wrong[:1] or lines[-3:]) or f"It ended with status {done.returncode} and said nothing."
 
 
@@ -147,7 +151,8 @@ def enough(program, exercise, text, wanted):
     word, holds = next((name, holds) for name, (_, holds) in LIMITS.items() if name in wanted)
     limit, unit = wanted[word], wanted["unit"]
     arguments = wanted.get("arguments", "")
-    limited = f"no {unit}" if word == "most" and not limit else f"{LIMITS[word][0]} {limit:,} {unit}".strip()
+    asked = f"{LIMITS[word][0]} {limit:,}".strip()
+    limited = f"no {unit}" if word == "most" and not limit else f"{asked} {unit}"
     requirement = f"{wanted.get('requirement', 'It takes ' + limited).rstrip('.')} (at {shape_words(arguments)})."
     with tempfile.TemporaryDirectory(prefix="learn-") as folder:
         counts = Path(folder, "counts.json")
@@ -159,7 +164,7 @@ def enough(program, exercise, text, wanted):
     total = sum(found.values())
     if holds(total, limit):
         return Finding(True, requirement)
-    said = f"{total:,} {unit}, {LIMITS[word][0]} {limit:,} wanted.".replace(", at most 0 ", ", 0 ")
+    said = f"{total:,} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
     if total:
         worst = max(found, key=found.get)
         said += f" {place(exercise, worst)} has {found[worst]:,}: {text.splitlines()[worst - 1].strip()}"

@@ -349,7 +349,8 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
 }
 
 /* What a write leaves of the records: nothing, since who races with them races with it; but atomic operations do not
- * race with one another, and so stay. */
+ * race with one another, and so stay, and so does what it races with itself: a store of what was there already may be
+ * passed over, and the next one is not. */
 static void visit_store(struct visit *v, struct cell *c, unsigned readers)
 {
     struct record last = c->write;
@@ -357,7 +358,7 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++) {
         struct record *r = &c->reads[i];
         meet_reads(v, r);
-        if (!atomic || !is_atomic(r))
+        if (!v->raced && (!atomic || !is_atomic(r)))
             r->serial = 0;
     }
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags, v->key};

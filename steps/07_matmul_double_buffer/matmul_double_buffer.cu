@@ -110,11 +110,17 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
             const int next = tile - (buffer + 1) * TILE_K;
             A_from -= TILE_K;
             B_from -= (size_t)TILE_K * B_pitch;
+            // exercise: begin load
             const float4 a = load_vector(A_from, next >= 0 ? VECTOR : 0);
             const float4 b = load_vector(B_from, next >= 0 ? VECTOR : 0);
+            // exercise: end load
             multiply<ordered>(&smem[buffer], row, col, sum);
+            // exercise: begin store
             store_tiles<ordered>(&smem[1 - buffer], a, b);
+            // exercise: begin barrier
             __syncthreads();  // every thread has read these tiles, and the next two are whole
+            // exercise: end barrier
+            // exercise: end store
         }
     // exercise: end loop
 

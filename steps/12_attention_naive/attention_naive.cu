@@ -66,7 +66,9 @@ __device__ float reduce(float value,
         partial[threadIdx.x / WARP] = value;
     __syncthreads();  // the results of all warps are there
     const float result = reduce_lanes<largest>(partial[threadIdx.x % WARPS], WARPS);
+    // exercise: begin barrier
     __syncthreads();  // every warp has read them before the array is used again
+    // exercise: end barrier
     return result;
 }
 
@@ -103,9 +105,11 @@ __global__ void output(const float *P,  // [heads, n, n]
     V += (size_t)blockIdx.z * n * d;
 
     float sum = 0;
+    // exercise: begin average
     if (row < n && col < d)
         for (int i = 0; i < n; i++)
             sum += p[i] * V[(size_t)i * d + col];
+    // exercise: end average
 
     if (row < n && col < d)
         O[((size_t)blockIdx.z * n + row) * d + col] = sum;

@@ -70,7 +70,9 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
 #pragma unroll 1
         for (int first = 0; first < TILE<D>; first += KEYS) {
             // [scores] S = Q Kᵀ: each lane sums its slice, then those that share a row add up.
+            // exercise: begin groups
             float s[ROWS][KEYS] = {};
+            // exercise: end groups
             for (int c = 0; c < CHUNKS; c++)
                 for (int key = 0; key < KEYS; key++) {
                     const float4 k = K_smem[first + key][c * SLICES<D> + slice];
@@ -92,6 +94,7 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                 float largest = s[r][0], sum = 0;
                 for (int key = 1; key < KEYS; key++)
                     largest = fmaxf(largest, s[r][key]);
+                // exercise: begin update
                 const float m_new = fmaxf(m[r], largest * scale);
                 for (int key = 0; key < KEYS; key++) {
                     s[r][key] = exp2f(fmaf(s[r][key], scale, -m_new));  // from here on it is P
@@ -100,6 +103,7 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                 factor[r] = exp2f(m[r] - m_new);
                 l[r] = l[r] * factor[r] + sum;
                 m[r] = m_new;
+                // exercise: end update
             }
 
             // [output] O = O factor + P V.
@@ -110,11 +114,15 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                     for (int r = 0; r < ROWS; r++)
                         sum[r] = add_scaled(sum[r], s[r][key], v);
                 }
+                // exercise: begin rescale
                 for (int r = 0; r < ROWS; r++)
                     o[r][c] = add_scaled(sum[r], factor[r], o[r][c]);
+                // exercise: end rescale
             }
         }
+        // exercise: begin barrier
         __syncthreads();  // every thread has read both tiles before the next two replace them
+        // exercise: end barrier
     }
 
     // [store]

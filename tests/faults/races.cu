@@ -121,6 +121,19 @@ __global__ void reduction(float *out)
     out[t] = tile[0];
 }
 
+__global__ void maximum(float *out)  // most stores write what was there, and only thread 3's last one does not
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    tile[t] = t == 7 ? 1 : -t;
+    __syncthreads();
+    for (int half = 32; half > 0; half /= 2)
+        if (t < half)
+            tile[t] = fmaxf(tile[t], tile[t + half]);  // expect maximum: race in shared memory
+    __syncthreads();
+    out[t] = tile[0];
+}
+
 __global__ void dynamic_memory(float *out)
 {
     extern __shared__ float stage[];
@@ -179,6 +192,8 @@ int main(int argc, char **argv)
         syncwarp_for_block<<<1, 64>>>(out);
     if (is(name, "reduction"))
         reduction<<<1, 64>>>(out);
+    if (is(name, "maximum"))
+        maximum<<<1, 64>>>(out);
     if (is(name, "dynamic_memory"))
         dynamic_memory<<<1, 64, 64 * sizeof(float)>>>(out);
     if (is(name, "overlap"))

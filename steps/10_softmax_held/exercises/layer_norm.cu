@@ -1,0 +1,192 @@
+// Layer normalisation of rows that stay in registers: each element is read once and written once, four at a time.
+//
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o layer_norm steps/10_softmax_held/exercises/layer_norm.cu common/*.c
+
+#include "exit.h"
+#include "step.h"
+
+#include <argp.h>
+#include <cuda_profiler_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#include "random.h"
+}
+
+constexpr int WARP = 32;                     // threads of a warp
+constexpr unsigned ALL_LANES = 0xffffffff;   // of a warp take part in a shuffle
+constexpr int THREADS = 256;                 // of a block, which shares a row
+constexpr int WARPS = THREADS / WARP;        // of a block
+constexpr int VECTORS = 8;                   // of 4 columns, that a thread holds
+constexpr int MOST = 4 * VECTORS * THREADS;  // columns that a block holds, and rows
+constexpr float EPSILON = 1e-5f;             // added to the variance, so that a row of equal elements divides by no 0
+
+// [sum] Of a block's threads: each warp sums its values, then every warp sums those. All threads get the result.
+__device__ float sum(float value,
+                     float *partial)  // [WARPS], shared
+{
+    for (int offset = WARP / 2; offset > 0; offset /= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, offset);
+    if (threadIdx.x % WARP == 0)
+        partial[threadIdx.x / WARP] = value;
+    __syncthreads();  // the sums of all warps are there
+    value = partial[threadIdx.x % WARPS];
+    for (int offset = WARPS / 2; offset > 0; offset /= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, offset);
+    __syncthreads();  // every warp has read them before the array is used again
+    return value;
+}
+
+// [vector] Four neighbouring elements of a row: 16 bytes, one load or one store.
+__device__ float sum_of(float4 x) { return (x.x + x.y) + (x.z + x.w); }
+
+__device__ float4 square(float4 x) { return {x.x * x.x, x.y * x.y, x.z * x.z, x.w * x.w}; }
+
+__device__ float4 subtract(float4 x, float y) { return {x.x - y, x.y - y, x.z - y, x.w - y}; }
+
+__device__ float4 scale(float4 x, float factor) { return {x.x * factor, x.y * factor, x.z * factor, x.w * factor}; }
+
+// [kernel] Each thread takes every THREADSth vector of the block's row.
+__global__ void __launch_bounds__(THREADS) layer_norm(const float *X,  // [rows, cols]
+                                                      float *Y,        // [rows, cols]
+                                                      int cols)
+{
+    __shared__ float partial[WARPS];
+    const int first = threadIdx.x, vectors = cols / 4;
+    const float4 *x4 = (const float4 *)(X + (size_t)blockIdx.x * cols);  // [vectors]
+    float4 *y4 = (float4 *)(Y + (size_t)blockIdx.x * cols);              // [vectors]
+
+    // exercise: begin body
+    float4 p[VECTORS];  // x, then x − mean
+    float mine = 0;
+    for (int i = 0; i < VECTORS; i++) {
+        p[i] = first + i * THREADS < vectors ? x4[first + i * THREADS] : float4{0, 0, 0, 0};
+        mine += sum_of(p[i]);
+    }
+    const float mean = sum(mine, partial) / cols;
+
+    mine = 0;
+    for (int i = 0; i < VECTORS; i++) {
+        p[i] = subtract(p[i], mean);
+        if (first + i * THREADS < vectors)
+            mine += sum_of(square(p[i]));
+    }
+    const float factor = rsqrtf(sum(mine, partial) / cols + EPSILON);
+
+    for (int i = 0; i < VECTORS; i++)
+        if (first + i * THREADS < vectors)
+            y4[first + i * THREADS] = scale(p[i], factor);
+    // exercise: end body
+}
+
+// [options] What the command line says, and what it leaves open.
+struct options {
+    int rows, cols;
+    bool raised, profile;
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct options *options = (struct options *)state->input;
+    char *end = text;
+    const long number = key == 'r' || key == 'c' ? strtol(text, &end, 10) : 0;
+    switch (key) {
+    case 'r':
+    case 'c':
+        if (end == text || *end || number < 1 || number > MOST || (key == 'c' && number % 4))
+            argp_error(state, "--%s %s: it is a number from 1 to %d; of columns a multiple of 4",
+                       key == 'r' ? "rows" : "cols", text, MOST);
+        *(key == 'r' ? &options->rows : &options->cols) = (int)number;
+        return 0;
+    case 'i':
+        if (strcmp(text, "normal") && strcmp(text, "raised"))
+            argp_error(state, "--input %s: it is normal or raised", text);
+        options->raised = !strcmp(text, "raised");
+        return 0;
+    case 'p': options->profile = true; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static struct options read_options(int argc, char **argv)
+{
+    static const struct argp_option accepted[] = {
+        {"rows", 'r', "N", 0, "rows of X (default 64)"},
+        {"cols", 'c', "N", 0, "columns of X (default 1024)"},
+        {"input", 'i', "KIND", 0, "normal: around 1; raised: around 1000 (default normal)"},
+        {"profile", 'p', 0, 0, "count what the launch does, per source line"},
+        {},
+    };
+    struct options options = {64, 1024, false, false};
+    const struct argp argp = {
+        accepted, parse, NULL,
+        "Each row of Y is that row of X with mean 0 and variance 1, checked against a reference."};
+    argp_err_exit_status = EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    return options;
+}
+
+// [check] Against two passes in double precision. The mean is a sum that a thread rounds once for each of its elements,
+// and its error counts in units of the standard deviation.
+static int check(const float *X,  // [rows, cols]
+                 const float *Y,  // [rows, cols]
+                 int rows, int cols)
+{
+    const double rounding = ldexp(1, -24) * (cols / THREADS + 16);
+    double largest = 0;
+    for (int row = 0; row < rows; row++) {
+        const float *x = X + (size_t)row * cols, *y = Y + (size_t)row * cols;
+        double total = 0, squares = 0;
+        for (int col = 0; col < cols; col++)
+            total += x[col];
+        const double mean = total / cols;
+        for (int col = 0; col < cols; col++)
+            squares += (x[col] - mean) * (x[col] - mean);
+        const double deviation = sqrt(squares / cols + EPSILON);
+        for (int col = 0; col < cols; col++) {
+            const double right = (x[col] - mean) / deviation, error = fabs(y[col] - right);
+            if (!(error <= rounding * (1 + fabs(right)) * (1 + fabs(mean) / deviation))) {
+                printf("WRONG: row %d, column %d is %.9g, should be %.9g\n", row, col, y[col], right);
+                return EXIT_WRONG;
+            }
+            largest = fmax(largest, error);
+        }
+    }
+    printf("right: the largest error is %.1e\n", largest);
+    return EXIT_RIGHT;
+}
+
+// [main]
+int main(int argc, char **argv)
+{
+    const struct options options = read_options(argc, argv);
+    const int rows = options.rows, cols = options.cols;
+    const size_t bytes = sizeof(float) * rows * cols;
+    float *X = (float *)malloc(bytes), *Y = (float *)malloc(bytes), *device_X, *device_Y;
+    if (!X || !Y)
+        stop(EXIT_USAGE, "the host has no memory for %d rows of %d columns", rows, cols);
+    random_normal(X, (size_t)rows * cols, 1, 0, options.raised ? 1000 : 1, 1);
+
+    CUDA(cudaMalloc((void **)&device_X, bytes));
+    CUDA(cudaMalloc((void **)&device_Y, bytes));
+    CUDA(cudaMemcpy(device_X, X, bytes, cudaMemcpyHostToDevice));
+    CUDA(cudaMemset(device_Y, 0xff, bytes));  // what is not written stays NaN
+    if (options.profile)
+        CUDA(cudaProfilerStart());
+    layer_norm<<<rows, THREADS>>>(device_X, device_Y, cols);
+    CUDA(cudaGetLastError());
+    CUDA(cudaDeviceSynchronize());
+    if (options.profile)
+        CUDA(cudaProfilerStop());
+    CUDA(cudaMemcpy(Y, device_Y, bytes, cudaMemcpyDeviceToHost));
+
+    const int status = check(X, Y, rows, cols);
+    CUDA(cudaFree(device_X));
+    CUDA(cudaFree(device_Y));
+    free(X);
+    free(Y);
+    return status;
+}
