@@ -1,15 +1,19 @@
-# Flash Steps for macOS and Windows, or wherever nothing should be installed:
-#   docker build -t flash-steps . && docker run -it --rm flash-steps
+# What ./learn needs, for macOS or wherever nothing should be installed. The clone itself stays outside and is mounted, so that
+# exercises/ and whatever else the reader writes outlive the container. In the clone:
+#   docker build -t flash-steps .
+#   docker run -it --rm --user "$(id -u):$(id -g)" -v "$PWD":/flash-steps flash-steps
+# It opens a shell in the clone, as the user whose clone it is, and ./learn tour works there.
 FROM debian:12-slim
 
+# Any user may be the one: also one whom /etc/passwd does not know, so HOME is named, and writable by all.
+ENV HOME=/home/learner
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates cmake g++ git ninja-build \
         python3 python3-venv \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home learner \
- && install -d -o learner /home/learner/flash-steps
+ && chmod 1777 "$HOME"
 
 USER learner
-WORKDIR /home/learner/flash-steps
-COPY --chown=learner . .
-CMD ["./learn", "tour"]
+WORKDIR /flash-steps
+CMD ["bash"]

@@ -36,7 +36,7 @@ def panel(operations, every):
     if not known and operations[0] in results.MOVES_BYTES:  # DRAM binds them all: the counts tell no two apart
         return None
     value = recorded if known else counted
-    bars = [{"step": caption(step), "variant": (variant or "").replace("_", " "), "value": round(figure, 3)}
+    bars = [{"step": caption(step), "variant": (variant or "").replace("_", " "), "value": round(figure, 6)}
             for step in mine for variant in steps.variants(step) if (figure := value(step, variant))]
     title = " and ".join(operations)
     if not known:
@@ -46,7 +46,7 @@ def panel(operations, every):
     unit = "GB/s" if operations[0] in results.MOVES_BYTES else "TFLOPS"
     shape = run.shape_words(results.LADDER_SHAPE[operations[0]])
     return {"title": f"{title}, {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
-            "peers": [{"name": name.split(" (")[0], "value": round(line["gbps" if unit == "GB/s" else "tflops"], 3)}
+            "peers": [{"name": name.split(" (")[0], "value": round(line["gbps" if unit == "GB/s" else "tflops"], 6)}
                       for name, line in sorted(peers.items())]}
 
 
@@ -69,7 +69,7 @@ def places(content):
 
 
 def figure_of(value):
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 1000 else floors.three_digits(value)
 
 
 def draw_panel(axes, content):

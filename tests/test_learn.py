@@ -1,5 +1,6 @@
 """./learn itself: against a small clone with made-up steps, whose programs, cmake and compilers are scripts."""
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from small_clone import (COUNTERS, H200, NAIVE, STEPS, TILED, add_step, clone, c
 pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
-from tools import cli, floors, machine, source, venv  # noqa: E402
+from tools import cli, floors, ladder, machine, source, venv  # noqa: E402
 
 
 # Asked wrongly
@@ -87,6 +88,7 @@ def test_tour_on_a_gpu(learn, clone, columns):
     done = learn("tour", COLUMNS=str(columns))
     ended(done, 0, "Ran on the GPU: NVIDIA H200, compute capability 9.0", "137", "TFLOPS", "50 %", "1.50 × step 03")
     assert max(map(len, done.stdout.splitlines())) <= columns
+    assert headings(done.stdout).keys() >= {"matmul, 4096³, fp32: timed here"}
 
 
 def test_bench_records_what_the_programs_wrote(learn, clone):
@@ -109,9 +111,43 @@ def test_capabilities():
 def test_tour(learn, clone, columns):
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
     done = learn("tour", COLUMNS=str(columns))
-    ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "strided", "coalesced", "padded", "23 matmul_wgmma", "16.50",
-          "1.1e-07", "≤ 2.0e-06", "12.5 ms", "11.0 TFLOPS", "It counts; it does not time")
+    ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "23 matmul_wgmma", "16,500", "6 %", "12.5 ms", "11.0 TFLOPS",
+          "It counts; it does not time", "4 of 4 variants gave the right result.")
     assert max(map(len, done.stdout.splitlines())) <= columns
+    assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
+
+
+def headings(text):
+    """{the line above a table's head: the first words of its rows}, of a tour's output."""
+    parts = [part.splitlines() for part in re.split(r"\n\s*\n", text) if "───" in part]
+    return {lines[0]: [line.split("  ")[0] for line in lines[next(i for i, line in enumerate(lines) if "───" in line) + 1:]]
+            for lines in parts}
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_of_the_tour_name_their_shape(learn, clone, columns):
+    """Counts at one shape and records at another are two tables, and each says of which shape it is."""
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(
+        measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", None, 2.5, "cuBLAS"))
+    assert headings(learn("tour", COLUMNS=str(columns)).stdout) == {
+        "matmul, 128³, fp32: counted by the emulator": ["03 strided", "03 coalesced", "04 padded", "23 matmul_wgmma"],
+        "matmul, 4096³, fp32: recorded on an NVIDIA H200": ["04 padded", "cuBLAS"]}
+
+
+def test_shapes_that_differ_stand_in_the_rows():
+    """As those of `machine` do, whose variants measure different things."""
+    step = {"name": "machine", "number": "", "operation": "device"}
+    cases = [{"shape": shape, "dtype": "fp32"} for shape in ({"bytes": 1 << 20}, {"rounds": 5})]
+    title, shape = ladder.titled(step, cases, "counted by the emulator")
+    assert title == "machine, fp32, each at a shape of its own: counted by the emulator"
+    assert list(map(shape, cases)) == ["1 MiB", "rounds 5"]
+    assert list(map(ladder.titled(step, cases[:1], "")[1], cases)) == ["", ""]
+
+
+@pytest.mark.parametrize("check, words", [({"error": 0, "bound": 0}, "exact"), ({"error": 1e-9, "bound": 1e-6}, "< 1 %"),
+                                          ({"error": 5e-7, "bound": 1e-6}, "50 %"), (None, "–")])
+def test_an_error_is_a_share_of_its_bound(check, words):
+    assert ladder.of_its_bound(check) == words
 
 
 def test_pictures_are_the_same_each_time(learn, clone):
@@ -120,6 +156,7 @@ def test_pictures_are_the_same_each_time(learn, clone):
         ended(learn(command), 0, "plots/ladder.svg")
         drawn.append([(clone / f"plots/ladder.{kind}").read_bytes() for kind in ("svg", "png")])
     assert drawn[0] == drawn[1]
+    assert "plots/" not in learn("tour").stdout  # it is fresh
 
 
 def test_tour_tells_of_a_wrong_step(learn):
@@ -202,7 +239,7 @@ def test_diff(learn):
 
 
 def test_pieces_of_a_source():
-    assert source.pieces(NAIVE) == {"index": (3, 6, "// Where.\nint row = 1;"), "store": (9, 10, "    C[row] = 0;\n}")}
+    assert source.pieces(NAIVE) == {"index": (3, 5, "// Where.\nint row = 1;"), "store": (9, 10, "    C[row] = 0;\n}")}
     assert source.pieces("// [a]\nx\n// [end]\ny\n") == {"a": (2, 2, "x")}
 
 
@@ -218,17 +255,20 @@ def block(name):
 def test_docs(learn, clone):
     results = measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", "", 2.5, "cuBLAS")
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(results)
-    (clone / "README.md").write_text("before\n" + block("ladder") + "between\n" + block("steps") + "after\n")
+    (clone / "README.md").write_text("before\n" + block("milestones") + "between\n" + block("steps") + block("tour matmul")
+                                     + block("piece steps/03_matmul_naive/matmul_naive.cu index") + "after\n")
     page = clone / "steps/04_matmul_tiled/README.md"
     page.write_text("".join(map(block, ("diff", "walk index", "results", "speed", "counters", "ncu registers", "code note.c"))))
     (page.parent / "note.c").write_text("int note;\n")
-    ended(learn("docs", "--check"), 1, "README.md: ladder is stale", "04_matmul_tiled/README.md: walk index is stale",
-          "plots/ladder.svg")
+    ended(learn("docs", "--check"), 1, "README.md: milestones is stale", "README.md: tour matmul is stale",
+          "04_matmul_tiled/README.md: walk index is stale", "plots/ladder.svg")
     ended(learn("docs"), 0)
     ended(learn("docs", "--check"), 0, "fresh")
     front, text = (clone / "README.md").read_text(), page.read_text()
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
-    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | padded | 16,500 at 128³ | 12.5 ms, 11.0 TFLOPS at 4096³ |" in front
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | tiles in shared memory | 11.0 TFLOPS at 4096³ |" in front
+    assert "```\nmatmul, 128³, fp32: counted by the emulator\nstep" in front and "\n03 coalesced" in front
+    assert "](steps/03_matmul_naive/matmul_naive.cu#L3-L" in front and "```cuda\n// Where.\nint row = 1;\n```" in front
     assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 0.20 × as fast as cuBLAS." in text
     assert "```c\nint note;\n```" in text and "Not counted on an H200 yet." in text
     (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
@@ -326,7 +366,8 @@ def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
 
 @pytest.mark.parametrize("text, words", [
     (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
-    (block("report none.cu"), "no none.cu"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
+    (block("report none.cu"), "no none.cu"), (block("piece none.cu a"), "no none.cu"),
+    (block("tour poem"), "No step is a poem"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
     (block("ncu colour"), "takes one to three of dram, l2"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
 ])
 def test_docs_of_an_unknown_part(learn, clone, text, words):

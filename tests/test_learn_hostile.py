@@ -267,7 +267,7 @@ def test_results_that_are_cut_off(learn, clone, line):
 
 def test_a_cache_of_counts_that_is_cut_off(learn, clone):
     ended(learn("docs"), 0)
-    (clone / "README.md").write_text("<!-- generated: ladder -->\n<!-- /generated -->\n")
+    (clone / "README.md").write_text("<!-- generated: tour matmul -->\n<!-- /generated -->\n")
     ended(learn("docs"), 0, "renewed")
     for path in (clone / "build/counts").iterdir():
         path.write_text(path.read_text()[:20])

@@ -37,7 +37,7 @@ def welcome(context: typer.Context):
 
 @app.command()
 def tour(gpu: GPU = "h200", backend: BACKEND = None):
-    """Build everything, run every step once, show the ladder."""
+    """Build every step, run each variant once, show the ladder."""
     from tools import tour as room
     raise typer.Exit(room.tour(gpu, backend))
 

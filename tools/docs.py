@@ -1,13 +1,18 @@
 """The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
+import io
 import re
 import subprocess
 
-from tools import build, device, emulate, exercises, floors, machine, results, run, source, steps
+from rich.console import Console
+
+from tools import build, device, emulate, exercises, floors, ladder, machine, results, run, source, steps
 from tools.guard import stop
 from tools.paths import ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
+MILESTONES = "03", "04", "07", "10", "12", "13"  # seven at most
+TOUR_LINES = 6
 
 
 def table(head, rows):
@@ -30,18 +35,27 @@ def counted(step):
         yield variant, done, run.total(done["profile"])
 
 
-def ladder(base):
-    """One row a step: its fastest variant on an H200, or else the last, which is the default."""
+def milestones(base):
+    """The steps that a visitor is shown first, each with its fastest variant on an H200."""
     rows = []
     for step in steps.load():
-        line = results.best(step)
-        variant = line["variant"] if line else steps.variants(step)[-1]
-        done = run.counted(step, variant)
-        counts = run.total(done["profile"])
-        sectors = counts["global_ld_sectors"] + counts["global_st_sectors"]
-        rows.append((link(step, base), variant or "", f"{sectors:,} at {run.shape_words(done['case']['shape'])}",
-                     f"{results.milliseconds(line)}, {results.rate(line)} at {run.shape_words(line['shape'])}" if line else "–"))
-    return table(("step", "variant", "counted: global sectors", "recorded on an NVIDIA H200"), rows)
+        if step["number"] in MILESTONES:
+            line = results.best(step)
+            rows.append((link(step, base), step["idea"],
+                         f"{results.rate(line)} at {run.shape_words(line['shape'])}" if line else "–"))
+    return table(("step", "the one idea", "recorded on an NVIDIA H200"), rows)
+
+
+def tour(operation):
+    """The first lines that a tour prints of an operation's counts, as a terminal of 80 columns shows them."""
+    group = [(step, run.counted(step, variant)) for step in steps.load() if step["operation"] == operation
+             for variant in steps.variants(step)]
+    if not group:
+        stop(f"No step is a {operation}, and a tour shows nothing of it.")
+    console = Console(file=io.StringIO(), width=80, highlight=False)
+    console.print(ladder.counted(group))
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()[:TOUR_LINES]]
+    return "```\n" + "\n".join(lines) + "\n```"
 
 
 def steps_table(base):
@@ -62,13 +76,19 @@ def diff(step):
             f"```diff\n{source.unified(before, step)}```\n\n</details>")
 
 
-def walk(step, anchor):
-    path = steps.source(step)
+def piece(path, anchor, base):
+    """The piece of a source at an anchor, under a link to its lines."""
+    if not path.is_file():
+        stop(f"There is no {path.relative_to(ROOT)} to show a piece of.")
     known = source.pieces(path.read_text())
     if anchor not in known:
         stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}]. It has: {', '.join(known) or 'none'}.")
     first, last, code = known[anchor]
-    return f"[{path.name}, lines {first}–{last}]({path.name}#L{first}-L{last})\n\n```cuda\n{code}\n```"
+    return f"[{path.name}, lines {first}–{last}]({path.relative_to(base)}#L{first}-L{last})\n\n```cuda\n{code}\n```"
+
+
+def walk(step, anchor):
+    return piece(steps.source(step), anchor, steps.directory(step))
 
 
 def machine_results(step):
@@ -205,11 +225,11 @@ def floors_of(step):
     ncu counted every variant; else at the default shape, from ncu's counts or the emulator's."""
     all_counted = list(counted(step))
     gpu = all_counted[0][1]["profile"]["gpu"]
-    ladder = {variant: (results.ours(step, variant), results.hardware(step, variant, results.LADDER_SHAPE[step["operation"]]))
+    timed = {variant: (results.ours(step, variant), results.hardware(step, variant, results.LADDER_SHAPE[step["operation"]]))
               for variant in steps.variants(step)}
     rows, stage, by = [], set(), set()
-    if all(line and ncu and "data_wavefronts" in ncu and "lsu_requests" in ncu for line, ncu in ladder.values()):
-        for variant, (line, ncu) in ladder.items():
+    if all(line and ncu and "data_wavefronts" in ncu and "lsu_requests" in ncu for line, ncu in timed.values()):
+        for variant, (line, ncu) in timed.items():
             time = line["time"]["median_ms"]
             rows.append(floor_row(variant or steps.short(step), ncu, line, gpu,
                                   lambda floor: (floors.duration(time / 1e3), f"{100 * floor * 1e3 / time:.0f} %")))
@@ -253,9 +273,9 @@ def shapes(step):
 
 def growth(step):
     """Time and peak device memory at the ladder's shape for each sequence length that was timed, and how both grew."""
-    ladder = results.LADDER_SHAPE["attention"]
+    plain = results.LADDER_SHAPE["attention"]
     lines = [line for line in steps.recorded(step)
-             if line.get("time") and "device_bytes" in line and line["shape"] | {"seqlen": 0} == ladder | {"seqlen": 0}]
+             if line.get("time") and "device_bytes" in line and line["shape"] | {"seqlen": 0} == plain | {"seqlen": 0}]
     if not lines:
         return "Not measured on an H200 yet."
     found = {(line.get("peer") or line["variant"], line["shape"]["seqlen"]): line for line in lines}
@@ -330,20 +350,25 @@ def report(path):
 def generate(name, base):
     """The text of one block; base is the directory of the README that holds it."""
     kind, *words = name.split()
-    whole = {"ladder": ladder, "steps": steps_table}
+    whole = {"milestones": milestones, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
             "growth": growth, "exercises": exercises_of}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
         return report(words[0])
+    if kind == "piece" and len(words) == 2:
+        return piece(ROOT / words[0], words[1], base)
+    if kind == "tour" and len(words) == 1:
+        return tour(words[0])
     if kind in each and not words:
         return each[kind](steps.find(base.name))
     with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
-    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: ladder, steps, diff, results, speed, shapes, growth, counters, floors, "
-         "task N, exercises, walk ANCHOR, code FILE, ncu COLUMN…, report FILE.cu.")
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
+         "piece FILE.cu ANCHOR, report FILE.cu, and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
+         "task N, walk ANCHOR, code FILE, ncu COLUMN….")
 
 
 def renew(text, base):

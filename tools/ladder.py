@@ -1,24 +1,122 @@
-"""The ladder: a table of every step and variant, for the emulator's counts or a GPU's times. It reads well at 80
-columns, two lines a row, and at 120, one line a row."""
+"""The ladder as tables, one for each operation: what the emulator counted, or what a GPU timed. The line above a table names
+the shape of all its figures; where they differ in it, as those of `machine` do, each row names its own."""
+from rich import box
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
-from tools import floors, results, run, steps
+from tools import device, floors, results, run, steps
 
-WIDE = 118
+OWN_SHAPES = "each at a shape of its own"
+SILENT = {"", "–", "0"}  # a column in which no row says more is left out
+COUNTS = "step", "shape", "error", "sectors", "shared", "conflicts", "floor"
+TIMES = "step", "shape", "error", "time", "rate", "reached", "as fast as"
+MEANING = {"error": "of the result, as a share of the largest that is accepted",
+           "sectors": "of 32 bytes that requests to global memory touched",
+           "shared": "requests to shared memory, each by a warp",
+           "conflicts": "of its banks: passes that those requests need beyond one each",
+           "floor": "least time in which the busiest unit of an {gpu} can do what was counted, by arithmetic, and that unit "
+                    "(LSU: the load/store unit)",
+           "time": "of a launch, the median",
+           "reached": "share of the speed at which the GPU's fp32 units or its DRAM, as published, would do the operation",
+           "as fast as": "how many times, and as the fastest variant of which step"}
 
 
-def number(count):
-    return f"{count:,}" if count < 1e7 else f"{count / 1e6:,.1f} M"
+def legend(head, gpu=""):
+    """What the columns of a table's head are."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(no_wrap=True, style="dim")
+    made.add_column(style="dim")
+    for name in head:
+        if name in MEANING:
+            made.add_row(name, MEANING[name].format(gpu=gpu))
+    return made
 
 
-def error_cell(done):
+def table(title, head, rows):
+    """A table under its title. Where it is too wide, names and shapes go on in a second line, after a space."""
+    kept = [place for place in range(len(head)) if place == 0 or any(row[place] not in SILENT for row in rows)]
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim",
+                 border_style="dim")
+    for place in kept:
+        words = head[place] in ("step", "shape")
+        made.add_column(head[place], no_wrap=not words, justify="left" if words else "right")
+    for row in rows:
+        made.add_row(*(row[place] for place in kept))
+    return Group(Text(title, style="bold"), made)
+
+
+def by_operation(runs):
+    """{operation: its runs}, in the order of the steps. runs: (step, what run.case gave)."""
+    groups = {}
+    for step, done in runs:
+        groups.setdefault(step["operation"], []).append((step, done))
+    return groups
+
+
+def ideas(group):
+    """The steps of an operation, each with its one idea."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(no_wrap=True, style="bold cyan")
+    made.add_column()
+    for step in {step["name"]: step for step in group}.values():
+        made.add_row(steps.title(step), step["idea"])
+    return made
+
+
+def named(step, variant):
+    """04 padded; a variant of a step that has no number is called by its name alone, a step of one form by its own."""
+    return f"{step['number']} {variant}".strip() if variant else steps.title(step)
+
+
+def titled(step, cases, how):
+    """(the title of a table of one operation's cases, the words for a row's shape: empty where the title names it)."""
+    name = step["operation"] if step["number"] else step["name"]
+    shapes = dict.fromkeys(run.shape_words(case["shape"]) for case in cases)
+    dtypes = dict.fromkeys(case["dtype"] for case in cases)
+    if len(shapes) > 1:
+        return f"{', '.join([name, *dtypes, OWN_SHAPES])}: {how}", lambda case: run.shape_words(case["shape"])
+    return f"{', '.join([name, *shapes, *dtypes])}: {how}", lambda case: ""
+
+
+def of_its_bound(check):
+    """exact, or the error as a share of the largest that is accepted."""
+    if not check:
+        return "–"
+    share = 100 * check["error"] / check["bound"] if check["error"] else 0
+    return "exact" if not share else f"{share:.0f} %" if share >= 1 else "< 1 %"
+
+
+def verdict(done):
     if done["status"] == 77:
-        return "skipped", ""
-    check = (done["case"] or {}).get("check")
-    if done["status"] or not check:
-        return f"[bold red]{'WRONG' if done['status'] == 1 else 'failed'}[/]", f"status {done['status']}"
-    return f"[green]{check['error']:.1e}[/]", f"≤ {check['bound']:.1e}"
+        return "skipped"
+    if done["status"] or not (done["case"] and done["case"]["check"]):
+        return f"[bold red]{'WRONG' if done['status'] == 1 else 'failed'}[/]"
+    return f"[green]{of_its_bound(done['case']['check'])}[/]"
+
+
+def counts_of(step, done):
+    """The cells of what the emulator counted, and the floor that follows."""
+    if not (done["profile"] and done["case"]):
+        return ["–"] * 4
+    counts, case, gpu = run.total(done["profile"]), done["case"], done["profile"]["gpu"]
+    ncu = results.hardware(step, done["variant"], case["shape"]) if gpu["name"] == "h200" else None
+    unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], gpu)
+    both = lambda what: f"{counts[what.format('ld')] + counts[what.format('st')]:,}"
+    return [both("global_{}_sectors"), both("shared_{}_requests"), both("shared_{}_conflicts"),
+            f"{floors.duration(seconds)}, {unit}"]
+
+
+def of_runs(group, how, head, cells):
+    """The table of one operation's runs; cells(step, what run.case gave) are what follows a run's name, shape and verdict."""
+    title, shape = titled(group[0][0], [done["case"] for _, done in group if done["case"]], how)
+    return table(title, head, [(named(step, done["variant"]), shape(done["case"]) if done["case"] else "", verdict(done),
+                                *cells(step, done)) for step, done in group])
+
+
+def counted(group):
+    """What the emulator counted of one operation's runs."""
+    return of_runs(group, "counted by the emulator", COUNTS, counts_of)
 
 
 def says_a_rate(line):
@@ -26,95 +124,42 @@ def says_a_rate(line):
     return (line["tflops"] or 0) >= 0.01 or (line["gbps"] or 0) >= 1
 
 
-def recorded_cell(step, variant):
-    line = results.ours(step, variant)
-    if not line:
-        return "–", ""
-    return results.milliseconds(line), results.rate(line) if says_a_rate(line) else ""
+def times_of(line, before):
+    """The cells of a measurement; before: (what it is compared with, its milliseconds), or None."""
+    if not (line and line["time"]):
+        return ["–"] * 4
+    time, rated = line["time"]["median_ms"], says_a_rate(line)
+    return [floors.duration(time / 1e3), results.rate(line) if rated else "–",
+            f"{100 * line['of_floor']:.0f} %" if rated and line.get("of_floor") else "–",
+            f"{before[1] / time:.2f} × {before[0]}" if before else "–"]
 
 
-def emulator_cells(step, done):
-    """Cells of (main, small print) after the variant's name."""
-    cells = [error_cell(done)]
-    if done["profile"] and done["case"]:
-        counts, case = run.total(done["profile"]), done["case"]
-        gpu = done["profile"]["gpu"]
-        ncu = results.hardware(step, done["variant"], case["shape"]) if gpu["name"] == "h200" else None
-        unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], gpu)
-        sectors = run.sectors_per_request(counts)
-        cells += [(number(counts["shared_ld_requests"] + counts["shared_st_requests"]), ""),
-                  (number(counts["shared_ld_conflicts"] + counts["shared_st_conflicts"]), ""),
-                  (f"{sectors:.2f}" if sectors else "–", ""), (number(counts["barriers"]), ""),
-                  (floors.duration(seconds), unit)]
-    else:
-        cells += [("–", "")] * 5
-    return cells + [recorded_cell(step, done["variant"])]
+def fastest_before(step, lines):
+    """(reference, milliseconds) of the fastest line of the step that this one comes from, if it is of the same operation."""
+    origin = steps.origin(step)
+    times = [line["time"]["median_ms"] for other, line in lines if origin and other["name"] == origin["name"] and line["time"]]
+    return (steps.reference(origin), min(times)) if times else None
 
 
-def time_of(done):
-    return done["case"]["time"]["median_ms"] if done["case"] and done["case"]["time"] else None
+def timed(group, how):
+    """What a GPU timed of one operation's runs."""
+    lines = [(step, done["case"]) for step, done in group if done["case"]]
+    return of_runs(group, how, TIMES, lambda step, done: times_of(done["case"], fastest_before(step, lines)))
 
 
-def gpu_cells(step, done, fastest):
-    """As emulator_cells; fastest is {step name: milliseconds} of this run."""
-    cells, origin = [error_cell(done)], steps.origin(step)
-    alike = origin and origin["operation"] == step["operation"]
-    time, before = time_of(done), fastest.get(origin["name"]) if alike else None
-    if not time:
-        return cells + [("–", "")] * 4
-    case = done["case"]
-    return cells + [(floors.duration(time / 1e3), f"{case['time']['p10_ms']:.3g}–{case['time']['p90_ms']:.3g}"),
-                    *((tuple(results.rate(case).split()), (f"{100 * case['of_floor']:.0f} %", "")) if says_a_rate(case)
-                      else [("–", "")] * 2),
-                    (f"{before / time:.2f} × {steps.reference(origin)}", "") if before else ("–", "")]
-
-
-def columns(backend, gpu):
-    """(title, small print, width at 80 columns, width at WIDE)."""
-    if backend == "cpu":
-        return [("variant", "", 12, 19), ("error", "≤ bound", 9, 17), ("shared", "requests", 8, 11),
-                ("bank", "conflicts", 9, 11), ("sectors/", "request", 8, 9), ("warp", "barriers", 8, 10),
-                ("floor on", gpu.upper(), 8, 14), ("H200,", "recorded", 11, 20)]
-    return [("variant", "", 16, 20), ("error", "≤ bound", 9, 17), ("time", "p10–p90 ms", 12, 24),
-            ("rate", "", 9, 15), ("of the", "floor", 7, 9), ("against the", "step before", 15, 16)]
-
-
-def line(cells, widths, style=""):
-    """One line of text: markup cells, the first flush left, the others flush right."""
-    text = Text(style=style)
-    for place, (cell, width) in enumerate(zip(cells, widths)):
-        part = Text.from_markup(cell)
-        part.align("right" if place else "left", width)
-        text.append_text(part).append(" ")
-    text.rstrip()
-    return text
-
-
-def lines(cells, widths, wide):
-    """One line where it is wide, else two: the small print goes below."""
-    small = [f"[dim]{below}[/]" if below else "" for _, below in cells]
-    if wide:
-        return [line([f"{main} {below}".rstrip() for (main, _), below in zip(cells, small)], widths)]
-    return [line([main for main, _ in cells], widths), *([line(small, widths)] if any(small) else [])]
-
-
-def render(runs, backend, gpu, width):
-    """A rich renderable. runs: (step, what run.case gave), in order, all on one backend."""
-    wide = width >= WIDE
-    shape = columns(backend, gpu)
-    widths = [column[3] if wide else column[2] for column in shape]
-    parts = [line([column[row] for column in shape], widths, "bold") for row in (0, 1)]
-    parts.append(Text("─" * (sum(widths) + len(widths) - 1), style="dim"))
-    fastest, before = {}, None
-    for step, done in runs:
-        if time_of(done):
-            fastest[step["name"]] = min(time_of(done), fastest.get(step["name"], float("inf")))
-    for step, done in runs:
-        if step is not before:
-            came = f" [dim](from {', '.join(step['from'])})[/]" if step["from"] else ""
-            parts.append(Text.from_markup(f"[bold cyan]{steps.title(step)}[/]  {step['idea']}{came}"))
-        name = "  " + (done["variant"] or "")
-        cells = emulator_cells(step, done) if backend == "cpu" else gpu_cells(step, done, fastest)
-        parts += lines([(name[:widths[0]], name[widths[0]:]), *cells], widths, wide)
-        before = step
-    return Group(*parts)
+def recorded(group):
+    """What was measured earlier on an H200 of one operation's steps and their peers, at the shape of the plots; None where
+    nothing was. `machine` measures other things than a rate: it has a table of its own kind."""
+    how = "recorded on an NVIDIA H200"
+    if group[0]["operation"] == "device":
+        rows = [(named(step, variant), *cells) for step in group for variant, *cells in device.short_table(step)]
+        head = "step", "shape", "measured", "of the published"
+        return table(f"{group[0]['name']}, {OWN_SHAPES}: {how}", head, rows) if rows else None
+    lines = [(step, line) for step in group for variant in steps.variants(step) if (line := results.ours(step, variant))]
+    peers = {name: line for step in group for name, line in results.peers(step).items()}
+    if not lines:
+        return None
+    title, _ = titled(group[0], [line for _, line in lines] + list(peers.values()), how)
+    rows = [(named(step, line["variant"]), *times_of(line, fastest_before(step, lines))) for step, line in lines]
+    rows += [(name.split(" (")[0], *times_of(line, None)) for name, line in peers.items()]
+    return table(title, ("step", *TIMES[-4:]), rows)

@@ -2,9 +2,10 @@
 import json
 from pathlib import Path
 
+from rich.table import Table
 from rich.text import Text
 
-from tools import build, ladder, run, steps
+from tools import build, run, steps
 from tools.paths import ROOT
 from tools.say import out
 
@@ -20,9 +21,6 @@ ACCESSES = [(space, op, f"{space} {word}") for space in ("global", "shared")
             for op, word in (("ld", "load"), ("st", "store"))]
 EVENTS = {"barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
           "atomics": "atomic"}
-
-
-WIDTHS = 26, 11, 22, 18
 
 
 def rows(counts):
@@ -49,6 +47,16 @@ def source_line(name, line):
         return ""
 
 
+def table(counts):
+    """What a line did, as a table; the widths are fixed, so that the tables of a kernel's lines stand below one another."""
+    made = Table.grid(padding=(0, 1, 0, 0))
+    for justify, width in (("left", 26), ("right", 11), ("right", 22), ("right", 18)):
+        made.add_column(justify=justify, width=width)
+    for words, requests, second, third in rows(counts):
+        made.add_row(f"    {words}", f"{requests:,}", second, third)
+    return made
+
+
 def show(done):
     for kernel in done["profile"]["kernels"]:
         grid, block = (" × ".join(map(str, kernel[name])) for name in ("grid", "block"))
@@ -58,8 +66,7 @@ def show(done):
             place = f"{Path(counts['file']).name}:{counts['line']}"
             out.print(Text.assemble((place, "bold"), "  ", source_line(counts["file"], counts["line"])),
                       no_wrap=True, overflow="ellipsis")
-            for words, requests, second, third in rows(counts):
-                out.print(ladder.line([f"    {words}", f"{requests:,}", second, third], WIDTHS))
+            out.print(table(counts))
 
 
 def legend(step, done):

@@ -1,5 +1,6 @@
-"""The tour: build, run every step and variant once, show the ladder, draw it."""
-from tools import build, ladder, machine, results, run, steps
+"""The tour: build the steps, run every variant once, show the ladder, draw it, and name the next step to take."""
+from tools import build, ladder, machine, run, steps
+from tools.progress import next_words
 from tools.say import err, out, progress
 
 
@@ -22,52 +23,73 @@ def run_all(group, backend, gpu):
     return runs
 
 
-def notes(backend, why, runs, gpu):
-    """What stands above the table: where it ran and why, at which shape, and what the columns are."""
-    cases = [done["case"] for _, done in runs if done["case"]]
-    shapes = dict.fromkeys(f"{case['operation']} {run.shape_words(case['shape'])} {case['dtype']}" for case in cases)
+def notes(backend, why, runs):
+    """What stands above the tables: where the steps ran and why, and what the columns are."""
     if backend == "cuda":
-        return [f"Ran on the GPU: {why}. {'; '.join(shapes)}."]
-    lines = [f"Ran on the emulator: {why}. It counts; it does not time.", f"Counted at {'; '.join(shapes)}."]
-    profile = next((done["profile"] for _, done in runs if done["profile"]), None)
-    if profile:
-        lines.append("Floor: the least time that the busiest unit (fp32, shared memory, L1, LSU: the load/store unit, DRAM) "
-                     f"needs for these counts, or for ncu's where they are recorded; {profile['gpu']['title']}, by arithmetic.")
-    if any(results.best(step) for step, _ in runs):
-        sizes = ", ".join(f"{name} {run.shape_words(shape)}" for name, shape in results.LADDER_SHAPE.items())
-        lines.append(f"Recorded: measured earlier on an NVIDIA H200 at {sizes}; steps/*/results.jsonl.")
-    return lines
+        yield f"Ran on the GPU: {why}."
+        yield ladder.legend(ladder.TIMES)
+    else:
+        yield (f"Ran on the emulator: {why}. It counts; it does not time. What an NVIDIA H200 took is shown from records, at "
+               "larger shapes: compare figures within one table.")
+        gpu = next((done["profile"]["gpu"]["title"] for _, done in runs if done["profile"]), "GPU")
+        yield ladder.legend(dict.fromkeys([*ladder.COUNTS, *ladder.TIMES]), gpu)
+
+
+def tables(runs, backend):
+    """The renderables of every operation: its steps' ideas, what ran here and, without a GPU, what was recorded on one."""
+    for group in ladder.by_operation(runs).values():
+        alike = list({step["name"]: step for step, _ in group}.values())
+        yield ladder.ideas(alike)
+        if backend == "cuda":
+            yield ladder.timed(group, "timed here")
+        else:
+            yield ladder.counted(group)
+            yield from filter(None, [ladder.recorded(alike)])
+
+
+def faults(runs):
+    """Show what the runs that did not end well said. Returns the exit status: 1 if a step was wrong."""
+    for step, done in runs:
+        if done["status"]:
+            out.print(f"\n[bold]{step['name']} {done['variant'] or ''}[/] ended with status {done['status']}:")
+            out.print(done["output"].strip(), markup=False)
+    return int(any(done["status"] not in (0, 77) for _, done in runs))
+
+
+def summary(runs):
+    """How many results were right, in a sentence."""
+    right = sum(done["status"] == 0 for _, done in runs)
+    skipped = sum(done["status"] == 77 for _, done in runs)
+    cannot = f"; {skipped} cannot run on this device" if skipped else ""
+    return f"{right} of {len(runs)} variants gave the right result{cannot}."
 
 
 def tour(gpu, forced):
     """Returns the exit status: 1 if a step was wrong."""
-    every = steps.load()
-    groups = where(every, forced)
+    groups = where(steps.load(), forced)
     for backend, _, group in groups:
-        build.build("cuda" if backend == "cuda" else "cpu")
+        build.build(backend, *(step["name"] for step in group))
     status = 0
     for backend, why, group in groups:
         runs = run_all(group, backend, gpu)
-        out.print()
-        for line in notes(backend, why, runs, gpu):
-            out.print(line)
-        out.print()
-        out.print(ladder.render(runs, backend, gpu, out.width))
-        for step, done in runs:
-            if done["status"]:
-                out.print(f"\n[bold]{step['name']} {done['variant'] or ''}[/] ended with status {done['status']}:")
-                out.print(done["output"].strip(), markup=False)
-            if done["status"] not in (0, 77):
-                status = 1
+        out.print(*notes(backend, why, runs), sep="\n")
+        for shown in tables(runs, backend):
+            out.print()
+            out.print(shown)
+        status |= faults(runs)
+        out.print(f"\n{summary(runs)}")
     draw()
+    out.print(next_words(), style="bold", markup=False)
     return status
 
 
 def draw():
+    """Draw the ladder, if its figures have changed since it was drawn."""
     try:
         from plots import ladder as picture
     except ModuleNotFoundError as missing:
         err.print(f"The ladder was not drawn: this Python has no {missing.name}.")
         return
-    for path in picture.write():
-        out.print(f"[dim]{path}[/]")
+    if picture.stale():
+        for path in picture.write():
+            out.print(f"[dim]{path}[/]")

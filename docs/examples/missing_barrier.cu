@@ -5,11 +5,13 @@ __global__ void sum(const int *in, int *out)
 {
     __shared__ int partial[256];
     int i = threadIdx.x;
+    // [rounds]
     partial[i] = in[i];
     __syncthreads();
     for (int half = 128; half > 0; half /= 2)
         if (i < half)
             partial[i] += partial[i + half];
+    // [end]
     if (i == 0)
         *out = partial[0];
 }

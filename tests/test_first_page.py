@@ -1,0 +1,95 @@
+"""The first page has its parts in their order, and the container that it tells of keeps what the reader writes."""
+import json
+import pwd
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+from small_clone import call, clone, ended  # noqa: F401
+
+PAGE = (ROOT / "README.md").read_text()
+PARTS = ["# Flash Steps\n", "plots/attention.svg", "No GPU?", "git clone", "./learn tour", "<!-- generated: tour",
+         "<!-- generated: piece", "<!-- generated: report", "Mend it: `./learn exercise 01`", "## Where to start", "short path",
+         "full path", "### Milestones", "## How a lesson works", "## Teaching with it", "## What the emulator promises, and what not", "## Platforms", "WSL2",
+         "## Tests", "## All steps", "<!-- generated: steps", "## Licence"]
+NOBODY = 4321  # a user whom no /etc/passwd knows
+
+
+def generated(name):
+    """The body of a generated part of the page, without its fences."""
+    body = re.search(rf"<!-- generated: {name}.*? -->\n(.*?)<!-- /generated -->", PAGE, re.DOTALL)[1]
+    return re.search(r"```\w*\n(.*?)\n```", body, re.DOTALL)[1].splitlines() if "```" in body else body.splitlines()
+
+
+def test_the_parts_in_their_order():
+    at = 0
+    for part in PARTS:
+        assert part in PAGE[at:], f"{part} is missing, or stands before the parts that shall precede it"
+        at = PAGE.index(part, at)
+
+
+def test_the_first_page_is_short():
+    assert len(generated("tour")) == 6
+    assert len(generated("piece")) == 5
+    assert 1 <= len(generated("milestones")) - 2 <= 7
+
+
+def test_ci_finds_the_command_of_the_tests():
+    assert "## Tests\n\n```sh\n./learn test\n```\n" in PAGE
+
+
+def test_links_and_pictures_are_there():
+    """Whatever the page points at within the repository."""
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)", PAGE):
+        assert (ROOT / link).exists(), link
+
+
+# The container
+
+def test_the_container_is_started_as_the_dockerfile_says():
+    """The clone is mounted, by the user whose clone it is, and HOME can be written by any user."""
+    recipe = (ROOT / "Dockerfile").read_text()
+    commands = re.findall(r"^#   (docker .*)$", recipe, re.MULTILINE)
+    assert len(commands) == 2 and all(command in PAGE for command in commands)
+    place = re.search(r"^WORKDIR (\S+)$", recipe, re.MULTILINE)[1]
+    assert f'-v "$PWD":{place} ' in commands[1] and '--user "$(id -u):$(id -g)"' in commands[1]
+    assert re.search(r"^ENV HOME=\S+$", recipe, re.MULTILINE) and 'chmod 1777 "$HOME"' in recipe
+    assert not re.search(r"^(COPY|ADD|VOLUME) ", recipe, re.MULTILINE)  # the clone that counts is the mounted one
+
+
+def test_the_devcontainer_is_the_same_container():
+    """An editor mounts the clone by itself; its user takes the reader's id."""
+    settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    assert (ROOT / ".devcontainer" / settings["build"]["dockerfile"]).resolve() == ROOT / "Dockerfile"
+    assert f"useradd --create-home {settings['remoteUser']} " in (ROOT / "Dockerfile").read_text()
+    assert settings["updateRemoteUserUID"] is True
+
+
+@pytest.fixture
+def container(clone):  # noqa: F811
+    """What to put before a command, and its environment: a user without a name, who may write to the clone and HOME alone."""
+    bwrap = shutil.which("bwrap")
+    place = str(clone.parent)
+    before = [bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--bind", place, place,
+              "--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    if not bwrap or subprocess.run([*before, "true"], capture_output=True).returncode:
+        pytest.skip("bubblewrap is not here, or may not make user namespaces")
+    with pytest.raises(KeyError):
+        pwd.getpwuid(NOBODY)
+    home = clone.parent / "home"
+    home.mkdir()
+    return {"before": before, "HOME": str(home), "TMPDIR": str(home), "MPLCONFIGDIR": None}
+
+
+def test_any_user_works_in_a_container(clone, container):  # noqa: F811
+    """What the tour writes lies in the clone, and what the reader wrote still lies there."""
+    mine = clone / "exercises/03_matmul_naive/matmul_naive.cu"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    done = call(clone, "tour", **container)
+    ended(done, 0, "4 of 4 variants gave the right result.", "plots/ladder.svg")
+    assert (clone / "plots/ladder.svg").exists() and mine.read_text() == "mine"
+    assert "plots/" not in call(clone, "tour").stdout  # the next to come, in no container, finds the picture

@@ -1,0 +1,65 @@
+"""The tour's tables of the real steps: no name is cut, at the usual width of a terminal or at a greater one."""
+import io
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT))
+pytest.importorskip("rich")
+from rich.console import Console  # noqa: E402
+
+from tools import ladder, results, run, steps, tour  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Every variant as the emulator counts it."""
+    return [(step, run.counted(step, variant)) for step in steps.load() for variant in steps.variants(step)]
+
+
+def printed(shown, width):
+    """What a terminal of that width shows of some renderables; no line is longer, nothing is cut off."""
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    for part in shown:
+        console.print(part)
+    said = console.file.getvalue()
+    assert "…" not in said and max(map(len, said.splitlines())) <= width
+    return said
+
+
+def first_words(said):
+    """The first column of every table."""
+    return {line.rstrip().split("  ")[0] for line in said.splitlines()}
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_name_is_cut(runs, width):
+    names = first_words(printed(tour.tables(runs, "cpu"), width))
+    for step, done in runs:
+        assert {ladder.named(step, done["variant"]), steps.title(step)} <= names
+    peers = {name.split(" (")[0] for step, _ in runs if step["operation"] != "device" for name in results.peers(step)}
+    assert peers and peers <= names
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_name_is_cut_where_a_gpu_timed(width):
+    """The recorded lines stand for those that a GPU here would give."""
+    timed = [(step, {"status": 0, "variant": variant, "case": line}) for step in steps.load()
+             for variant in steps.variants(step) if (line := results.ours(step, variant))]
+    said = printed(tour.tables(timed, "cuda"), width)
+    assert {ladder.named(step, done["variant"]) for step, done in timed} <= first_words(said)
+    assert all(results.rate(done["case"]) in said for _, done in timed if ladder.says_a_rate(done["case"]))
+
+
+def test_every_table_names_its_shape(runs):
+    """Of each operation: the counts' title has the counts' shape, and the records' title has theirs."""
+    for operation, group in ladder.by_operation(runs).items():
+        shapes = [run.shape_words(done["case"]["shape"]) for _, done in group]
+        both = ladder.OWN_SHAPES, ladder.OWN_SHAPES
+        if operation != "device":
+            assert len(set(shapes)) == 1
+            both = shapes[0], run.shape_words(results.LADDER_SHAPE[operation])
+        for shown, shape in zip((ladder.counted(group), ladder.recorded([step for step, _ in group])), both):
+            assert f", {shape}" in shown.renderables[0].plain
