@@ -223,7 +223,7 @@ def fast(exercise, path):
         milliseconds.append(case["time"]["median_ms"])
     mine, steps_own = milliseconds
     said = f"Yours takes {mine:.3g} ms, the step's {steps_own:.3g} ms: {steps_own / mine:.2f} ×."
-    return Finding(steps_own / mine >= least, f"{requirement} {said}" if steps_own / mine >= least else requirement, said)
+    return Finding(True, f"{requirement} {said}") if steps_own / mine >= least else Finding(False, requirement, said)
 
 
 def judge(exercise, path=None, compile_file=compile_file):
