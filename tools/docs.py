@@ -189,19 +189,19 @@ def opening(exercise):
     return exercise.title[:1].upper() + exercise.title[1:]
 
 
-def exercise_words(exercise, intro):
+def exercise_words(exercise, intro, commands=""):
     """An exercise on the page: what is asked, and, folded, what to take from it."""
     after = f"\n\n<details><summary>Afterwards</summary>\n\n{exercise.data['after'].strip()}\n\n</details>" if "after" in exercise.data else ""
-    return f"{intro}\n\n{exercise.data['task'].strip()}{after}"
+    return f"{intro}\n\n{exercise.data['task'].strip()}{commands}{after}"
 
 
 def task(step, number):
     """The exercise of `Try it first`, with the commands that all exercises share."""
     exercise = exercises.find(f"{step['number'] or step['name']}.{number}")[1]
-    name = exercise.reference
-    return exercise_words(exercise, f"**{opening(exercise)}** (exercise {name}, about {exercise.data['minutes']} minutes).") + \
-        f"\n\n```\n$ ./learn exercise {name}\n$ ./learn check {name}\n$ ./learn hint {name}\n```\n\nThe first command writes " \
-        f"`{exercise.file.relative_to(ROOT)}`, the second judges it, and the third helps."
+    name, file = exercise.reference, exercise.file.relative_to(ROOT)
+    return exercise_words(exercise, f"**{opening(exercise)}** (exercise {name}, about {exercise.data['minutes']} minutes).",
+                          f"\n\n```\n$ ./learn exercise {name}\n$ ./learn check {name}\n$ ./learn hint {name}\n```\n\n"
+                          f"The first command writes `{file}`, the second judges it, and the third helps.")
 
 
 def exercises_of(step):

@@ -24,6 +24,7 @@ MARK = re.compile(r"^[ \t]*// exercise: (begin|end) (\w+)[ \t]*\r?\n", re.MULTIL
 REGION = re.compile(r"(?P<begin>^(?P<indent>[ \t]*)// exercise: begin (?P<name>\w+)[ \t]*\r?\n)(?P<text>.*?)"
                     r"(?P<end>^[ \t]*// exercise: end (?P=name)[ \t]*$)", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"^\s*//")
+STEPS_COMMANDS = re.compile(r"^//\n//   nvcc .*\n(//   \./.*\n)*", re.MULTILINE)  # of a program's first comment: they build the step
 WIDTH = 112  # columns of the comments in a reader's file
 
 
@@ -110,9 +111,14 @@ class Exercise:
         return self.data.get("variant")
 
     def program(self):
-        """The author's program as it stands in the step, with the marks of this exercise's regions alone."""
+        """The author's program as it stands in the step, with the marks of this exercise's regions alone, and without the commands that
+        build the step and the sentences of anchors that would tell the answer."""
         path = steps.directory(self.step) / "exercises" / self.data["source"] if "source" in self.data else steps.source(self.step)
-        text = marks_only(path.read_text(), self.regions)
+        text = STEPS_COMMANDS.sub("", marks_only(path.read_text(), self.regions), count=1)
+        for anchor in self.data.get("hide", []):
+            text, count = re.subn(rf"(// \[{anchor}\]).*", r"\1", text)
+            if not count:
+                stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}].")
         missing = [name for name in self.regions if name not in between(text)]
         if missing:
             stop(f"{path.relative_to(ROOT)} has no region // exercise: begin {missing[0]}.")

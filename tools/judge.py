@@ -45,12 +45,13 @@ def unwritten(exercise, text):
             return Finding(False, "The marks are in place.",
                            f"There is no pair of lines `// exercise: begin {name}` and `// exercise: end {name}` in {place(exercise, 1)}. "
                            f"./learn reset {exercise.reference} makes the file anew and keeps yours beside it.")
-    nothing = exercise.data["kind"] != "break" and not any(map(exercises.is_written, found.values()))
-    if nothing or all(found[name] == start[name] for name in start):
-        name = next(iter(found))
-        return Finding(False, "Something is written between the marks.",
-                       f"{place(exercise, line_of(text, f'// exercise: begin {name}'))} is where your lines belong. "
-                       f"If you do not know how to begin: ./learn hint {exercise.reference}")
+    same = all(found[name] == start[name] for name in start)
+    begins = place(exercise, line_of(text, f"// exercise: begin {next(iter(found))}"))
+    help_is = f"If you do not know how to begin: ./learn hint {exercise.reference}"
+    if same and any("start" in region for region in exercise.regions.values()):
+        return Finding(False, "Something is changed between the marks.", f"{begins} is where your changes belong. {help_is}")
+    if same or (exercise.data["kind"] != "break" and not any(map(exercises.is_written, found.values()))):
+        return Finding(False, "Something is written between the marks.", f"{begins} is where your lines belong. {help_is}")
     return None
 
 
@@ -98,6 +99,15 @@ def execute(program, exercise, arguments, counts=None):
         return None
 
 
+def failure(program, exercise, requirement, arguments, done):
+    """The finding on a failed run: what it says, what the exercise has to say to that, and how to see more."""
+    said = complaint(done)
+    advice = [f"  {words}" for part, words in exercise.data.get("advice", {}).items() if part in said]
+    variant = f" --variant {exercise.variant}" if exercise.variant else ""
+    again = f"To see all that it prints: {os.path.relpath(program)}{variant} {arguments}".rstrip()
+    return Finding(False, requirement, "\n".join([said, *advice, again]))
+
+
 def complaint(done):
     """What a failed run says that helps: the emulator's first report, or the check's sentence."""
     if done is None:
@@ -119,7 +129,7 @@ def right(program, exercise, case):
     done = execute(program, exercise, case["arguments"])
     if done is not None and done.returncode == 0:
         return Finding(True, requirement)
-    return Finding(False, requirement, complaint(done))
+    return failure(program, exercise, requirement, case["arguments"], done)
 
 
 # ---- count ----
@@ -159,7 +169,7 @@ def enough(program, exercise, text, wanted):
         done = execute(program, exercise, arguments, counts)
         profile = run.last_json(counts)
     if done is None or done.returncode or profile is None:
-        return Finding(False, requirement, complaint(done))
+        return failure(program, exercise, requirement, arguments, done)
     found = counted(profile, wanted["counter"], *lines_of(text, wanted.get("in")))
     total = sum(found.values())
     if holds(total, limit):

@@ -55,10 +55,15 @@ def next_words():
         return "This clone has no exercises."
     if exercise is None:
         return "Every exercise is solved. What you can do with them: docs/adding-a-step.md"
-    lesson = f"{exercise.step['dir']}/README.md"
-    if not exercise.file.exists():
-        return f"Next: read {lesson} as far as Try it first, then ./learn exercise {exercise.reference}"
-    return f"Next: {exercise.file.relative_to(exercises.ROOT)} ({exercise.title}), then ./learn check {exercise.reference}"
+    if exercise.number == 1:
+        first = f"read {exercise.step['dir']}/README.md as far as Try it first, then "
+    elif exercise.number == 2:
+        first = f"read the rest of {exercise.step['dir']}/README.md, then "
+    else:
+        first = ""
+    if exercise.file.exists():
+        return f"Next: {first}{exercise.file.relative_to(exercises.ROOT)} ({exercise.title}) and ./learn check {exercise.reference}"
+    return f"Next: {first}./learn exercise {exercise.reference} ({exercise.title})"
 
 
 def table():

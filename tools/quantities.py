@@ -73,6 +73,8 @@ def judge(predicted, actual, within):
     if small <= 0:
         return right, side
     if large >= 2 * small:
-        return right, f"{large / small:,.3g} × {side}"
+        power = round(math.log10(large / small))
+        unit = ": is the unit right?" if power % 3 == 0 and 0.8 < large / small / 10**power < 1.25 else ""
+        return right, f"{large / small:,.3g} × {side}{unit}"
     off = 100 * abs(predicted / actual - 1)
     return right, f"{off:.0f} % {side}" if off >= 1 else f"less than 1 % {side}"
