@@ -169,6 +169,14 @@ def test_break_it_shows_the_report_and_asks(learn):
     said(learn("check", BARRIER.reference), 1, "race in shared memory", "has no answer yet")
 
 
+@pytest.mark.parametrize("typed, status, words", [("b", 0, "Solved."), ("(b) the store", 0, "Solved."), ("B)", 0, "Solved."),
+                                                  ("the store", 1, "not one of the letters offered"), ("a", 1, "✗")])
+def test_an_answer_is_a_letter(learn, typed, status, words):
+    learn("exercise", BARRIER.reference)
+    BARRIER.file.write_text(re.sub(r"(// answer \w+:) b$", rf"\1 {typed}", BARRIER.solution(), count=1, flags=re.MULTILINE))
+    said(learn("check", BARRIER.reference), status, words)
+
+
 def test_watch_checks_on_each_save(learn, monkeypatch):
     """The saves happen between two looks at the file: first a wrong one, then the solution."""
     learn("exercise", "04.1")

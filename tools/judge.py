@@ -15,6 +15,7 @@ from tools.paths import BUILD, ROOT
 SECONDS = 30  # that a case may take
 REPORT = re.compile(r"^simt: (?P<kind>.+?): \S+?:\d+$.*?(?=^simt: |\Z)", re.MULTILINE | re.DOTALL)
 ANSWER = re.compile(r"^\s*// answer (?P<name>\w+):[ \t]*(?P<said>.*?)[ \t]*$", re.MULTILINE)
+LETTER = re.compile(r"\(?([a-z])(?:\)|$)")  # (b) no, or b
 LIMITS = {"most": ("at most", lambda count, limit: count <= limit), "least": ("at least", lambda count, limit: count >= limit),
           "exactly": ("", lambda count, limit: count == limit)}
 
@@ -61,7 +62,7 @@ def compile_file(exercise, path):
     """Compile a file for the emulator: (the program, the compiler's completed process)."""
     output = BUILD / "exercises" / exercise.step["name"] / exercise.name
     output.parent.mkdir(parents=True, exist_ok=True)
-    return output, emulate.compile_program([path], output, flags(exercise), [BUILD / "cpu/common/libcommon.a"], cwd=ROOT,
+    return output, emulate.compile_program([os.path.relpath(path, ROOT)], output, flags(exercise), [BUILD / "cpu/common/libcommon.a"], cwd=ROOT,
                                            stderr=subprocess.PIPE)
 
 
@@ -74,7 +75,8 @@ def compiles(done):
     """The finding on the compiler's completed process."""
     if done.returncode == 0:
         return Finding(True, "It compiles.")
-    errors = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
+    lines = list(dict.fromkeys(done.stderr.splitlines()))  # a template's errors come once for each instance
+    errors = [line for line in lines if "error:" in line] or lines
     return Finding(False, "It compiles.", "\n".join(errors[:3]))
 
 
@@ -163,7 +165,7 @@ def enough(program, exercise, text, wanted):
     arguments = wanted.get("arguments", "")
     asked = f"{LIMITS[word][0]} {limit:,}".strip()
     limited = f"no {unit}" if word == "most" and not limit else f"{asked} {unit}"
-    requirement = f"{wanted.get('requirement', 'It takes ' + limited).rstrip('.')} (at {shape_words(arguments)})."
+    requirement = f"{wanted.get('requirement', 'There are ' + limited).rstrip('.')} (at {shape_words(arguments)})."
     with tempfile.TemporaryDirectory(prefix="learn-") as folder:
         counts = Path(folder, "counts.json")
         done = execute(program, exercise, arguments, counts)
@@ -198,12 +200,14 @@ def broken(program, exercise, wanted):
 def answered(text, question):
     """The finding on one [[question]], answered in a line `// answer NAME: …` between the marks."""
     said = {found["name"]: found["said"] for found in ANSWER.finditer("".join(exercises.between(text).values()))}
-    mine = said.get(question["name"], "").lower().strip(" .()")
-    requirement = question["ask"]
+    mine = said.get(question["name"], "").lower().strip(" .")
+    answers, requirement = [str(answer).lower() for answer in question["answers"]], question["ask"]
     if not mine:
         return Finding(False, requirement, f"The line `// answer {question['name']}:` has no answer yet.")
-    if mine in [str(answer).lower() for answer in question["answers"]]:
+    if mine in answers or (chosen := LETTER.match(mine)) and chosen[1] in answers:
         return Finding(True, requirement)
+    if any(re.fullmatch("[a-z]", answer) for answer in answers) and not LETTER.match(mine):
+        return Finding(False, requirement, f"'{mine}' is not one of the letters offered: write the letter behind the colon.")
     return Finding(False, requirement, question.get("if_wrong", "") or f"'{mine}' is not it. Read the report once more.")
 
 

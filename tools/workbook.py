@@ -5,11 +5,17 @@ from time import sleep, strftime
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.syntax import Syntax
+from rich.text import Text
 
 from tools import build, emulate, exercises, judge, progress
 from tools.guard import stop
 from tools.paths import ROOT
 from tools.say import out
+
+
+def markdown(text):
+    """Markdown as a terminal shows it; as it is written where there is none."""
+    return Markdown(text) if out.is_terminal else Text(" ".join(text.split()))
 
 
 def relative(path):
@@ -74,7 +80,7 @@ def set_aside(path):
 def show_task(exercise):
     out.print(f"\n[bold cyan]{exercise.reference} {exercise.title}[/]  [dim]{exercises.KINDS[exercise.data['kind']]}; about "
               f"{exercise.data['minutes']} minutes[/]")
-    out.print(Padding(Markdown(exercise.data["task"]), (0, 2)))
+    out.print(Padding(markdown(exercise.data["task"]), (0, 2)))
     out.print(f"  {relative(exercise.file)}", markup=False, soft_wrap=True)
     out.print(f"  [dim]./learn check {exercise.reference}    ./learn hint {exercise.reference}    "
               f"./learn watch {exercise.reference}[/]")
@@ -127,7 +133,7 @@ def check(text):
     out.print("\n[green]Solved.[/] The author's version:")
     show_solution(exercise)
     if "after" in exercise.data:
-        out.print(Padding(Markdown(exercise.data["after"]), (1, 2)))
+        out.print(Padding(markdown(exercise.data["after"]), (1, 2)))
     out.print(progress.next_words(), markup=False)
     return 0
 
@@ -160,7 +166,7 @@ def hint(text):
     out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]")
     for number, words in enumerate(hints[:shown], 1):
         out.print(f"  hint {number} of {len(hints)}")
-        out.print(Padding(Markdown(words), (0, 4)))
+        out.print(Padding(markdown(words), (0, 4)))
     left = "" if shown < len(hints) else f" The author's version: ./learn solution {exercise.reference}"
     out.print(f"[dim]{'Another one: the same command once more.' if shown < len(hints) else 'These are all.'}{left}[/]")
     return 0
@@ -182,7 +188,7 @@ def solution(text):
     out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]")
     show_solution(exercise)
     if "after" in exercise.data:
-        out.print(Padding(Markdown(exercise.data["after"]), (1, 2)))
+        out.print(Padding(markdown(exercise.data["after"]), (1, 2)))
     return 0
 
 

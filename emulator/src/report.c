@@ -37,6 +37,8 @@ static void stop(void)
     end_at_once(1);
 }
 
+static bool is_known(const void *pc) { return lines_of(pc).line > 0; }
+
 static const char *where(const void *pc)
 {
     static char text[4][600];
@@ -118,7 +120,8 @@ static void say_allocation(FILE *f, const void *address, unsigned bytes)
     if (!o)
         return;
     say_distance(f, o, address, bytes);
-    fprintf(f, " the %zu-byte allocation made at %s", o->bytes, where(o->made_at));
+    fprintf(f, is_known(o->made_at) ? " the %zu-byte allocation made at %s" : " an allocation of %zu bytes", o->bytes,
+            where(o->made_at));
     if (o->freed)
         fprintf(f, ", freed at %s", where(o->freed_at));
     fprintf(f, "\n");
@@ -221,6 +224,14 @@ static bool reported_before(const void *pc, const void *other_pc)
     return false;
 }
 
+/* Are they two stores of one line? */
+static bool by_one_line(const struct conflict *c)
+{
+    struct source_line now = lines_of(c->pc), before = lines_of(c->other_pc);
+    return c->now == ACCESS_STORE && c->before == ACCESS_STORE && now.line && now.line == before.line &&
+           strcmp(now.file, before.file) == 0;
+}
+
 static const char *advice(const struct conflict *c)
 {
     bool one_block = c->actor.serial == c->other.serial;
@@ -230,6 +241,11 @@ static const char *advice(const struct conflict *c)
     if (c->why == FENCE_MISSING)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
+    if (by_one_line(c))
+        return one_block ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
+                           "__syncthreads() is missing between them."
+                         : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
+                           "an atomic operation, or a second launch.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
     if (one_block)
