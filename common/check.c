@@ -20,28 +20,33 @@ void check_says_launch(struct check *check, const char *launch)
              fault);
 }
 
-// Where an element is, in words: a list has no columns.
-static const char *place_words(size_t row, size_t col, size_t cols)
+// Where an element is, in words: a list has no columns; heads are counted through all batches.
+static const char *place_words(const struct reference *reference, size_t row, size_t col)
 {
-    static char words[64];
-    if (cols == 1)
-        snprintf(words, sizeof words, "element %zu", row);
+    static char words[96];
+    int used = 0;
+    if (reference->parts > 1)
+        used = snprintf(words, sizeof words, "head %zu, ", row / reference->part_rows);
+    row %= reference->part_rows;
+    if (reference->cols == 1)
+        snprintf(words + used, sizeof words - used, "element %zu", row);
     else
-        snprintf(words, sizeof words, "row %zu, column %zu", row, col);
+        snprintf(words + used, sizeof words - used, "row %zu, column %zu", row, col);
     return words;
 }
 
 // Every element has to be a number, also in the rows that are not compared. One that still has the poison's bits was
 // never written.
-static void check_complete(struct check *check, const float *got, size_t rows, size_t cols)
+static void check_complete(struct check *check, const float *got, size_t rows, const struct reference *reference)
 {
+    const size_t cols = reference->cols;
     for (size_t i = 0; i < rows * cols; i++) {
         if (isfinite(got[i]))
             continue;
         uint32_t bits;
         memcpy(&bits, &got[i], sizeof bits);
         char fault[sizeof check->fault];
-        snprintf(fault, sizeof fault, "%s %s", place_words(i / cols, i % cols, cols),
+        snprintf(fault, sizeof fault, "%s %s", place_words(reference, i / cols, i % cols),
                  bits == UINT32_MAX ? "was never written"
                  : isnan(got[i])    ? "is NaN"
                                     : "is infinite");
@@ -83,17 +88,17 @@ static double compare_row(struct check *check, struct places *places, const floa
 }
 
 // Says in words where an output is wrong. text: [bytes]
-static void say_wrong(char *text, size_t bytes, const struct places *places, size_t cols)
+static void say_wrong(char *text, size_t bytes, const struct places *places, const struct reference *reference)
 {
     const struct place *first = &places->first, *largest = &places->largest;
     const bool same = first->row == largest->row && first->col == largest->col;
     int used = 0;
     if (first->found)
         used = snprintf(text, bytes, "the first wrong element is %s: %.9g, should be %.9g",
-                        place_words(first->row, first->col, cols), first->got, first->want);
+                        place_words(reference, first->row, first->col), first->got, first->want);
     if (!first->found || !same)
         snprintf(text + used, bytes - used, "%sthe largest difference is in %s: %.9g, should be %.9g", used ? "; " : "",
-                 place_words(largest->row, largest->col, cols), largest->got, largest->want);
+                 place_words(reference, largest->row, largest->col), largest->got, largest->want);
 }
 
 // The error of the reference itself, once its elements are rounded to the type.
@@ -130,9 +135,9 @@ struct check check_output(const float *got, size_t rows, const struct reference 
     // So that NaN fails.
     if (!(check.error <= bound.all && check.worst_row <= bound.row)) {
         char fault[sizeof check.fault];
-        say_wrong(fault, sizeof fault, &places, reference->cols);
+        say_wrong(fault, sizeof fault, &places, reference);
         check_fail(&check, fault);
     }
-    check_complete(&check, got, rows, reference->cols);
+    check_complete(&check, got, rows, reference);
     return check;
 }

@@ -69,7 +69,7 @@ static size_t affordable_rows(size_t rows, size_t cols, double work)
 
 struct reference reference_sample_parts(size_t parts, size_t rows, size_t cols, double work, uint64_t seed)
 {
-    struct reference reference = {.cols = cols};
+    struct reference reference = {.cols = cols, .parts = parts, .part_rows = rows};
     size_t wanted = affordable_rows(rows, parts * cols, parts * work);
     reference.row = allocate(parts * (wanted + EDGE_ROWS), sizeof *reference.row);
     for (size_t part = 0; part < parts; part++) {
@@ -90,7 +90,8 @@ struct reference reference_sample(size_t rows, size_t cols, double work, uint64_
 
 struct reference reference_same_rows(const struct reference *other, size_t cols)
 {
-    struct reference reference = {.rows = other->rows, .cols = cols};
+    struct reference reference = *other;
+    reference.cols = cols;
     reference.row = allocate(reference.rows, sizeof *reference.row);
     reference.value = allocate(reference.rows * cols, sizeof *reference.value);
     reference.scale = allocate(reference.rows, sizeof *reference.scale);

@@ -8,6 +8,8 @@
 
 struct reference {
     size_t rows, cols;
+    size_t parts;  // of the output, one after the other, such as attention's heads
+    size_t part_rows;
     size_t *row;    // [rows] which rows of the output, ascending
     double *value;  // [rows, cols]
     double *scale;  // [rows] what an error in that row is measured against

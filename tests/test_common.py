@@ -243,3 +243,10 @@ def test_the_first_wrong_element_and_the_largest_difference_are_named(compile_cu
     assert done.returncode == 1
     assert "WRONG: the first wrong element is row 2, column 3: " in done.stdout
     assert "; the largest difference is in row 5, column 0: " in done.stdout
+
+
+def test_a_wrong_row_of_attention_is_named_by_its_head(compile_cu):
+    """Head 1 of the second of two batches of two heads is head 3."""
+    edit = "o[col] = T(sum / l);", "o[col] = T(sum / l + (batch == 1 && head == 1 && row == 7 && col == 5 ? 1.0f : 0.0f));"
+    done = run(compile_cu(program("attention_plain.cu", *edit)), "--batch", 2, "--heads", 2, "--seqlen", 9, "--head-dim", 12)
+    assert done.returncode == 1 and "element is head 3, row 7, column 5: " in done.stdout, done.stdout

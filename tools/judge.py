@@ -178,7 +178,8 @@ def enough(program, exercise, text, wanted):
         return Finding(True, requirement)
     said = f"{total:,} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
     if total:
-        worst = max(found, key=found.get)
+        mine = [line for name in exercise.regions for line in range(*lines_of(text, name)) if found.get(line)]
+        worst = max(mine or found, key=found.get)
         said += f" {place(exercise, worst)} has {found[worst]:,}: {text.splitlines()[worst - 1].strip()}"
     return Finding(False, requirement, said)
 
