@@ -72,6 +72,14 @@ def test_fault_is_found(compile_cu, program, name, case):
         assert re.search(rf"kernel {name}{where}", report.text), report.text
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name, words", [("read_by_one", "behind the end of in, the"), ("write_by_one", "behind the end of out, the"),
+                                         ("negative_index", "before in, the")])
+def test_an_allocation_is_called_as_the_kernel_calls_it(compile_cu, compiler, name, words):
+    report = read_report(run(compile_cu(Program(TESTS / "faults" / "bounds.cu", compiler)), name).stderr)
+    assert f"{words} 392-byte allocation made at " in report.text, report.text
+
+
 @pytest.mark.parametrize("program", [Program(source) for source in UNSUPPORTED], ids=str)
 def test_unsupported_is_named_with_its_line(compile_output, program):
     executable, done = compile_output(program)

@@ -269,7 +269,7 @@ def progress():
 def next_():
     """Say what comes next."""
     from tools import progress as room
-    out.print(room.next_words(), markup=False)
+    out.print(room.next_words(), markup=False, soft_wrap=True)
 
 
 @app.command(name="compile", hidden=True)

@@ -62,7 +62,7 @@ def compile_file(exercise, path):
     """Compile a file for the emulator: (the program, the compiler's completed process)."""
     output = BUILD / "exercises" / exercise.step["name"] / exercise.name
     output.parent.mkdir(parents=True, exist_ok=True)
-    return output, emulate.compile_program([os.path.relpath(path, ROOT)], output, flags(exercise), [BUILD / "cpu/common/libcommon.a"], cwd=ROOT,
+    return output, emulate.compile_program([path.relative_to(ROOT) if path.is_relative_to(ROOT) else path], output, flags(exercise), [BUILD / "cpu/common/libcommon.a"], cwd=ROOT,
                                            stderr=subprocess.PIPE)
 
 

@@ -48,22 +48,28 @@ def next_exercise():
     return min(todo, key=order, default=None)
 
 
+def next_lesson(passed, here):
+    """The README of the next step on the short path whose task is not solved; None where there is none."""
+    tasks = [exercise for exercise in exercises.every() if exercise.number == 1 and exercise.id not in passed
+             and (exercise.step["number"] or exercise.step["name"]) in SHORT_PATH and exercise.step is not here]
+    return f"{tasks[0].step['dir']}/README.md" if tasks else None
+
+
 def next_words():
-    """The next step to take, as one sentence."""
+    """The next step to take: a sentence, and the command on a line of its own."""
     exercise = next_exercise()
     if not exercises.every():
         return "This clone has no exercises."
     if exercise is None:
         return "Every exercise is solved. What you can do with them: docs/adding-a-step.md"
-    if exercise.number == 1:
-        first = f"read {exercise.step['dir']}/README.md as far as Try it first, then "
-    elif exercise.number == 2:
-        first = f"read the rest of {exercise.step['dir']}/README.md, then "
-    else:
-        first = ""
+    readme = f"{exercise.step['dir']}/README.md"
+    read = {1: f"read {readme} as far as Try it first, then ", 2: f"read the rest of {readme}, then "}.get(exercise.number, "")
+    lines = [f"Next: {read}{exercise.title}", f"  ./learn {'check' if exercise.file.exists() else 'exercise'} {exercise.reference}"]
     if exercise.file.exists():
-        return f"Next: {first}{exercise.file.relative_to(exercises.ROOT)} ({exercise.title}) and ./learn check {exercise.reference}"
-    return f"Next: {first}./learn exercise {exercise.reference} ({exercise.title})"
+        lines.insert(1, f"  {exercise.file.relative_to(exercises.ROOT)}")
+    if exercise.number > 1 and (lesson := next_lesson(load()["passed"], exercise.step)):
+        lines.append(f"Or go on to the next lesson: {lesson}")
+    return "\n".join(lines)
 
 
 def table():

@@ -134,7 +134,7 @@ def check(text):
     show_solution(exercise)
     if "after" in exercise.data:
         out.print(Padding(markdown(exercise.data["after"]), (1, 2)))
-    out.print(progress.next_words(), markup=False)
+    out.print(progress.next_words(), markup=False, soft_wrap=True)
     return 0
 
 
@@ -211,14 +211,14 @@ def solved_words():
 def show_progress():
     """The table of all steps, and what comes next."""
     out.print(progress.table())
-    out.print(f"\n{solved_words()} {progress.next_words()}", markup=False)
+    out.print(f"\n{solved_words()}\n{progress.next_words()}", markup=False, soft_wrap=True)
     return 0
 
 
 def welcome():
     """Where the reader is, and what comes next."""
     if progress.file().exists():
-        out.print(f"{solved_words()} {progress.next_words()}", markup=False)
+        out.print(f"{solved_words()}\n{progress.next_words()}", markup=False, soft_wrap=True)
     else:
         out.print("Flash Steps: fast GPU kernels in C, one small idea per step. Every step runs here, with or without a GPU.")
         out.print("Begin with ./learn tour, or with the first lesson: steps/00_first_kernel/README.md")

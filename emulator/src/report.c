@@ -112,7 +112,26 @@ static void say_distance(FILE *f, const struct object *o, const unsigned char *p
         fprintf(f, "  %zu bytes behind the end of", (size_t)(p - o->base - o->bytes));
 }
 
-static void say_allocation(FILE *f, const void *address, unsigned bytes)
+/* The name of the kernel's parameter that points to the object, before that of one that points into it; "" for none. */
+static const char *parameter_of(const struct launch *l, const struct object *o)
+{
+    static char name[64];
+    const char *at = l->kernel->parameters;
+    name[0] = '\0';
+    for (unsigned i = 0; *at; i++) {
+        const unsigned char *p = l->kernel->pointer(l->params, i);
+        int length = (int)strcspn(at, " ");
+        bool first = p == o->base, inside = p > o->base && p < o->base + o->bytes;
+        if (first || (inside && !name[0]))
+            snprintf(name, sizeof name, "%.*s", length, at);
+        if (first)
+            break;
+        at += length + (at[length] == ' ');
+    }
+    return name;
+}
+
+static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
 {
     const struct object *o = memory_find(address);
     if (!o)
@@ -120,6 +139,9 @@ static void say_allocation(FILE *f, const void *address, unsigned bytes)
     if (!o)
         return;
     say_distance(f, o, address, bytes);
+    const char *name = l ? parameter_of(l, o) : "";
+    if (*name)
+        fprintf(f, " %s,", name);
     fprintf(f, is_known(o->made_at) ? " the %zu-byte allocation made at %s" : " an allocation of %zu bytes", o->bytes,
             where(o->made_at));
     if (o->freed)
@@ -170,7 +192,7 @@ static void say_target(FILE *f, const struct block *b, const void *address, unsi
         if (in_words)
             say_arrays(f, b->launch);
     } else if (memory_covers(address)) {
-        say_allocation(f, address, bytes);
+        say_allocation(f, b->launch, address, bytes);
     } else if (variable) {
         say_variable(f, variable, address, bytes);
     }
@@ -522,7 +544,7 @@ void report_signal(const char *kind, const void *pc, const void *address, const 
         fprintf(stderr, " %p", address);
     fprintf(stderr, "\n");
     if (address && memory_covers(address))
-        say_allocation(stderr, address, 1);
+        say_allocation(stderr, NULL, address, 1);
     fprintf(stderr, "  %s\n", why);
     end_at_once(1);
 }

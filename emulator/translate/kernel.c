@@ -2,7 +2,7 @@
  * function that the author wrote. So its body begins with
  *
  *     if (!::simt::on_device()) { using simt_stub = ::simt::Stub<decltype(a), decltype(n)>;
- *         static ::simt_kernel simt_kernel_info = {"k", "a.cu", 12, k<T>, …}; (void)&::simt::Known<&simt_kernel_info>::known;
+ *         static ::simt_kernel simt_kernel_info = {"k", "a.cu", 12, k<T>, …, "a n", …}; (void)&::simt::Known<&simt_kernel_info>::known;
  *         simt_stub::launch(k<T>, &simt_kernel_info, __builtin_return_address(0), a, n);
  *         return; }
  *
@@ -117,6 +117,18 @@ static const char *bounds_of(int open)
     return format("(unsigned)(%s), (unsigned)(%s)", threads, source_text(comma + 1, second - 1));
 }
 
+/* "a n"; nothing where a pack stands among them, since an index would then mean no one parameter. */
+static const char *names_of(const struct parameter *list, int n)
+{
+    const char *names = "";
+    for (int i = 0; i < n; i++) {
+        if (list[i].pack)
+            return "";
+        names = format("%s%s%s", names, i ? " " : "", list[i].name);
+    }
+    return names;
+}
+
 static void prologue(const struct kernel *k, int brace)
 {
     struct parameter list[MOST];
@@ -133,11 +145,12 @@ static void prologue(const struct kernel *k, int brace)
             refuse(list[i].first, "a parameter of the kernel `%s` has the kernel's name", name);
     put_after(brace, format(" if (!::simt::on_device()) { using simt_stub = ::simt::Stub<%s>; "
                             "static ::simt_kernel simt_kernel_info = {\"%s\", \"%s\", %d, "
-                            "(const void *)(typename simt_stub::Function *)%s, simt_stub::relaunch, %s, {0, 0, 0}, "
+                            "(const void *)(typename simt_stub::Function *)%s, simt_stub::relaunch, \"%s\", "
+                            "simt_stub::pointer, %s, {0, 0, 0}, "
                             "0, 0, nullptr}; (void)&::simt::Known<&simt_kernel_info>::known; "
                             "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } ",
-                            types, name, file_of(k->name), tokens[k->name].line, k->self, bounds_of(k->bounds), k->self,
-                            values));
+                            types, name, file_of(k->name), tokens[k->name].line, k->self, names_of(list, n),
+                            bounds_of(k->bounds), k->self, values));
 }
 
 void kernel_declaration(int i)

@@ -66,6 +66,14 @@ template <size_t I, class P> struct Argument {
     P value;
 };
 
+template <class P> SIMT_INLINE const void *pointer_of(const P &value)
+{
+    if constexpr (std::is_pointer_v<P> && std::is_object_v<std::remove_pointer_t<P>>)
+        return (const void *)value;
+    else
+        return nullptr;
+}
+
 /* A parameter's type as the function's own type has it. */
 template <class P> struct Plain {
     using type = std::remove_cv_t<P>;
@@ -93,6 +101,12 @@ template <size_t... I, class... P> struct StubOf<std::index_sequence<I...>, P...
     {
         Params params{{static_cast<A &&>(arguments)}..., self};
         ::simt_launch(kernel, caller, thread, &params, sizeof params);
+    }
+    __attribute__((no_sanitize("thread"))) static const void *pointer(const void *params, unsigned index)
+    {
+        [[maybe_unused]] const Params *p = (const Params *)params;
+        const void *all[] = {pointer_of(static_cast<const Argument<I, P> *>(p)->value)..., nullptr};
+        return all[index];
     }
     static cudaError_t relaunch(::simt_kernel *kernel, const void *caller, void **arguments)
     {
