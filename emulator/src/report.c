@@ -264,10 +264,11 @@ static const char *advice(const struct conflict *c)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
     if (by_one_line(c))
-        return one_block ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
-                           "__syncthreads() is missing between them."
-                         : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
-                           "an atomic operation, or a second launch.";
+        return one_block
+                   ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
+                     "__syncthreads() is missing between them."
+                   : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
+                     "an atomic operation, or a second launch.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
     if (one_block)
