@@ -30,8 +30,10 @@ __global__ void scores(const float *Q,  // [heads, n, d]
             sum += q[i] * (pre_transposed ? K[(size_t)i * n + col] : K[(size_t)col * d + i]);
     // exercise: end read
 
+    // exercise: begin store
     if (row < n && col < n)
         S[((size_t)blockIdx.z * n + row) * n + col] = sum;
+    // exercise: end store
 }
 
 // [transpose] For scores<true>. Its stores are a column of Kᵀ: strided, but of N D elements, not N².
@@ -66,9 +68,7 @@ __device__ float reduce(float value,
         partial[threadIdx.x / WARP] = value;
     __syncthreads();  // the results of all warps are there
     const float result = reduce_lanes<largest>(partial[threadIdx.x % WARPS], WARPS);
-    // exercise: begin barrier
     __syncthreads();  // every warp has read them before the array is used again
-    // exercise: end barrier
     return result;
 }
 
