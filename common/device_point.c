@@ -3,6 +3,7 @@
 #include "exit.h"
 #include "json.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,46 @@ static double error_of_floats(const struct point *point, const uint32_t *got)
     return worst;
 }
 
-static struct check check_point(const struct point *point)
+// The end of a chase around a ring is an address, which differs from process to process: in a file it is counted from the
+// beginning of the ring.
+static void move_address(const struct point *point, uint32_t *got, bool into_file)
+{
+    if (!point->ring)
+        return;
+    uintptr_t address, first = (uintptr_t)point->in->first;
+    memcpy(&address, got, sizeof address);
+    address = into_file ? address - first : address + first;
+    memcpy(got, &address, sizeof address);
+}
+
+// The words that the point's launch left; or, what a file has in their place, where words that it is too short for are all 1s.
+static uint32_t *fetch(const struct point *point, FILE *file)
 {
     uint32_t *got = malloc(point->out->bytes);
     if (!got)
         stop(EXIT_USAGE, "not enough host memory for the output: ask for less by -n");
-    buffer_download(point->out, got);
+    memset(got, BUFFER_POISON, point->out->bytes);
+    if (!file) {
+        buffer_download(point->out, got);
+        return got;
+    }
+    fread(got, 1, point->out->bytes, file);
+    move_address(point, got, false);
+    return got;
+}
+
+static void write_point(const struct point *point, FILE *file)
+{
+    uint32_t *got = fetch(point, NULL);
+    move_address(point, got, true);
+    if (fwrite(got, 1, point->out->bytes, file) != point->out->bytes || fflush(file) != 0)
+        stop(EXIT_USAGE, "the output cannot be written to its file: %s", strerror(errno));
+    free(got);
+}
+
+static struct check check_point(const struct point *point, FILE *file)
+{
+    uint32_t *got = fetch(point, file);
     struct check check = {.right = true, .bound = {point->bound, point->bound}, .rows = point->outputs};
     check.error = point->total       ? error_of_total(point, got)
                   : point->bound > 0 ? error_of_floats(point, got)
@@ -120,9 +155,12 @@ double run_point(struct session *session, struct point *point)
                             .options = options,
                             .environment = session->environment,
                             .checked = options->check};
-    launch_once(&job.work);
+    if (!options->check_output)
+        launch_once(&job.work);
+    if (options->write_output)
+        write_point(point, options->write_output);
     if (options->check)
-        result.check = check_point(point);
+        result.check = check_point(point, options->check_output);
     bool right = !options->check || result.check.right, emulated = session->device.emulated;
     // A wrong result has no time. A right one is checked again after the timed launches, or after a second one. What the
     // emulator counts by --profile is a single launch.
@@ -130,10 +168,10 @@ double run_point(struct session *session, struct point *point)
         result.timing = time_point(session, point, &job.work);
         result.timed = true;
     }
-    if (right && options->check && !(emulated && options->profile)) {
+    if (right && options->check && !options->check_output && !(emulated && options->profile)) {
         buffer_poison(&out);
         launch_once(&job.work);
-        result.check = check_point(point);
+        result.check = check_point(point, NULL);
         right = result.check.right;
         check_says_launch(&result.check, emulated ? "the second" : "a later");
         result.timed &= right;

@@ -11,7 +11,20 @@
 
 enum { WARMUP = 3, MAX_ITERS = 100000, MAX_SIZES = 16, MAX_SIZE = 1 << 30 };
 
-enum key { VARIANT = 1000, ALL_VARIANTS, ITERS, WARMUP_KEY, SEED, COLD, NO_CHECK, NO_TIME, PROFILE, JSON };
+enum key {
+    VARIANT = 1000,
+    ALL_VARIANTS,
+    ITERS,
+    WARMUP_KEY,
+    SEED,
+    COLD,
+    NO_CHECK,
+    NO_TIME,
+    PROFILE,
+    JSON,
+    WRITE_OUTPUT,
+    CHECK_OUTPUT
+};
 enum { INPUT = 2000, DTYPE, OUT_DTYPE, FIRST_SIZE };  // and one key for each size
 
 // The places of groups in --help.
@@ -29,6 +42,10 @@ static const struct argp_option common[] = {
     {"cold", COLD, 0, 0, "flush L2 before each launch, instead of rotating over copies", COMMON + 3},
     {"profile", PROFILE, 0, 0, "count what a launch does, per source line; on a GPU, say how ncu shows it", COMMON + 4},
     {"json", JSON, "FILE", 0, "append one JSON line per case to FILE", COMMON + 4},
+    {"write-output", WRITE_OUTPUT, "FILE", 0,
+     "after one launch write the elements of the output to FILE; check nothing", COMMON + 5},
+    {"check-output", CHECK_OUTPUT, "FILE", 0,
+     "check the output that FILE has for this command line, in place of a launch's", COMMON + 5},
 };
 enum { COMMON_COUNT = sizeof common / sizeof *common, MAX_OPTIONS = MAX_SIZES + 3 + COMMON_COUNT + 1 };
 
@@ -37,7 +54,7 @@ struct parsing {
     const struct command_line *line;
     struct options *options;
     bool variant, iters, warmup;
-    const char *json;
+    const char *json, *write_output, *check_output;
 };
 
 // Adds to a text that ends before `size`, as much as there is place for.
@@ -131,9 +148,33 @@ static long long size_value(const struct argp_state *state, const struct size *s
 
 // ---- the parser ----
 
+// NULL: no such file was asked for. Opened before anything runs: a result that cannot be kept is not worth waiting for.
+static FILE *open_file(const struct argp_state *state, const char *option, const char *name, const char *mode)
+{
+    FILE *file = name ? fopen(name, mode) : NULL;
+    if (name && !file)
+        argp_failure(state, EXIT_USAGE, errno, "%s %s", option, name);
+    return file;
+}
+
+// An output in a file is that of one launch, and either written or checked.
+static void require_one_output(const struct argp_state *state, const struct parsing *said)
+{
+    const struct options *options = said->options;
+    const char *option = said->write_output ? "--write-output" : "--check-output";
+    if (said->write_output && said->check_output)
+        argp_error(state, "--write-output and --check-output contradict each other");
+    if (said->check_output && !options->check)
+        argp_error(state, "--check-output and --no-check contradict each other");
+    if (options->all_variants || (said->line->all_by_default && !said->variant))
+        argp_error(state, "%s takes one variant: name it by --variant", option);
+}
+
 static void finish(const struct argp_state *state, const struct parsing *said)
 {
     struct options *options = said->options;
+    if (said->write_output || said->check_output)
+        require_one_output(state, said);
     if (said->variant && options->all_variants)
         argp_error(state, "--variant and --all-variants contradict each other");
     if (!options->time && (said->iters || said->warmup || options->cold))
@@ -144,9 +185,11 @@ static void finish(const struct argp_state *state, const struct parsing *said)
     options->all_variants |= said->line->all_by_default && !said->variant;
     if (!options->out_dtype)
         options->out_dtype = options->dtype;
-    // Opened before anything runs: a result that cannot be kept is not worth waiting for.
-    if (said->json && !(options->json = fopen(said->json, "a")))
-        argp_failure(state, EXIT_USAGE, errno, "--json %s", said->json);
+    options->json = open_file(state, "--json", said->json, "a");
+    options->write_output = open_file(state, "--write-output", said->write_output, "wb");
+    options->check_output = open_file(state, "--check-output", said->check_output, "rb");
+    options->check &= !options->write_output;
+    options->time &= !options->write_output && !options->check_output;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -178,6 +221,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case NO_TIME: options->time = false; break;
     case PROFILE: options->profile = true; break;
     case JSON: said->json = text; break;
+    case WRITE_OUTPUT: said->write_output = text; break;
+    case CHECK_OUTPUT: said->check_output = text; break;
     case DTYPE: options->dtype = find_dtype(state, "--dtype", text, line->dtypes, NULL); break;
     case OUT_DTYPE: options->out_dtype = find_dtype(state, "--out-dtype", text, line->dtypes, line->more_dtypes); break;
     case ARGP_KEY_ARG: argp_error(state, "what is '%s'? There are only options", text); break;

@@ -55,6 +55,8 @@ struct options {
     int input;                    // index of the kind
     enum dtype dtype, out_dtype;  // of the inputs, and of the output
     FILE *json;                   // NULL: none asked for
+    FILE *write_output;           // where the outputs of one launch go, unchecked; NULL: nowhere
+    FILE *check_output;           // where the outputs to be checked are; NULL: on the device, after a launch
 };
 
 // Reads the command line; the sizes go into command_line->sizes. A mistake ends the program: what was wrong, what is

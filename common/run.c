@@ -6,8 +6,10 @@
 #include "timing.h"
 
 #include <cuda_profiler_api.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ---- memory ----
 
@@ -140,11 +142,11 @@ static void poison(const struct job *job)
         buffer_poison(&job->workspace);
 }
 
-// Checks copy 0 of one output, and that nothing was written between its rows.
-static struct check check_one(const struct output *output)
+// Checks one output: as the file has it, or copy 0, and that nothing was written between its rows.
+static struct check check_one(const struct output *output, FILE *file)
 {
-    const char *overrun;
-    float *got = tensor_download(output->tensor, &overrun);
+    const char *overrun = NULL;
+    float *got = file ? tensor_read(output->tensor, file) : tensor_download(output->tensor, &overrun);
     struct check check = check_output(got, output->tensor->rows, &output->reference, output->tensor->dtype,
                                       output->terms);
     free(got);
@@ -160,18 +162,24 @@ static void check_guards(struct check *check, const struct buffer *buffer)
         check_fail(check, overrun);
 }
 
-// Checks all outputs, and that nothing was written beside any buffer. The numbers are those of the first output that is
-// wrong, or of the first.
-static struct check check_job(const struct job *job)
+// Checks all outputs, on the device or in a file. The numbers are those of the first output that is wrong, or of the first.
+static struct check check_outputs(const struct job *job, FILE *file)
 {
-    struct check check = check_one(&job->outputs[0]);
+    struct check check = check_one(&job->outputs[0], file);
     for (int i = 1; check.right && i < MAX_OUTPUTS && job->outputs[i].tensor; i++) {
-        struct check other = check_one(&job->outputs[i]);
+        struct check other = check_one(&job->outputs[i], file);
         if (!other.right) {
             check = other;
             snprintf(check.fault, sizeof check.fault, "%s: %.240s", job->outputs[i].tensor->name, other.fault);
         }
     }
+    return check;
+}
+
+// Checks all outputs, and that nothing was written beside any buffer.
+static struct check check_job(const struct job *job)
+{
+    struct check check = check_outputs(job, NULL);
     if (job->workspace.memory)
         check_guards(&check, &job->workspace);
     struct tensor *list[MAX_TENSORS + MAX_OUTPUTS];
@@ -181,25 +189,55 @@ static struct check check_job(const struct job *job)
     return check;
 }
 
+// Checks what a launch elsewhere left: the outputs, and that the file ends with them.
+static struct check check_file(const struct job *job, FILE *file)
+{
+    struct check check = check_outputs(job, file);
+    if (check.right && fgetc(file) != EOF)
+        check_fail(&check, "the file goes on behind the last element of the output");
+    return check;
+}
+
+static void write_outputs(const struct job *job, FILE *file)
+{
+    for (int i = 0; i < MAX_OUTPUTS && job->outputs[i].tensor; i++)
+        tensor_write(job->outputs[i].tensor, file);
+    if (fflush(file) != 0)
+        stop(EXIT_USAGE, "the output cannot be written to its file: %s", strerror(errno));
+}
+
 static bool wrong(const struct result *result) { return result->checked && !result->check.right; }
+
+// The first launch, into outputs that are poisoned, and its check; or the check of what the file has.
+static void run_once(struct result *result)
+{
+    const struct job *job = result->job;
+    const struct options *options = result->options;
+    result->checked = options->check;
+    if (options->check_output) {
+        result->check = check_file(job, options->check_output);
+        return;
+    }
+    launch_prepare(&job->work);
+    poison(job);
+    launch_counted(job, result->device, options);
+    if (options->write_output)
+        write_outputs(job, options->write_output);
+    if (options->check)
+        result->check = check_job(job);
+}
 
 static int run_variant(const struct job *job, const struct device *device, const struct options *options)
 {
     struct result result = {.job = job, .device = device, .options = options};
     if (options->json)
         result.environment = environment_now(device);
-    launch_prepare(&job->work);
-    poison(job);
-    launch_counted(job, device, options);
-    if (options->check) {
-        result.checked = true;
-        result.check = check_job(job);
-    }
+    run_once(&result);
     // A wrong result has no time. A right one is checked again, after the timed launches or a second one: they have the
     // same input, and find the output and the workspace poisoned again. That shows a kernel that changes its input, or
     // that relies on what an earlier launch left.
     bool time = options->time && !device->emulated;
-    if (!wrong(&result) && (time || options->check)) {
+    if (!wrong(&result) && (time || options->check) && !options->check_output) {
         poison(job);
         if (time)
             result.timing = time_launches(&job->work, device, options);

@@ -3,10 +3,12 @@
 #include "exit.h"
 #include "parallel.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void *allocate(size_t bytes, const struct tensor *tensor)
 {
@@ -126,6 +128,29 @@ float *tensor_download(const struct tensor *tensor, const char **overrun)
     }
     float *values = allocate(tensor->rows * tensor->cols * sizeof *values, tensor);
     parallel_for(tensor->rows, decode_rows, &(struct conversion){tensor, values, bytes, row_bytes});
+    free(bytes);
+    return values;
+}
+
+void tensor_write(const struct tensor *tensor, FILE *file)
+{
+    size_t width = tensor->cols * dtype_bytes(tensor->dtype), pitch = tensor->pitch * dtype_bytes(tensor->dtype);
+    char *bytes = allocate(tensor->bytes, tensor);
+    buffer_download(&tensor->device, bytes);
+    for (size_t row = 0; row < tensor->rows; row++)
+        if (fwrite(bytes + row * pitch, 1, width, file) != width)
+            stop(EXIT_USAGE, "%s cannot be written to its file: %s", tensor->name, strerror(errno));
+    free(bytes);
+}
+
+float *tensor_read(const struct tensor *tensor, FILE *file)
+{
+    size_t width = tensor->cols * dtype_bytes(tensor->dtype);
+    float *values = allocate(tensor->rows * tensor->cols * sizeof *values, tensor);
+    char *bytes = allocate(tensor->rows * width, tensor);
+    memset(bytes, BUFFER_POISON, tensor->rows * width);
+    fread(bytes, 1, tensor->rows * width, file);
+    parallel_for(tensor->rows, decode_rows, &(struct conversion){tensor, values, bytes, width});
     free(bytes);
     return values;
 }

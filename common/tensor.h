@@ -6,6 +6,8 @@
 #include "dtype.h"
 #include "memory.h"
 
+#include <stdio.h>
+
 struct tensor {
     const char *name;
     enum dtype dtype;
@@ -44,5 +46,10 @@ void tensor_poison(const struct tensor *tensor);
 // Copy 0 as [rows, cols] numbers with no gaps, to be freed. What was never written is the NaN whose bits are all 1.
 // *overrun becomes NULL, or the first row behind which something was written before the next row begins, in words.
 float *tensor_download(const struct tensor *tensor, const char **overrun);
+
+// Copy 0's elements, in its type and with no gaps, to a file; and from such a file, as tensor_download() returns them. What the
+// file is too short for was never written.
+void tensor_write(const struct tensor *tensor, FILE *file);
+float *tensor_read(const struct tensor *tensor, FILE *file);
 
 #endif

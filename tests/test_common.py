@@ -180,6 +180,67 @@ def test_a_step_offers_only_what_it_can(step, arguments):
     assert arguments[0] not in run(BUILD / step, "--help").stdout
 
 
+# ---- an output in a file: one process computes, another checks ----
+
+WRITERS = [(MATMUL, ()), (MATMUL, ("--dtype", "bf16", "--out-dtype", "fp32", "--b-transposed", "--row-padding", 8)),
+           (SOFTMAX, ("--dtype", "fp16", "--row-padding", 8)), (ATTENTION, ("--lse", "--causal", "--dtype", "fp16", "--head-dim", 12))]
+STEPS = {"00_first_kernel": ("-n", 300), "01_block_sum": ("-n", 300), "machine": ("-n", 300, "--variant", "copy")}
+STEPS["machine "] = ("--rounds", 3, "--variant", "latency")  # leaves addresses, which differ from process to process
+
+
+@pytest.mark.parametrize("program, arguments", WRITERS + [(BUILD / name.strip(), words) for name, words in STEPS.items()], ids=str)
+def test_an_output_is_written_and_checked_elsewhere(compile_cu, program, arguments, tmp_path):
+    command = (compile_cu(program), *SIZES[program], *arguments) if isinstance(program, Program) else (program, *arguments)
+    output = tmp_path / "output"
+
+    def checked(*more):
+        done = run(*command, "--check-output", output, *more)
+        return done.returncode, done.stdout + done.stderr
+
+    done = run(*command, "--seed", 7, "--write-output", output)
+    assert done.returncode == 0 and "right" not in done.stdout, done.stdout + done.stderr
+    status, said = checked("--seed", 7)
+    assert status == 0 and "\nright: error " in said, said
+    whole = output.read_bytes()
+    for wrong in (b"", whole[:-1], b"\xff" * len(whole), whole[:-4] + b"\xff" * 4, bytes(len(whole))):
+        output.write_bytes(wrong)
+        status, said = checked("--seed", 7)
+        assert status == 1 and "WRONG" in said, said
+    output.write_bytes(whole)
+    if "copy" not in arguments:
+        assert checked("--seed", 8)[0] == 1
+    if "machine" not in str(program):
+        output.write_bytes(whole + b"0")
+        status, said = checked("--seed", 7)
+        assert status == 1 and "the file goes on behind the last element" in said, said
+
+
+@pytest.mark.parametrize("arguments, names", [
+    (("--write-output", "x", "--check-output", "y"), "contradict"), (("--check-output", "x", "--no-check"), "contradict"),
+    (("--check-output", "/no/such"), "No such file"), (("--write-output", "/no/such"), "No such file"),
+    (("--write-output", "x", "--all-variants"), "one variant"), (("--write-output", "/dev/full"), "No space left")], ids=str)
+def test_an_output_that_cannot_be_written_or_checked(arguments, names, tmp_path):
+    done = subprocess.run([BUILD / "04_matmul_tiled", "-m", "5", "-n", "4", "-k", "3", *arguments], cwd=tmp_path, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 2 and names in done.stderr, done
+
+
+def test_a_program_with_a_check_of_its_own_exchanges_its_output(tmp_path):
+    source = tmp_path / "own.c"
+    source.write_text('#include <stdio.h>\n#include <stdlib.h>\n#include "output.h"\nint main(int count, char **words)\n{\n'
+                      "    int results[] = {atoi(words[1]), 2};\n    output_exchange(results, sizeof *results);\n"
+                      '    output_exchange(results + 1, sizeof *results);\n    printf("%d %d", results[0], results[1]);\n}\n')
+    subprocess.run(["cc", *INCLUDE, "-I", ROOT / "emulator" / "include", source, *LIBRARY, BUILD / "libsimt.a", "-lm", "-lpthread", "-ldl",
+                    "-o", tmp_path / "own"], check=True)
+    output = tmp_path / "output"
+    assert run(tmp_path / "own", 5).stdout == "5 2"
+    assert run(tmp_path / "own", 5, FLASH_STEPS_WRITE_OUTPUT=str(output)).stdout == "5 2"
+    assert output.read_bytes() == struct.pack("ii", 5, 2)
+    assert run(tmp_path / "own", 9, FLASH_STEPS_CHECK_OUTPUT=str(output)).stdout == "5 2"
+    output.write_bytes(b"\5\0\0\0\2")
+    assert run(tmp_path / "own", 9, FLASH_STEPS_CHECK_OUTPUT=str(output)).stdout == f"5 {-254}"
+
+
 # ---- the checks see mistakes ----
 
 def mistake(name, before, after, *arguments):

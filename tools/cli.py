@@ -16,6 +16,7 @@ BACKEND = Annotated[Optional[Literal["cpu", "cuda"]],
                     typer.Option(help="Force the emulator (cpu) or the GPU (cuda); else the GPU where it can run the step.")]
 EXERCISE = Annotated[Optional[str], typer.Argument(metavar="[N]", show_default=False, help="04.2 is the second exercise of step 04; 04 is the "
                                                    "first of it that is not solved yet; nothing is the one at hand.")]
+FORMAT = Literal["json", "junit", "gradescope"]
 REST = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 app = typer.Typer(
@@ -270,6 +271,21 @@ def next_():
     """Say what comes next."""
     from tools import progress as room
     out.print(room.next_words(), markup=False, soft_wrap=True)
+
+
+@app.command()
+def grade(folder: Annotated[str, typer.Argument(metavar="DIR", help="A learner's folder exercises/, or the one that it is in.",
+                                                show_default=False)],
+          tests: Annotated[Optional[str], typer.Option(metavar="DIR", help="More cases: files NN_name/1_name.toml.")] = None,
+          form: Annotated[FORMAT, typer.Option("--format", help="Of what is printed.")] = "json",
+          only: Annotated[list[str], typer.Option(metavar="N", help="A step or exercise, 04 or 04.2; may be repeated.")] = [],
+          seed: Annotated[Optional[int], typer.Option(min=0, show_default="drawn anew", help="Of the inputs.")] = None,
+          require_counts: Annotated[bool, typer.Option("--require-counts", help="No points where a count or a report does not "
+                                                       "hold, although a submission could forge them.")] = False,
+          unsafe: Annotated[bool, typer.Option("--unsafe", help="Run submissions without a sandbox.")] = False):
+    """Grade a learner's exercises for a course: strangers' code runs in a sandbox, its output is compared outside."""
+    from tools import grade as room
+    raise typer.Exit(room.grade(folder, tests, form, only, seed, require_counts, unsafe))
 
 
 @app.command(name="compile", hidden=True)

@@ -3,6 +3,7 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o few_blocks steps/00_first_kernel/exercises/few_blocks.cu common/*.c
 
 #include "exit.h"
+#include "output.h"
 
 #include <cuda_profiler_api.h>
 #include <stdio.h>
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
     CUDA(cudaMemcpy(host, z, bytes, cudaMemcpyDeviceToHost));
     CUDA(cudaFree(x));
     CUDA(cudaFree(z));
+    output_exchange(host, bytes);  // so that ./learn grade can check it in another process
     const int status = check(host, n);
     free(host);
     return status;

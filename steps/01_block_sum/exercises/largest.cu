@@ -3,6 +3,7 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o largest steps/01_block_sum/exercises/largest.cu common/*.c
 
 #include "exit.h"
+#include "output.h"
 #include "step.h"
 
 #include <cuda_profiler_api.h>
@@ -97,7 +98,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < n; i++)
             host[i] = (float)(-2 - i * 37 % 1009);
         host[place] = -1;
-        const float found = find(host, n);
+        float found = find(host, n);
+        output_exchange(&found, sizeof found);  // so that ./learn grade can check it in another process
         if (status == EXIT_RIGHT && found != -1) {
             printf("WRONG: the largest of %d numbers, element %d, is %g, should be -1\n", n, place, found);
             status = EXIT_WRONG;

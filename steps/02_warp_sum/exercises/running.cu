@@ -3,6 +3,7 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o running steps/02_warp_sum/exercises/running.cu common/*.c
 
 #include "exit.h"
+#include "output.h"
 #include "step.h"
 
 #include <cuda_profiler_api.h>
@@ -99,6 +100,7 @@ int main(int argc, char **argv)
     CUDA(cudaMemcpy(host, sums, bytes, cudaMemcpyDeviceToHost));
     CUDA(cudaFree(x));
     CUDA(cudaFree(sums));
+    output_exchange(host, bytes);  // so that ./learn grade can check it in another process
     const int status = check(host, n);
     free(host);
     return status;

@@ -4,6 +4,7 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o min_plus steps/05_matmul_register/exercises/min_plus.cu common/*.c
 
 #include "exit.h"
+#include "output.h"
 #include "step.h"
 
 #include <cuda_profiler_api.h>
@@ -158,6 +159,7 @@ int main(int argc, char **argv)
     CUDA(cudaFree(A_device));
     CUDA(cudaFree(B_device));
     CUDA(cudaFree(C_device));
+    output_exchange(C, sizeof(float) * m * n);  // so that ./learn grade can check it in another process
     const int status = check(A, B, C, m, n, k);
     free(A);
     free(B);

@@ -3,6 +3,7 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o variance steps/09_softmax_online/exercises/variance.cu common/*.c
 
 #include "exit.h"
+#include "output.h"
 #include "step.h"
 
 #include <argp.h>
@@ -173,6 +174,7 @@ int main(int argc, char **argv)
         CUDA(cudaProfilerStop());
     CUDA(cudaMemcpy(variance, device_variance, variance_bytes, cudaMemcpyDeviceToHost));
 
+    output_exchange(variance, variance_bytes);  // so that ./learn grade can check it in another process
     const int status = check(X, variance, rows, cols);
     CUDA(cudaFree(device_X));
     CUDA(cudaFree(device_variance));

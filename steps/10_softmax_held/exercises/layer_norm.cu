@@ -3,6 +3,7 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o layer_norm steps/10_softmax_held/exercises/layer_norm.cu common/*.c
 
 #include "exit.h"
+#include "output.h"
 #include "step.h"
 
 #include <argp.h>
@@ -183,6 +184,7 @@ int main(int argc, char **argv)
         CUDA(cudaProfilerStop());
     CUDA(cudaMemcpy(Y, device_Y, bytes, cudaMemcpyDeviceToHost));
 
+    output_exchange(Y, bytes);  // so that ./learn grade can check it in another process
     const int status = check(X, Y, rows, cols);
     CUDA(cudaFree(device_X));
     CUDA(cudaFree(device_Y));

@@ -3,6 +3,7 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o wavefronts steps/machine/exercises/wavefronts.cu common/*.c
 
 #include "exit.h"
+#include "output.h"
 
 #include <cuda_profiler_api.h>
 #include <stdio.h>
@@ -84,5 +85,6 @@ int main(int argc, char **argv)
     CUDA(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
     CUDA(cudaFree(in));
     CUDA(cudaFree(out));
+    output_exchange(host, sizeof host);  // so that ./learn grade can check it in another process
     return check(host);
 }

@@ -1,0 +1,438 @@
+"""What ./learn grade gives credit for, and what it does not: right lines; texts that are more than lines; programs that lie,
+run away or look for a way out; files that are none. Each is bounded in time, and grading goes on."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+
+import pytest
+from conftest import ROOT, TESTS, run
+
+sys.path.insert(0, str(ROOT))
+from tools import exercises, grade, marks, sandbox, submission
+from tools import kit as kits  # noqa: E402
+
+_, LOAD = exercises.find("04.load")
+_, BARRIER = exercises.find("04.barrier")
+QUICK = sandbox.Limits(seconds=2.5, memory=256 << 20, said=64 << 10, written=1 << 20)
+
+
+@pytest.fixture(scope="module")
+def place():
+    """A directory that the sandbox can show."""
+    with tempfile.TemporaryDirectory(prefix="learn-test-", dir=sandbox.TEMPORARY) as folder:
+        folder = pathlib.Path(folder)
+        folder.chmod(0o755)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def walled(place):
+    """Skips where no sandbox works."""
+    if trouble := sandbox.trouble(place):
+        pytest.skip(trouble)
+
+
+class KeptKit(kits.Kit):
+    """Builds the same text once."""
+
+    kept = {}
+
+    def build(self, name, text):
+        if text not in self.kept:
+            self.kept[text] = super().build(name, text)
+        return dataclasses.replace(self.kept[text])
+
+
+@pytest.fixture(scope="module")
+def kit(place, walled):
+    return KeptKit(place / "kit", True)
+
+
+def with_lines(exercise, **regions):
+    """A reader's file with these lines between the marks, and the author's between the others."""
+    return exercise.with_regions(exercise.author() | regions)
+
+
+def handed_in(folder, exercise, text):
+    """folder as a reader's exercises/, with this file."""
+    path = folder / exercise.step["name"] / f"{exercise.name}.cu"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def graded(kit, folder, exercise, text, more=()):
+    return grade.grade_one(kit, exercise, handed_in(folder, exercise, text), list(more), random.Random(1))
+
+
+# ---- right and wrong lines ----
+
+@pytest.mark.parametrize("exercise", [LOAD, BARRIER], ids=lambda one: one.reference)
+def test_the_authors_lines_get_full_marks(kit, tmp_path, exercise):
+    mark = graded(kit, tmp_path, exercise, exercise.solution())
+    assert (mark.verdict, mark.points, mark.reason) == (marks.RIGHT, mark.of, "")
+    assert all(case["verdict"] == marks.RIGHT for case in mark.cases)
+    assert mark.advisory and all(one["holds"] for one in mark.advisory), mark.advisory
+
+
+def test_a_wrong_answer_gets_none_and_the_reason(kit, tmp_path):
+    lines = LOAD.author()["load"].replace("(transposed ?", "(!transposed ?")
+    mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=lines))
+    assert (mark.verdict, mark.points) == (marks.WRONG, 0)
+    assert mark.reason.startswith("At m ") and "should be" in mark.reason, mark.reason
+
+
+def test_counts_are_advisory_unless_they_are_asked_for(kit, tmp_path):
+    lines = LOAD.author()["load"] + "        if (*(const volatile float *)A == 12345)  // one load more\n            return;\n"
+    path = handed_in(tmp_path, LOAD, with_lines(LOAD, load=lines))
+    found = [grade.grade_one(kit, LOAD, path, [], random.Random(1), counts_matter) for counts_matter in (False, True)]
+    assert [mark.verdict for mark in found] == [marks.RIGHT, marks.WRONG], found
+    assert not all(one["holds"] for one in found[0].advisory) and "sectors" in found[1].reason, found
+
+
+def test_a_wrong_word_to_a_question_gets_none(kit, tmp_path):
+    right = BARRIER.author()["barrier"]
+    mark = graded(kit, tmp_path, BARRIER, with_lines(BARRIER, barrier=right.replace("early: b", "early: a")))
+    assert mark.verdict == marks.WRONG and mark.reason.startswith(BARRIER.data["question"][0]["ask"]), mark
+
+
+def test_what_does_not_compile_says_where(kit, tmp_path):
+    text = with_lines(LOAD, load="        nonsense;\n")
+    mark = graded(kit, tmp_path, LOAD, text)
+    line = text[:text.index("nonsense")].count("\n") + 1
+    assert mark.verdict == marks.REFUSED and f"1_load.cu:{line}" in mark.reason, mark.reason
+
+
+def test_what_is_outside_of_the_marks_is_not_taken(kit, tmp_path):
+    text = LOAD.solution().replace("C[(size_t)row * n + col] = sum;", "C[0] = 0; #error")
+    assert graded(kit, tmp_path, LOAD, text).verdict == marks.RIGHT
+
+
+def test_a_courses_own_cases_count_and_stay_its_own(kit, tmp_path):
+    lines = LOAD.author()["load"].replace("A_col < k", "A_col < k && k != 71")
+    more = [{"arguments": "-m 5 -n 6 -k 71", "hidden": True}]
+    assert graded(kit, tmp_path, LOAD, with_lines(LOAD, load=lines)).verdict == marks.RIGHT
+    mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=lines), more)
+    assert mark.verdict == marks.WRONG and mark.reason.startswith("At one of the course's own cases: "), mark.reason
+    assert "k 71" not in mark.reason
+
+
+def test_a_course_is_told_of_a_case_that_no_program_can_do(kit, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        graded(kit, tmp_path, LOAD, LOAD.solution(), [{"arguments": "--rows 7", "hidden": True}])
+    assert stopped.value.code == 2 and "cannot do this case" in capsys.readouterr().err
+
+
+def test_the_canary_is_computed_by_the_kernel_alone(kit, tmp_path):
+    """Where host code is asked for, the kernel around it is another at grading: who computes on the host, misses that."""
+    edits = {"grade": {"edits": [["C[(size_t)row * n + col] = sum;", "C[(size_t)row * n + col] = {canary} * sum;"]]}}
+    changed = dataclasses.replace(LOAD, data=LOAD.data | edits)
+    assert graded(kit, tmp_path, changed, LOAD.solution()).verdict == marks.RIGHT
+    lines = LOAD.author()["load"] + "        if (row < m && col < n && k == 1) { C[row * n + col] = a * b; return; }\n"
+    mark = graded(kit, tmp_path, changed, with_lines(LOAD, load=lines))
+    assert mark.verdict == marks.WRONG and "not what the kernel computes" in mark.reason, mark
+
+
+# ---- texts that are more than lines ----
+
+REFUSED_TEXTS = {
+    "} int hijack(const struct matmul_args *) {": "closes a '}'",
+    "if (row) {": "leaves a '{' open",
+    "f(]);": "closes a ']'",
+    '"}" ; \'"\'; } // {': "closes a '}'",
+    "/* } */ \n /*": "open",
+    "int i = 1'000; }": "closes a '}'",
+    'const char *s = R"(}{)";': "raw string",
+    'const char *s = "': "open",
+    "#define k 0": "'#'",
+    "#pragma unroll } \n": "'#'",
+    "#pragma GCC poison a": "'#'",
+    "%:define k 0": "digraph",
+    "<% %>": "digraph",
+    "// \\\n}": "backslash",
+    "// \\  \n}": "backslash",
+    'asm("nop");': "`asm`",
+    '__asm__ volatile("");': "`__asm__`",
+    '_Pragma("GCC poison a");': "`_Pragma`",
+    "__attribute__((constructor)) int i;": "`__attribute__`",
+    "[[gnu::constructor]] int i;": "`gnu`",
+    "launch(nullptr, 0);": "`launch`",
+    "matmul_main(0, 0, 0);": "`matmul_main`",
+    "\x0c;": "control character",
+    "// \x1b[2J": "control character",
+    "int \x85;": "control character",
+    "/* \n" * 15000: "open",
+    "// answer early: b" + " " * 50000 + "c": "a line of more than",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED_TEXTS, ids=lambda text: repr(text[:40]))
+def test_a_text_that_is_more_than_lines_is_refused(text):
+    with pytest.raises(submission.Refused, match=re.escape(REFUSED_TEXTS[text])):
+        submission.require_plain(text + "\n", LOAD.author()["load"], True)
+
+
+@pytest.mark.parametrize("text", [
+    'f("}", \'}\', \'\\\'\', "\\"}");', "int i = 1'000'000, j = 0x1p-3;", "/* { */ a[b(c){}];", "// it's\n;",
+    "#pragma unroll\n    # pragma unroll (4)\n;", "extern __shared__ float words[];", "float u8R = 1;"], ids=repr)
+def test_plain_lines_are_taken(text):
+    submission.require_plain(text, "", True)
+
+
+def test_assembly_is_taken_where_the_author_has_it():
+    submission.require_plain('asm("mov.u32 %0, %1;" : "=r"(a) : "r"(b));', 'asm volatile("");', True)
+
+
+@pytest.mark.parametrize("text, reason", [
+    (LOAD.solution().replace("exercise: end load", "exercise: end lode"), "each once"),
+    (LOAD.solution() + LOAD.solution(), "each once"),
+    (LOAD.solution().replace("        // exercise: begin load\n", ""), "each once"),
+    (LOAD.start(), "Nothing is written"), ("", "each once")], ids=["name", "twice", "half", "start", "empty"])
+def test_marks_have_to_be_as_handed_out(text, reason):
+    with pytest.raises(submission.Refused, match=reason):
+        submission.regions(LOAD, text)
+
+
+def test_macros_that_hide_braces_are_refused(kit, tmp_path):
+    """glibc's __END_DECLS is a closing brace, and __CONCAT makes any word."""
+    for text in ("__END_DECLS int f() { return 0; } __BEGIN_DECLS", "__CONCAT(__END_, DECLS)"):
+        mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=f"{text}\n"))
+        assert mark.verdict == marks.REFUSED and "It uses the macro `__" in mark.reason, mark
+
+
+@pytest.mark.parametrize("name, device", [("element", True), ("host", False)])
+def test_host_code_is_told_from_device_code(name, device):
+    program = ("__global__ void f(int a)\n{\n    // exercise: begin element\n    // exercise: end element\n}\n\n"
+               "int main()\n{\n    // exercise: begin host\n    // exercise: end host\n}\n"
+               "// exercise: begin nowhere\n// exercise: end nowhere\n")
+    assert submission.is_device(program, name) == device
+    assert submission.around(program, name) and not submission.around(program, "nowhere")
+
+
+# ---- programs that lie, run away or look for a way out ----
+
+ONCE = "        if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y == 0) {{ {} }}\n"
+HOSTILE = {
+    "exits": ('printf("right: error 0.0e+00\\n"); exit(0);', "exit", "never written|NaN"),
+    "writes the output": ('system("for f in /dev/fd/*; do printf 0000 >$f; done");', "system", "wrong element|goes on behind"),
+    "runs for ever": ('system("while :; do :; done");', "system", "longer than"),
+    "sleeps for ever": ('system("sleep 1000");', "system", "longer than"),
+    "prints without end": ('system("yes");', "system", "printed more"),
+    "forks without end": ('system("f() { f | f & }; f; sleep 1000");', "system", "longer than|printed more"),
+    "fills the disk": ('system("cat /dev/zero >/tmp/a; cat /dev/zero >/tmp/b"); exit(1);', "exit", "status 1|limit|space"),
+    "allocates without end": ('system("tail /dev/zero");', "system", "memory"),
+    "kills": ('system("kill -9 -1; kill -9 $PPID");', "system", "ended by SIGKILL"),
+}
+
+
+@pytest.mark.parametrize("name", ["exits", "prints without end"])
+def test_what_no_kernel_can_call_is_refused(kit, tmp_path, name):
+    attack, function, _ = HOSTILE[name]
+    mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=ONCE.format(attack) + LOAD.author()["load"]))
+    assert (mark.verdict, mark.reason) == (marks.REFUSED, f"It calls `{function}`, which no kernel can call on a GPU.")
+
+
+@pytest.mark.parametrize("change, reason", [
+    ({"called": {"_Z1fv", "expf", "simt_shared"}}, "`_Z1fv`"), ({"called": {"cudaMemcpy"}}, "`cudaMemcpy`"),
+    ({"defined": {"_Z1fv", "fwrite"}}, "`fwrite`"), ({"run_at_start": 16}, "before main")], ids=str)
+def test_what_an_object_file_shows_is_refused(change, reason):
+    authors = kits.Built(b"", {"matmul_main", "expf"}, {"main", "launch"}, 8)
+    grade.require_device_code(dataclasses.replace(authors, called={"simt_atomic", "printf"}), authors, True)
+    with pytest.raises(submission.Refused, match=reason):
+        grade.require_device_code(dataclasses.replace(authors, **change), authors, True)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_run_all_the_same_is_bounded_and_gets_no_credit(kit, tmp_path, monkeypatch, name):
+    """The same in the sandbox, as if nobody had looked at what the program calls."""
+    monkeypatch.setattr(grade, "require_device_code", lambda *_: None)
+    monkeypatch.setattr(kit, "limits", QUICK)
+    attack, _, reason = HOSTILE[name]
+    start = time.monotonic()
+    mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=ONCE.format(attack) + LOAD.author()["load"]))
+    assert (mark.verdict, mark.points) == (marks.WRONG, 0) and re.search(reason, mark.reason), mark
+    assert time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize("words", ["simt: " * 40000, "simt: : a:1 \n" * 20000, "a" * 250000], ids=["heads", "lines", "word"])
+def test_words_that_take_long_to_read_are_not_read(words):
+    start = time.monotonic()
+    for status in (1, 200, 255, -9, 137):
+        assert grade.complaint(sandbox.Outcome(status, words, b"")) and marks.clean(words)
+    assert time.monotonic() - start < 20
+
+
+def test_a_process_that_says_nothing_more_is_waited_for(place, walled):
+    begun = os.times()
+    done = sandbox.run(["sh", "-c", "exec >&- 2>&-; sleep 1"], [place], QUICK)
+    assert (done.status, done.fault) == (0, None) and os.times().user - begun.user < 0.5
+
+
+def processes_named(word):
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += [path] if word.encode() in path.read_bytes() else []
+        except OSError:
+            continue
+    return found
+
+
+def test_what_is_left_in_the_background_ends(place, walled):
+    started = time.monotonic()
+    done = sandbox.run(["sh", "-c", "setsid sleep 98765 & echo started"], [place], QUICK)
+    assert (done.status, done.said, done.fault) == (0, "started\n", None)
+    assert time.monotonic() - started < QUICK.seconds and not processes_named("98765")
+
+
+def test_the_sandbox_shows_nothing_of_the_clone(place, walled):
+    for path in (ROOT, ROOT / "steps", pathlib.Path.home() / "x", "/etc/passwd", "/var", "/sys", "/run"):
+        done = sandbox.run(["ls", path], [place], QUICK)
+        assert done.status and "No such file" in done.said, done
+    done = sandbox.run(["sh", "-c", "cat /proc/net/dev; ls /proc; env; grep -i capeff /proc/self/status"], [place], QUICK)
+    assert re.findall(r"^ *(\w+): ", done.said, re.MULTILINE) == ["lo"], done
+    assert len(re.findall(r"^\d+$", done.said, re.MULTILINE)) < 8 and "0000000000000000" in done.said
+    known = {*sandbox.environment(place), "PWD", "OLDPWD"}
+    assert not [name for name in os.environ if f"\n{name}=" in done.said and name not in known]
+
+
+def test_the_authors_program_is_not_there_to_be_run(kit, tmp_path):
+    """What a submission's process sees of the kit, beside the emulator and the libraries: its own program."""
+    assert graded(kit, tmp_path, LOAD, LOAD.solution()).verdict == marks.RIGHT
+    done = kit.run(["sh", "-c", f"find {kit.place} -type f -newer {kit.place}/libcommon.a; ls {kit.hidden}"])
+    assert list(kit.hidden.iterdir()) == [kit.hidden / "author"]
+    *shown, hidden = done.said.splitlines()
+    assert shown == [str(kit.place / "program")] and "No such file" in hidden, done.said
+
+
+def test_the_result_is_bounded_and_whole(place, walled):
+    done = sandbox.run(["sh", "-c", "printf result >RESULT"], [place], QUICK)
+    assert (done.written, done.fault) == (b"result", None)
+    done = sandbox.run(["sh", "-c", "cat /dev/zero >RESULT"], [place], QUICK)
+    assert len(done.written) == QUICK.written and "result of more than" in done.fault
+
+
+# ---- files that are none ----
+
+def test_files_that_are_none(tmp_path, kit):
+    folder = handed_in(tmp_path / "work", LOAD, LOAD.solution()) / LOAD.step["name"]
+    path = folder / "1_load.cu"
+
+    def said(of=tmp_path / "work"):
+        mark = grade.grade_one(kit, LOAD, of, [], random.Random(1))
+        assert mark.points == 0
+        return f"{mark.verdict}: {mark.reason}"
+
+    path.write_bytes(b"\xff\xfe\x00binary")
+    assert said() == "refused: The file is not UTF-8 text."
+    path.write_bytes(b" " * (submission.LARGEST + 1))
+    assert said() == "refused: The file is larger than 64 KiB."
+    path.unlink()
+    assert said() == "missing: There is no 04_matmul_tiled/1_load.cu."
+    path.mkdir()
+    assert said() == "refused: It is no file."
+    path.rmdir()
+    os.mkfifo(path)
+    assert said() == "refused: It is no file."
+    path.unlink()
+    (tmp_path / "solution.cu").write_text(LOAD.solution())
+    path.symlink_to(tmp_path / "solution.cu")
+    assert "symbolic link" in said()
+    (tmp_path / "linked").mkdir()
+    solved = handed_in(tmp_path / "solved", LOAD, LOAD.solution()) / LOAD.step["name"]
+    (tmp_path / "linked" / LOAD.step["name"]).symlink_to(solved)
+    assert "symbolic link" in said(tmp_path / "linked")
+
+
+# ---- formats ----
+
+STRANGE = "\x1b[31m<b>&\x00\ud800\ufffe ]]> \u202e" + "x" * 5000
+
+
+def two_marks():
+    wrong = marks.Mark(LOAD, 2, marks.WRONG, marks.clean(STRANGE), [{"arguments": "-m 1", "seed": 7, "verdict": marks.WRONG}],
+                       [{"requirement": "at most 0 bank conflicts", "holds": False, "said": marks.clean(STRANGE)}])
+    return [wrong, marks.Mark(BARRIER, 1)]
+
+
+def test_json_says_everything():
+    found = json.loads(marks.as_json(two_marks(), 5, True))
+    assert (found["points"], found["of"], found["seed"], found["sandbox"]) == (1, 3, 5, "bubblewrap")
+    assert [one["verdict"] for one in found["exercises"]] == ["wrong", "right"]
+    assert found["exercises"][0]["cases"][0]["seed"] == 7 and found["exercises"][0]["counters_advisory"]
+
+
+def test_junit_is_well_formed():
+    suite = xml.fromstring(marks.as_junit(two_marks(), 5, True).encode())[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert "<b>&" in suite.find("testcase/failure").text and "advisory" in suite.find("testcase/system-out").text
+
+
+def test_gradescope_has_its_fields_and_no_more_than_is_read():
+    found = json.loads(marks.as_gradescope(two_marks(), 5, True))
+    assert [(one["score"], one["max_score"]) for one in found["tests"]] == [(0, 2), (1, 1)]
+    assert len(found["tests"][0]["output"]) < 4 * marks.LONGEST and "\x1b" not in found["tests"][0]["output"]
+    assert "advisory" in found["tests"][0]["output"]
+
+
+# ---- the command ----
+
+def learn(*arguments):
+    path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return run(ROOT / "learn", "--system-python", *arguments, PATH=path)
+
+
+def test_without_a_sandbox_it_refuses(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    with pytest.raises(SystemExit) as stopped:
+        grade.grade(str(handed_in(tmp_path, LOAD, LOAD.solution())), None, "json", ["04.load"], 1, False, False)
+    said = capsys.readouterr()
+    assert stopped.value.code == 2 and "bubblewrap is not installed" in said.err and "--unsafe" in said.err and not said.out
+
+
+@pytest.mark.parametrize("part, before, after, hole", [
+    ("walls", "--unshare-user", "--unshare-user --share-net", "it reaches the network"),
+    ("walls", "--unshare-user", "--unshare-user --ro-bind /etc /etc", "it sees /etc/passwd"),
+    ("walls", " --remount-ro /dev", "", "it writes into /dev/shm"), ("walls", " --remount-ro / ", " ", "it writes into /"),
+    ("walls", " --disable-userns", "", "it makes namespaces"),
+    ("bounds", f" --nproc={sandbox.PROCESSES}:{sandbox.PROCESSES}", "", "processes"),
+], ids=str)
+def test_a_sandbox_with_a_hole_is_none(place, walled, monkeypatch, part, before, after, hole):
+    whole = getattr(sandbox, part)
+    monkeypatch.setattr(sandbox, part, lambda *arguments: " ".join(whole(*arguments)).replace(before, after).split())
+    assert hole in sandbox.trouble(place)
+
+
+def test_unsafe_warns_and_grades(tmp_path):
+    folder = handed_in(tmp_path / "exercises", LOAD, LOAD.solution()).parent
+    done = learn("grade", folder, "--only", "04.load", "--seed", 3, "--unsafe")
+    assert done.returncode == 0 and "without a sandbox" in done.stderr, done.stderr
+    assert json.loads(done.stdout)["points"] == 1 and json.loads(done.stdout)["sandbox"] is None
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (("no/such",), "no directory 'no/such'"), ((TESTS, "--tests", "no/such"), "no directory"),
+    ((TESTS, "--format", "html"), "json"), ((TESTS, "--only", "99"), "no step"), ((), "DIR")], ids=str)
+def test_asked_wrongly(arguments, said):
+    done = learn("grade", *arguments)
+    assert done.returncode == 2 and said in done.stderr, done
+
+
+def test_a_courses_files_are_read(tmp_path):
+    (tmp_path / "04_matmul_tiled").mkdir()
+    path = tmp_path / "04_matmul_tiled" / "1_load.toml"
+    path.write_text('[[check]]\narguments = "-m 7"\n')
+    assert grade.course_cases(tmp_path) == {LOAD.id: [{"arguments": "-m 7", "hidden": True}]}
+    for text in ('[[check]]\nargument = "-m 7"\n', "[[check", '[[check]]\narguments = 7\n'):
+        path.write_text(text)
+        with pytest.raises(SystemExit) as stopped:
+            grade.course_cases(tmp_path)
+        assert stopped.value.code == 2
