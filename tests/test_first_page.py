@@ -12,7 +12,7 @@ from small_clone import call, clone, ended  # noqa: F401
 
 PAGE = (ROOT / "README.md").read_text()
 PARTS = ["# Flash Steps\n", "plots/attention.svg", "No GPU?", "git clone", "./learn tour", "<!-- generated: tour",
-         "<!-- generated: piece", "<!-- generated: report", "Mend it: `./learn exercise 01`", "## Where to start", "short path",
+         "<!-- generated: piece", "<!-- generated: report", "Mend it", "`./learn exercise 01`", "## Where to start", "short path",
          "full path", "### Milestones", "## How a lesson works", "## Teaching with it", "## What the emulator promises, and what not", "## Platforms", "WSL2",
          "## Tests", "## All steps", "<!-- generated: steps", "## Licence"]
 NOBODY = 4321  # a user whom no /etc/passwd knows
@@ -35,6 +35,12 @@ def test_the_first_page_is_short():
     assert len(generated("tour")) == 6
     assert len(generated("piece")) == 5
     assert 1 <= len(generated("milestones")) - 2 <= 7
+
+
+def test_as_many_launches_as_the_table_has():
+    """The first line of the table says where its numbers come from."""
+    rows = (ROOT / "tests/truth/h200.jsonl").read_text().splitlines()[1:]
+    assert f"[{len(rows):,} launches](tests/truth/h200.jsonl)" in PAGE
 
 
 def test_ci_finds_the_command_of_the_tests():

@@ -242,7 +242,8 @@ def test_what_no_kernel_can_call_is_refused(kit, tmp_path, name):
 
 @pytest.mark.parametrize("change, reason", [
     ({"called": {"_Z1fv", "expf", "simt_shared"}}, "`_Z1fv`"), ({"called": {"cudaMemcpy"}}, "`cudaMemcpy`"),
-    ({"defined": {"_Z1fv", "fwrite"}}, "`fwrite`"), ({"run_at_start": 16}, "before main")], ids=str)
+    ({"defined": {"_Z1fv", "fwrite"}}, "`fwrite`"), ({"run_at_start": 16}, "before main")],
+    ids=["calls a function of C++", "calls CUDA", "defines", "runs at the start"])
 def test_what_an_object_file_shows_is_refused(change, reason):
     authors = kits.Built(b"", {"matmul_main", "expf"}, {"main", "launch"}, 8)
     grade.require_device_code(dataclasses.replace(authors, called={"simt_atomic", "printf"}), authors, True)

@@ -113,6 +113,7 @@ def test_tour(learn, clone, columns):
     done = learn("tour", COLUMNS=str(columns))
     ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "23 matmul_wgmma", "16,500", "6 %", "12.5 ms", "11.0 TFLOPS",
           "It counts; it does not time", "4 of 4 variants gave the right result.")
+    assert done.stderr.startswith("Building")  # where no progress is drawn
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
 
@@ -266,7 +267,9 @@ def test_docs(learn, clone):
     ended(learn("docs", "--check"), 0, "fresh")
     front, text = (clone / "README.md").read_text(), page.read_text()
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
-    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | tiles in shared memory | 11.0 TFLOPS at 4096³ |" in front
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | tiles in shared memory | 03 | `padded`: 11.0 TFLOPS at 4096³ |" in front
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | – |" in front
+    assert "wgmma Needs compute capability exactly 9.0. | 04 | – |" in front and "with driver 580.1, CUDA 13.0." in front
     assert "```\nmatmul, 128³, fp32: counted by the emulator\nstep" in front and "\n03 coalesced" in front
     assert "](steps/03_matmul_naive/matmul_naive.cu#L3-L" in front and "```cuda\n// Where.\nint row = 1;\n```" in front
     assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 0.20 × as fast as cuBLAS." in text

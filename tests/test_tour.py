@@ -53,6 +53,30 @@ def test_no_name_is_cut_where_a_gpu_timed(width):
     assert all(results.rate(done["case"]) in said for _, done in timed if ladder.says_a_rate(done["case"]))
 
 
+def test_every_run_has_one_line(runs):
+    """At 80 columns no shape goes on in a second line."""
+    for group in ladder.by_operation(runs).values():
+        title, head, ruler, *rows = printed([ladder.counted(group)], 80).rstrip().splitlines()
+        assert set(ruler.strip()) == {"─"} and len(rows) == len(group), rows
+
+
+def test_atomics_are_shown_where_there_are_any(runs):
+    """Sums alone have them."""
+    heads = {operation: printed([ladder.counted(group)], 80).splitlines()[1].split()
+             for operation, group in ladder.by_operation(runs).items()}
+    assert [operation for operation, head in heads.items() if "atomics" in head] == ["sum"]
+
+
+@pytest.mark.parametrize("backend, heads", [("cpu", ladder.COUNTS + ladder.TIMES), ("cuda", ladder.TIMES)])
+def test_the_key_explains_the_columns(runs, backend, heads):
+    """In whole sentences, without a column that no table has."""
+    said = printed([tour.key(backend, runs)], 80)
+    explained = {name for name in ladder.MEANING if f"\n{name}  " in f"\n{said}"}
+    assert explained == set(heads) & ladder.MEANING.keys() and "{" not in said
+    assert ladder.MEANING.keys() <= {*ladder.COUNTS, *ladder.TIMES}
+    assert all(words[0].isupper() and words.endswith(".") for words in ladder.MEANING.values())
+
+
 def test_every_table_names_its_shape(runs):
     """Of each operation: the counts' title has the counts' shape, and the records' title has theirs."""
     for operation, group in ladder.by_operation(runs).items():

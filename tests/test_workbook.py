@@ -61,6 +61,16 @@ def test_from_the_task_to_the_next_one(learn):
     said(learn("next"), 0, "./learn check 04.2")
 
 
+def test_exercises_are_listed_in_their_order(learn):
+    """The one at hand is marked among them, and its task follows the list; an exercise alone needs none."""
+    listed = lambda: re.findall(r"([✓→·]) (04\.\d) ", learn("exercise", "04")[1])
+    ids = [exercise.reference for exercise in exercises.load(LOAD.step)]
+    assert listed() == [("→", ids[0]), *(("·", each) for each in ids[1:])]
+    progress.change(passed={LOAD.id: "2026-01-01"})
+    assert listed() == [("✓", ids[0]), ("→", ids[1]), *(("·", each) for each in ids[2:])]
+    assert "→" not in learn("exercise", "04.2")[1]
+
+
 def test_a_failure_names_the_line_and_leaves_the_next_case_alone(learn):
     learn("exercise", "04.1")
     name, wrong, says = LOAD.wrong()[0]

@@ -184,7 +184,7 @@ struct simt_kernel {
     const void *function;
     /* Launches it with parameters copied from these addresses; caller: as simt_launch() takes it. */
     enum cudaError (*launch)(struct simt_kernel *kernel, const void *caller, void **arguments);
-    const char *parameters;           /* their names, "A B n"; "" where a pack stands among them */
+    const char *parameters; /* their names, "A B n"; "" where a pack stands among them */
     /* The value of the parameter with that index, where it is a pointer; else NULL. */
     const void *(*pointer)(const void *params, unsigned index);
     unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
