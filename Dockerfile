@@ -2,7 +2,8 @@
 # exercises/ and whatever else the reader writes outlive the container. In the clone:
 #   docker build -t flash-steps .
 #   docker run -it --rm --user "$(id -u):$(id -g)" -v "$PWD":/flash-steps flash-steps
-# It opens a shell in the clone, as the user whose clone it is, and ./learn tour works there.
+# It opens a shell in the clone, as the user whose clone it is, and ./learn tour works there. These are lines for a POSIX shell;
+# Podman without root also needs --userns=keep-id, and SELinux wants :Z after /flash-steps.
 FROM debian:12-slim
 
 # Any user may be the one: also one whom /etc/passwd does not know, so HOME is named, and writable by all.

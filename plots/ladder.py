@@ -6,7 +6,6 @@ from plots.style import BLUES, FAINT, INK, PEER, label
 from tools import floors, results, run, steps
 from tools.paths import PLOTS
 
-TOGETHER = {"sum": "axpy"}  # operations that share another's panel
 ROW, GAP, HEAD = 0.25, 0.1, 0.95  # inches: a bar with its space, the space between two steps, a panel's title and axis
 LEFT, WIDTH = 3.0, 9.0  # inches: what the names take of the whole
 
@@ -29,33 +28,30 @@ def caption(step):
     return f"{step['number']} {steps.short(step).removeprefix(step['operation'] + '_').replace('_', ' ')}"
 
 
-def panel(operations, every):
+def panel(operation, every):
     """What one panel shows: title, unit, bars in order, peers. None where nothing can be shown."""
-    mine = [step for step in every if step["operation"] in operations]
+    mine = [step for step in every if step["operation"] == operation]
     known = any(recorded(step, variant) for step in mine for variant in steps.variants(step))
-    if not known and operations[0] in results.MOVES_BYTES:  # DRAM binds them all: the counts tell no two apart
+    if not known and operation in results.MOVES_BYTES:  # DRAM binds them all: the counts tell no two apart
         return None
     value = recorded if known else counted
     bars = [{"step": caption(step), "variant": (variant or "").replace("_", " "), "value": round(figure, 6)}
             for step in mine for variant in steps.variants(step) if (figure := value(step, variant))]
-    title = " and ".join(operations)
     if not known:
-        return {"title": f"{title}: what the counts allow on an H200", "bars": bars, "peers": [],
+        return {"title": f"{operation}: what the counts allow on an H200", "bars": bars, "peers": [],
                 "unit": "thousand multiply-adds a clock, at most (emulator's counts; not a time)"}
     peers = {name: line for step in mine for name, line in results.peers(step).items()}
-    unit = "GB/s" if operations[0] in results.MOVES_BYTES else "TFLOPS"
-    shape = run.shape_words(results.LADDER_SHAPE[operations[0]])
-    return {"title": f"{title}, {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
+    unit = "GB/s" if operation in results.MOVES_BYTES else "TFLOPS"
+    shape = run.shape_words(results.LADDER_SHAPE[operation])
+    return {"title": f"{operation}, {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
             "peers": [{"name": name.split(" (")[0], "value": round(line["gbps" if unit == "GB/s" else "tflops"], 6)}
                       for name, line in sorted(peers.items())]}
 
 
 def data():
     every = [step for step in steps.load() if step["operation"] != "device"]  # the ground that the ladder stands on
-    groups = {}
-    for operation in dict.fromkeys(step["operation"] for step in every):
-        groups.setdefault(TOGETHER.get(operation, operation), []).append(operation)
-    return [found for operations in groups.values() if (found := panel(operations, every)) and found["bars"]]
+    operations = dict.fromkeys(step["operation"] for step in every)
+    return [found for operation in operations if (found := panel(operation, every)) and found["bars"]]
 
 
 def places(content):

@@ -23,6 +23,12 @@ def label(axes, text, x, y, dx_dy, **style):
     return axes.annotate(text, (x, y), xytext=dx_dy, textcoords="offset points", **style)
 
 
+def mixed(colour, share):
+    """A share of a colour in white. Unlike a transparent one, it hides the rules behind it."""
+    from matplotlib.colors import to_rgb
+    return tuple(1 - share * (1 - part) for part in to_rgb(colour))
+
+
 def plain(axes, grid="y"):
     """No box, faint rules, what is drawn in front of them."""
     axes.tick_params(colors=FAINT, length=0, which="both", labelsize=9)

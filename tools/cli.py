@@ -1,4 +1,5 @@
 """The commands of ./learn. Each says what it does and hands over to the room that does it."""
+import itertools
 import json
 from typing import Annotated, Literal, Optional
 
@@ -56,17 +57,26 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
     every = steps.load()
     if as_json:
         return print(json.dumps(every, indent=1))
-    chapter = None
-    for step in every:
-        if step["chapter"] != chapter:
-            chapter = step["chapter"]
-            out.print(f"[bold]{chapter}[/]")
-        backend, _ = machine.choose(step)
-        came = f"from {', '.join(step['from'])}; " if step["from"] else ""
-        out.print(f"  [cyan]{step['name']}[/]  {step['idea']}")
-        out.print(f"     [dim]{came}variants: {', '.join(filter(None, steps.variants(step))) or 'one'}; "
-                  f"compute capability {machine.capability_of(step['arch'])}; "
-                  f"runs on the {'GPU' if backend == 'cuda' else 'emulator'} here[/]")
+    needs = {step["name"]: f"compute capability {machine.capability_of(step['arch'])}; runs on the "
+             f"{'GPU' if machine.choose(step)[0] == 'cuda' else 'emulator'} here" for step in every}
+    alike = set(needs.values())
+    for chapter, group in itertools.groupby(every, lambda step: step["chapter"]):
+        out.print(chapter_table(chapter, group, needs if len(alike) > 1 else {}))
+    if len(alike) == 1:
+        out.print(f"\nEach step: {alike.pop()}.")
+
+
+def chapter_table(chapter, group, needs):
+    """A table of a chapter's steps: names, ideas, variants, origins, and what each needs, where that is said."""
+    from rich.table import Table
+    shown = Table(title=chapter, title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False)
+    shown.add_column(no_wrap=True, style="cyan")
+    shown.add_column()
+    for step in group:
+        parts = [f"variants: {', '.join(step['variants']) or 'one'}", "from " + ", ".join(step["from"]) if step["from"] else "",
+                 needs.get(step["name"], "")]
+        shown.add_row(step["name"], f"{step['idea']}\n[dim]{'; '.join(filter(None, parts))}[/]")
+    return shown
 
 
 @app.command(context_settings=REST)

@@ -35,15 +35,34 @@ def counted(step):
         yield variant, done, run.total(done["profile"])
 
 
+def fastest(step):
+    """A step's fastest variant on an H200, its rate and its shape, in words."""
+    line = results.best(step)
+    name = f"`{line['variant']}`: " if line and line["variant"] else ""
+    return f"{name}{results.rate(line)} at {run.shape_words(line['shape'])}" if line else "–"
+
+
+def gain(step):
+    """How many times as fast the fastest variant of a step is as that of the step it comes from, or, where that one does something
+    else, as its own slowest."""
+    best, before = results.best(step), steps.origin(step)
+    if not best:
+        return "–"
+    other, name = None, ""
+    if before and before["operation"] == step["operation"]:
+        other, name = results.best(before), steps.reference(before)
+    if not other:
+        lines = filter(None, (results.ours(step, variant) for variant in steps.variants(step)))
+        other = max(lines, key=lambda line: line["time"]["median_ms"])
+        name = f"its `{other['variant']}`"
+    ratio = other["time"]["median_ms"] / best["time"]["median_ms"]
+    return f"{floors.three_digits(ratio)} × {name}" if other != best else "–"
+
+
 def milestones(base):
-    """The steps that a visitor is shown first, each with its fastest variant on an H200."""
-    rows = []
-    for step in steps.load():
-        if step["number"] in MILESTONES:
-            line = results.best(step)
-            rows.append((link(step, base), step["idea"],
-                         f"{results.rate(line)} at {run.shape_words(line['shape'])}" if line else "–"))
-    return table(("step", "the one idea", "recorded on an NVIDIA H200"), rows)
+    """The steps that a visitor is shown first: the fastest variant of each on an H200, and what it gained."""
+    rows = [(link(step, base), fastest(step), gain(step)) for step in steps.load() if step["number"] in MILESTONES]
+    return table(("step", "its fastest variant, on an NVIDIA H200", "as fast as"), rows)
 
 
 def tour(operation):
@@ -58,13 +77,26 @@ def tour(operation):
     return "```\n" + "\n".join(lines) + "\n```"
 
 
+def recorded_with(every):
+    """The versions that the steps' figures were recorded with, in a sentence; empty where there are none."""
+    known = [line["env"] for step in every if (line := results.best(step))]
+    versions = (("driver", "gpu_driver"), ("CUDA", "cuda"), ("PyTorch", "torch"))
+    found = {title: sorted({env[name] for env in known if env.get(name)}) for title, name in versions}
+    words = [f"{title} {' or '.join(numbers)}" for title, numbers in found.items() if numbers]
+    return f"Recorded on an NVIDIA H200 with {', '.join(words)}." if words else ""
+
+
 def steps_table(base):
+    """Every step, with the compute capability of those that need more than the least."""
+    every = steps.load()
+    least = min((step["arch"] for step in every), key=lambda arch: int(arch.rstrip("a")))
     rows = []
-    for step in steps.load():
-        line = results.best(step)
-        rows.append((link(step, base), step["idea"], ", ".join(step["from"]) or "–",
-                     machine.capability_of(step["arch"]), results.rate(line) if line else "–"))
-    return table(("step", "the one idea", "from", "compute capability", "NVIDIA H200, recorded"), rows)
+    for step in every:
+        more = "" if step["arch"] == least else f" Needs compute capability {machine.capability_of(step['arch'])}."
+        rows.append((link(step, base), step["idea"] + more, ", ".join(step["from"]) or "–", fastest(step)))
+    needs = (f"On a GPU, a step needs compute capability {machine.capability_of(least)}; a step that needs more says so in its row. "
+             f"{recorded_with(every)}").rstrip()
+    return f"{table(('step', 'the one idea', 'from', 'its fastest variant, on an NVIDIA H200'), rows)}\n\n{needs}"
 
 
 def diff(step):

@@ -9,21 +9,22 @@ from tools import device, floors, results, run, steps
 
 OWN_SHAPES = "each at a shape of its own"
 SILENT = {"", "–", "0"}  # a column in which no row says more is left out
-COUNTS = "step", "shape", "error", "sectors", "shared", "conflicts", "floor"
-TIMES = "step", "shape", "error", "time", "rate", "reached", "as fast as"
-MEANING = {"error": "of the result, as a share of the largest that is accepted",
-           "sectors": "of 32 bytes that requests to global memory touched",
-           "shared": "requests to shared memory, each by a warp",
-           "conflicts": "of its banks: passes that those requests need beyond one each",
-           "floor": "least time in which the busiest unit of an {gpu} can do what was counted, by arithmetic, and that unit "
-                    "(LSU: the load/store unit)",
-           "time": "of a launch, the median",
-           "reached": "share of the speed at which the GPU's fp32 units or its DRAM, as published, would do the operation",
-           "as fast as": "how many times, and as the fastest variant of which step"}
+COUNTS = "step", "shape", "error/bound", "sectors", "shared", "conflicts", "atomics", "floor"
+TIMES = "step", "shape", "error/bound", "time", "rate", "reached", "as fast as"
+MEANING = {"error/bound": "The bound is the largest error that is accepted: above 100 % the result is wrong.",
+           "sectors": "Loads and stores touched this many pieces of 32 bytes of global memory.",
+           "shared": "Warps made this many requests to shared memory.",
+           "conflicts": "Conflicts of its banks cost those requests this many passes more.",
+           "atomics": "Warps made this many atomic requests. The floor leaves out that additions to one address wait for one "
+                      "another.",
+           "floor": "The unit named needs at least this time on an {gpu}, by arithmetic. LSU is the load/store unit.",
+           "time": "This is the median time of a launch.",
+           "reached": "The rate is this share of what the fp32 units or the DRAM would reach, as published.",
+           "as fast as": "A figure of 1.51 × step 03 means 1.51 times as fast as the fastest variant of step 03."}
 
 
 def legend(head, gpu=""):
-    """What the columns of a table's head are."""
+    """What the columns of a table's head mean, a sentence each."""
     made = Table.grid(padding=(0, 2))
     made.add_column(no_wrap=True, style="dim")
     made.add_column(style="dim")
@@ -69,13 +70,21 @@ def named(step, variant):
     return f"{step['number']} {variant}".strip() if variant else steps.title(step)
 
 
+def row_shape(case):
+    """The words for a row's shape. Little's law's is shortened, so that its table fits into 80 columns."""
+    shape = case["shape"]
+    if "warps" in shape:
+        return f"{shape['warps']} warps, {shape['loads']} × {shape['bytes']} B"
+    return run.shape_words(shape)
+
+
 def titled(step, cases, how):
     """(the title of a table of one operation's cases, the words for a row's shape: empty where the title names it)."""
     name = step["operation"] if step["number"] else step["name"]
     shapes = dict.fromkeys(run.shape_words(case["shape"]) for case in cases)
     dtypes = dict.fromkeys(case["dtype"] for case in cases)
     if len(shapes) > 1:
-        return f"{', '.join([name, *dtypes, OWN_SHAPES])}: {how}", lambda case: run.shape_words(case["shape"])
+        return f"{', '.join([name, *dtypes, OWN_SHAPES])}: {how}", row_shape
     return f"{', '.join([name, *shapes, *dtypes])}: {how}", lambda case: ""
 
 
@@ -98,13 +107,13 @@ def verdict(done):
 def counts_of(step, done):
     """The cells of what the emulator counted, and the floor that follows."""
     if not (done["profile"] and done["case"]):
-        return ["–"] * 4
+        return ["–"] * 5
     counts, case, gpu = run.total(done["profile"]), done["case"], done["profile"]["gpu"]
     ncu = results.hardware(step, done["variant"], case["shape"]) if gpu["name"] == "h200" else None
     unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], gpu)
     both = lambda what: f"{counts[what.format('ld')] + counts[what.format('st')]:,}"
     return [both("global_{}_sectors"), both("shared_{}_requests"), both("shared_{}_conflicts"),
-            f"{floors.duration(seconds)}, {unit}"]
+            f"{counts['atomics']:,}", f"{floors.duration(seconds)}, {unit}"]
 
 
 def of_runs(group, how, head, cells):

@@ -23,16 +23,21 @@ def run_all(group, backend, gpu):
     return runs
 
 
-def notes(backend, why, runs):
-    """What stands above the tables: where the steps ran and why, and what the columns are."""
+def note(backend, why):
+    """What stands above the tables: where the steps ran and why."""
+    key = "What the columns mean is said below the tables."
     if backend == "cuda":
-        yield f"Ran on the GPU: {why}."
-        yield ladder.legend(ladder.TIMES)
-    else:
-        yield (f"Ran on the emulator: {why}. It counts; it does not time. What an NVIDIA H200 took is shown from records, at "
-               "larger shapes: compare figures within one table.")
-        gpu = next((done["profile"]["gpu"]["title"] for _, done in runs if done["profile"]), "GPU")
-        yield ladder.legend(dict.fromkeys([*ladder.COUNTS, *ladder.TIMES]), gpu)
+        return f"Ran on the GPU: {why}. {key}"
+    return (f"Ran on the emulator: {why}. It counts; it does not time. What an NVIDIA H200 took is shown from records, at larger "
+            f"shapes: compare figures within one table. {key}")
+
+
+def key(backend, runs):
+    """What stands below the tables: what their columns mean."""
+    if backend == "cuda":
+        return ladder.legend(ladder.TIMES)
+    gpu = next((done["profile"]["gpu"]["title"] for _, done in runs if done["profile"]), "GPU")
+    return ladder.legend(dict.fromkeys([*ladder.COUNTS, *ladder.TIMES]), gpu)
 
 
 def tables(runs, backend):
@@ -66,20 +71,22 @@ def summary(runs):
 
 def tour(gpu, forced):
     """Returns the exit status: 1 if a step was wrong."""
+    if not err.is_terminal:  # where no progress is drawn
+        err.print("Building the emulator and the steps…")
     groups = where(steps.load(), forced)
     for backend, _, group in groups:
         build.build(backend, *(step["name"] for step in group))
     status = 0
     for backend, why, group in groups:
         runs = run_all(group, backend, gpu)
-        out.print(*notes(backend, why, runs), sep="\n")
-        for shown in tables(runs, backend):
+        out.print(note(backend, why))
+        for shown in (*tables(runs, backend), key(backend, runs)):
             out.print()
             out.print(shown)
         status |= faults(runs)
         out.print(f"\n{summary(runs)}")
     draw()
-    out.print(next_words(), style="bold", markup=False)
+    out.print(next_words(), style="bold", markup=False, soft_wrap=True)
     return status
 
 

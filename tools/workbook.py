@@ -98,9 +98,10 @@ def hand_out(text):
     passed = progress.load()["passed"]
     current = next((one for one in chosen if one.id not in passed), chosen[0])
     progress.change(at=current.id)
-    for each in chosen:
-        if each is not current:
-            out.print(f"[dim]{'✓' if each.id in passed else '·'} {each.reference} {each.title}: {relative(each.file)}[/]")
+    for each in chosen if len(chosen) > 1 else []:
+        mark = "✓" if each.id in passed else "→" if each is current else "·"
+        out.print(f"{mark} {each.reference} {each.title}: {relative(each.file)}", markup=False, soft_wrap=True,
+                  style="bold" if each is current else "dim")
     show_task(current)
     return 0
 
