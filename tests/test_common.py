@@ -225,20 +225,50 @@ def test_an_output_that_cannot_be_written_or_checked(arguments, names, tmp_path)
     assert done.returncode == 2 and names in done.stderr, done
 
 
-def test_a_program_with_a_check_of_its_own_exchanges_its_output(tmp_path):
-    source = tmp_path / "own.c"
-    source.write_text('#include <stdio.h>\n#include <stdlib.h>\n#include "output.h"\nint main(int count, char **words)\n{\n'
-                      "    int results[] = {atoi(words[1]), 2};\n    output_exchange(results, sizeof *results);\n"
-                      '    output_exchange(results + 1, sizeof *results);\n    printf("%d %d", results[0], results[1]);\n}\n')
-    subprocess.run(["cc", *INCLUDE, "-I", ROOT / "emulator" / "include", source, *LIBRARY, BUILD / "libsimt.a", "-lm", "-lpthread", "-ldl",
-                    "-o", tmp_path / "own"], check=True)
+OWN = """
+#include "exit.h"
+#include "program.h"
+int main(int argc, char **argv)
+{
+    struct number numbers[] = {{"n", "a number", 5, 1, 9}, {"cols", "another", 2, 0, 9}, {0}};
+    const struct program program = program_begin(argc, argv, "Two numbers.", numbers);
+    int results[] = {numbers[0].value, numbers[1].value};
+    program_output(&program, results, sizeof *results);
+    program_output(&program, results + 1, sizeof *results);
+    printf("%d %d seed %d", results[0], results[1], (int)program.seed);
+    return program_end(&program, EXIT_RIGHT);
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def own_program(tmp_path_factory):
+    place = tmp_path_factory.mktemp("own")
+    (place / "own.c").write_text(OWN)
+    subprocess.run(["cc", *INCLUDE, "-I", ROOT / "emulator" / "include", place / "own.c", *LIBRARY, BUILD / "libsimt.a", "-lm", "-lpthread",
+                    "-ldl", "-o", place / "own"], check=True)
+    return place / "own"
+
+
+def test_a_program_with_a_check_of_its_own_exchanges_its_output(own_program, tmp_path):
     output = tmp_path / "output"
-    assert run(tmp_path / "own", 5).stdout == "5 2"
-    assert run(tmp_path / "own", 5, FLASH_STEPS_WRITE_OUTPUT=str(output)).stdout == "5 2"
-    assert output.read_bytes() == struct.pack("ii", 5, 2)
-    assert run(tmp_path / "own", 9, FLASH_STEPS_CHECK_OUTPUT=str(output)).stdout == "5 2"
+    assert run(own_program).stdout == "5 2 seed 1"
+    assert run(own_program, "-n", 7, "--cols=0", "--seed", 3, "--write-output", output).stdout == "7 0 seed 3"
+    assert output.read_bytes() == struct.pack("ii", 7, 0)
+    assert run(own_program, "-n", 9, "--check-output", output).stdout == "7 0 seed 1"
     output.write_bytes(b"\5\0\0\0\2")
-    assert run(tmp_path / "own", 9, FLASH_STEPS_CHECK_OUTPUT=str(output)).stdout == f"5 {-254}"
+    assert run(own_program, "--check-output", output).stdout == f"5 {-254} seed 1"
+    output.write_bytes(struct.pack("iii", 7, 0, 0))
+    done = run(own_program, "--check-output", output)
+    assert done.returncode == 1 and "goes on behind the output" in done.stdout
+
+
+@pytest.mark.parametrize("arguments, names", [(["-n", "0"], "-n 0: a whole number from 1 to 9"), (["-n", "5x"], "-n 5x"), (["--cols", ""], "--cols :"),
+                                              (["--seed", "-1"], "--seed -1"), (["x"], "what is 'x'?"), (["--rows", "3"], "--rows"),
+                                              (["--check-output", "none"], "--check-output none: No such file")])
+def test_such_a_program_asked_wrongly(own_program, arguments, names):
+    done = run(own_program, *arguments)
+    assert done.returncode == 2 and names in done.stderr, done.stderr
 
 
 # ---- the checks see mistakes ----

@@ -18,9 +18,8 @@ from tools.say import err
 from tools.submission import Refused
 
 JUDGE_SECONDS = 120
-# Programs that have --seed, --write-output and --check-output; and those that exchange their output by common/output.h.
-TAKES_OPTIONS = re.compile(r"\b(axpy_begin|(sum|matmul|softmax|attention|device)_main)\(")
-EXCHANGES = re.compile(r"\boutput_exchange\(")
+# Programs that have --seed, --write-output and --check-output.
+TAKES_OPTIONS = re.compile(r"\b(axpy_begin|program_begin|(sum|matmul|softmax|attention|device)_main)\(")
 # Beside what the author's program calls, and the functions of <math.h>: what the emulator and a compiler make of device code.
 DEVICE_CALLS = re.compile(
     r"simt_\w+|__sanitizer_cov_\w+|__cxa_guard_\w+|__cxa_begin_catch|_ZSt9terminatev|_Unwind_Resume|__gxx_personality_v0|"
@@ -54,7 +53,7 @@ def edited(exercise, canary):
 def require_gradable(exercise):
     """Whether all regions stand in device code."""
     program = exercise.program()
-    if not TAKES_OPTIONS.search(program) and not EXCHANGES.search(program):
+    if not TAKES_OPTIONS.search(program):
         raise NotGraded("This program checks its result by itself, and no other could compare it.")
     if any(not submission.around(program, name) for name in exercise.regions):
         raise NotGraded("It asks for whole functions, and only what stands inside of one is graded.")
@@ -85,10 +84,7 @@ def complaint(done):
 def command(exercise, program, arguments, seed, output=None, how="write"):
     """The words that run one case. Its output is written to a file, or that file's checked, unless there is none."""
     variant = ["--variant", exercise.variant] if exercise.variant else []
-    words = [program, *variant, *shlex.split(arguments)]
-    if not TAKES_OPTIONS.search(exercise.program()):
-        return [*(["env", f"FLASH_STEPS_{how.upper()}_OUTPUT={output}"] if output else []), *words]
-    return [*words, "--seed", seed, "--no-time", *([f"--{how}-output", output] if output else [])]
+    return [program, *variant, *shlex.split(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
 
 
 def run_author(words, place):

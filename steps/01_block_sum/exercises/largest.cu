@@ -3,14 +3,13 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o largest steps/01_block_sum/exercises/largest.cu common/*.c
 
 #include "exit.h"
-#include "output.h"
+#include "program.h"
+#include "random.h"
 #include "step.h"
 
-#include <cuda_profiler_api.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 constexpr int THREADS = 256;         // of a block
 constexpr int SHARE = 16 * THREADS;  // elements that a block reduces
@@ -47,15 +46,6 @@ __global__ void largest(const float *x,  // [n]
 }
 
 // [main]
-static int read_size(const char *option, const char *text)
-{
-    char *end = NULL;
-    const long size = text ? strtol(text, &end, 10) : 0;
-    if (!text || *end || size < 1 || size > MOST)
-        stop(EXIT_USAGE, "%s %s: not a whole number from 1 to %d", option, text ? text : "", MOST);
-    return (int)size;
-}
-
 // What the device finds of the host's numbers.
 static float find(const float *host, int n)
 {
@@ -78,37 +68,29 @@ static float find(const float *host, int n)
 
 int main(int argc, char **argv)
 {
-    int n = 5003;
-    bool profile = false;
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "-n"))
-            n = read_size("-n", argv[++i]);
-        else if (!strcmp(argv[i], "--profile"))
-            profile = true;
-        else
-            stop(EXIT_USAGE, "'%s' is no option. There are -n ELEMENTS and --profile", argv[i]);
+    struct number numbers[] = {{"n", "elements", 5003, 1, MOST}, {}};
+    const struct program program = program_begin(
+        argc, argv, "The largest of n negative numbers, four times, at another place each time.", numbers);
+    const int n = numbers[0].value;
 
-    if (profile)
-        CUDA(cudaProfilerStart());
-    // All numbers are negative. The largest, -1, stands in one of four places.
+    // All numbers are negative, and the largest stands in one of four places.
+    const float most = -1 - (float)(random_bits(program.seed, 0, 0) % 1000);
     const int places[] = {0, n / 3, n / 2, n - 1};
     float *host = (float *)malloc(n * sizeof(float));
     int status = EXIT_RIGHT;
     for (int place : places) {
         for (int i = 0; i < n; i++)
-            host[i] = (float)(-2 - i * 37 % 1009);
-        host[place] = -1;
+            host[i] = most - 1 - (float)(random_bits(program.seed, 1, i) % 1000);
+        host[place] = most;
         float found = find(host, n);
-        output_exchange(&found, sizeof found);  // so that ./learn grade can check it in another process
-        if (status == EXIT_RIGHT && found != -1) {
-            printf("WRONG: the largest of %d numbers, element %d, is %g, should be -1\n", n, place, found);
+        program_output(&program, &found, sizeof found);
+        if (status == EXIT_RIGHT && found != most) {
+            printf("WRONG: the largest of %d numbers, element %d, is %g, should be %g\n", n, place, found, most);
             status = EXIT_WRONG;
         }
     }
-    if (profile)
-        CUDA(cudaProfilerStop());
     free(host);
     if (status == EXIT_RIGHT)
         printf("right: the largest of %d numbers, in four places\n", n);
-    return status;
+    return program_end(&program, status);
 }

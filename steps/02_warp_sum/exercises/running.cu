@@ -3,13 +3,12 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o running steps/02_warp_sum/exercises/running.cu common/*.c
 
 #include "exit.h"
-#include "output.h"
+#include "program.h"
+#include "random.h"
 #include "step.h"
 
-#include <cuda_profiler_api.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 constexpr int THREADS = 256;                // of a block
 constexpr int WARP = 32;                    // threads
@@ -42,23 +41,18 @@ __global__ void running_sums(const float *x,  // [n]
 }
 
 // [main]
-static int read_size(const char *option, const char *text)
+// Whole numbers without 0, so that no sum is rounded and each number that is left out shows.
+static float number(uint64_t seed, int i)
 {
-    char *end = NULL;
-    const long size = text ? strtol(text, &end, 10) : 0;
-    if (!text || *end || size < 1 || size > MOST)
-        stop(EXIT_USAGE, "%s %s: not a whole number from 1 to %d", option, text ? text : "", MOST);
-    return (int)size;
+    const uint64_t bits = random_bits(seed, 0, i);
+    return (float)(1 + bits / 2 % 8) * (bits % 2 ? 1 : -1);
 }
 
-// Whole numbers without 0, so that no sum is rounded and each number that is left out shows.
-static float number(int i) { return (float)(i % 7 < 3 ? i % 7 - 5 : i % 7 + 2); }
-
-static int check(const float *sums, int n)
+static int check(uint64_t seed, const float *sums, int n)
 {
     float wanted = 0;
     for (int i = 0; i < n; i++) {
-        wanted = i % WARP ? wanted + number(i) : number(i);
+        wanted = number(seed, i) + (i % WARP ? wanted : 0);
         if (sums[i] != wanted) {
             printf("WRONG: element %d, of lane %d, is %g, should be %g\n", i, i % WARP, sums[i], wanted);
             return EXIT_WRONG;
@@ -70,38 +64,29 @@ static int check(const float *sums, int n)
 
 int main(int argc, char **argv)
 {
-    int n = 5003;
-    bool profile = false;
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "-n"))
-            n = read_size("-n", argv[++i]);
-        else if (!strcmp(argv[i], "--profile"))
-            profile = true;
-        else
-            stop(EXIT_USAGE, "'%s' is no option. There are -n ELEMENTS and --profile", argv[i]);
+    struct number numbers[] = {{"n", "elements", 5003, 1, MOST}, {}};
+    const struct program program = program_begin(argc, argv,
+                                                 "The running sums of each 32 elements, checked one by one.", numbers);
+    const int n = numbers[0].value;
 
     const size_t bytes = n * sizeof(float);
     float *host = (float *)malloc(bytes), *x, *sums;
     for (int i = 0; i < n; i++)
-        host[i] = number(i);
+        host[i] = number(program.seed, i);
     CUDA(cudaMalloc(&x, bytes));
     CUDA(cudaMalloc(&sums, bytes));
     CUDA(cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice));
     CUDA(cudaMemset(sums, 0xff, bytes));  // what is never stored stays a NaN
 
-    if (profile)
-        CUDA(cudaProfilerStart());
     running_sums<<<ceil_div(n, THREADS), THREADS>>>(x, sums, n);
     CUDA(cudaGetLastError());
     CUDA(cudaDeviceSynchronize());
-    if (profile)
-        CUDA(cudaProfilerStop());
 
     CUDA(cudaMemcpy(host, sums, bytes, cudaMemcpyDeviceToHost));
     CUDA(cudaFree(x));
     CUDA(cudaFree(sums));
-    output_exchange(host, bytes);  // so that ./learn grade can check it in another process
-    const int status = check(host, n);
+    program_output(&program, host, bytes);
+    const int status = check(program.seed, host, n);
     free(host);
-    return status;
+    return program_end(&program, status);
 }

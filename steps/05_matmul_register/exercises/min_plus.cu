@@ -4,14 +4,13 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o min_plus steps/05_matmul_register/exercises/min_plus.cu common/*.c
 
 #include "exit.h"
-#include "output.h"
+#include "program.h"
+#include "random.h"
 #include "step.h"
 
-#include <cuda_profiler_api.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 constexpr int TILE = 128;                 // rows and columns of C that one block computes
 constexpr int TILE_K = 8;                 // columns of A, rows of B in the tiles that it does so from
@@ -101,20 +100,11 @@ static int check(const float *A, const float *B, const float *C, int m, int n, i
 }
 
 // [main]
-static int read_size(const char *option, const char *text)
-{
-    char *end = NULL;
-    const long size = text ? strtol(text, &end, 10) : 0;
-    if (!text || *end || size < 1 || size > MOST)
-        stop(EXIT_USAGE, "%s %s: not a whole number from 1 to %d", option, text ? text : "", MOST);
-    return (int)size;
-}
-
-static float *random_distances(int count)
+static float *random_distances(uint64_t seed, int stream, int count)
 {
     float *distances = (float *)malloc(count * sizeof(float));
     for (int i = 0; i < count; i++)
-        distances[i] = (float)(1 + rand() % LONGEST);
+        distances[i] = (float)(1 + random_bits(seed, stream, i) % LONGEST);
     return distances;
 }
 
@@ -128,41 +118,32 @@ static float *to_device(const float *host, int count)
 
 int main(int argc, char **argv)
 {
-    int m = 100, n = 70, k = 36;
-    bool profile = false;
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "-m"))
-            m = read_size("-m", argv[++i]);
-        else if (!strcmp(argv[i], "-n"))
-            n = read_size("-n", argv[++i]);
-        else if (!strcmp(argv[i], "-k"))
-            k = read_size("-k", argv[++i]);
-        else if (!strcmp(argv[i], "--profile"))
-            profile = true;
-        else
-            stop(EXIT_USAGE, "'%s' is no option. There are -m, -n, -k and --profile", argv[i]);
+    struct number numbers[] = {{"m", "rows of A and C", 100, 1, MOST},
+                               {"n", "columns of B and C", 70, 1, MOST},
+                               {"k", "columns of A, rows of B", 36, 1, MOST},
+                               {}};
+    const struct program program = program_begin(argc, argv, "The shortest ways by one stop, checked one by one.",
+                                                 numbers);
+    const int m = numbers[0].value, n = numbers[1].value, k = numbers[2].value;
 
-    float *A = random_distances(m * k), *B = random_distances(k * n), *C = random_distances(m * n);
+    float *A = random_distances(program.seed, 0, m * k), *B = random_distances(program.seed, 1, k * n);
+    float *C = (float *)malloc(m * n * sizeof(float));
     for (int i = 0; i < m * n; i++)
         C[i] = NAN;  // what is never stored shows
     float *A_device = to_device(A, m * k), *B_device = to_device(B, k * n), *C_device = to_device(C, m * n);
 
-    if (profile)
-        CUDA(cudaProfilerStart());
     min_plus<<<dim3(ceil_div(n, TILE), ceil_div(m, TILE)), THREADS>>>(A_device, B_device, C_device, m, n, k);
     CUDA(cudaGetLastError());
     CUDA(cudaDeviceSynchronize());
-    if (profile)
-        CUDA(cudaProfilerStop());
 
     CUDA(cudaMemcpy(C, C_device, m * n * sizeof(float), cudaMemcpyDeviceToHost));
     CUDA(cudaFree(A_device));
     CUDA(cudaFree(B_device));
     CUDA(cudaFree(C_device));
-    output_exchange(C, sizeof(float) * m * n);  // so that ./learn grade can check it in another process
+    program_output(&program, C, sizeof(float) * m * n);
     const int status = check(A, B, C, m, n, k);
     free(A);
     free(B);
     free(C);
-    return status;
+    return program_end(&program, status);
 }

@@ -3,19 +3,13 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o variance steps/09_softmax_online/exercises/variance.cu common/*.c
 
 #include "exit.h"
-#include "output.h"
+#include "program.h"
+#include "random.h"
 #include "step.h"
 
-#include <argp.h>
-#include <cuda_profiler_api.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-extern "C" {
-#include "random.h"
-}
 
 constexpr int WARP = 32;                    // threads of a warp
 constexpr unsigned ALL_LANES = 0xffffffff;  // of a warp take part in a shuffle
@@ -79,50 +73,6 @@ __global__ void variance_of_rows(const float *X,   // [rows, cols]
         variance[blockIdx.x] = all.squares / all.n;
 }
 
-// [options] What the command line says, and what it leaves open.
-struct options {
-    int rows, cols;
-    bool raised, profile;
-};
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    struct options *options = (struct options *)state->input;
-    char *end = text;
-    const long number = key == 'r' || key == 'c' ? strtol(text, &end, 10) : 0;
-    switch (key) {
-    case 'r':
-    case 'c':
-        if (end == text || *end || number < 1 || number > MOST)
-            argp_error(state, "--%s %s: it is a number from 1 to %d", key == 'r' ? "rows" : "cols", text, MOST);
-        *(key == 'r' ? &options->rows : &options->cols) = (int)number;
-        return 0;
-    case 'i':
-        if (strcmp(text, "normal") && strcmp(text, "raised"))
-            argp_error(state, "--input %s: it is normal or raised", text);
-        options->raised = !strcmp(text, "raised");
-        return 0;
-    case 'p': options->profile = true; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static struct options read_options(int argc, char **argv)
-{
-    static const struct argp_option accepted[] = {
-        {"rows", 'r', "N", 0, "rows of X (default 64)"},
-        {"cols", 'c', "N", 0, "columns of X (default 1024)"},
-        {"input", 'i', "KIND", 0, "normal: around 1; raised: around 1000 (default normal)"},
-        {"profile", 'p', 0, 0, "count what the launch does, per source line"},
-        {},
-    };
-    struct options options = {64, 1024, false, false};
-    const struct argp argp = {accepted, parse, NULL, "The variance of each row of X, checked against a reference."};
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
-    return options;
-}
-
 // [check] Against two passes in double precision. Each merge on a thread's way to the row's part may round the mean once,
 // and that error counts once for each deviation.
 static int check(const float *X,         // [rows, cols]
@@ -153,32 +103,33 @@ static int check(const float *X,         // [rows, cols]
 // [main]
 int main(int argc, char **argv)
 {
-    const struct options options = read_options(argc, argv);
-    const int rows = options.rows, cols = options.cols;
+    struct number numbers[] = {{"rows", "rows of X", 64, 1, MOST},
+                               {"cols", "columns of X", 1024, 1, MOST},
+                               {"mean", "of X's normal numbers, whose deviation is 1", 1, 0, 1000000},
+                               {}};
+    const struct program program = program_begin(
+        argc, argv, "The variance of each row of X, checked against a reference.", numbers);
+    const int rows = numbers[0].value, cols = numbers[1].value;
     const size_t X_bytes = sizeof(float) * rows * cols, variance_bytes = sizeof(float) * rows;
     float *X = (float *)malloc(X_bytes), *variance = (float *)malloc(variance_bytes), *device_X, *device_variance;
     if (!X || !variance)
         stop(EXIT_USAGE, "the host has no memory for %d rows of %d columns", rows, cols);
-    random_normal(X, (size_t)rows * cols, 1, 0, options.raised ? 1000 : 1, 1);
+    random_normal(X, (size_t)rows * cols, program.seed, 0, numbers[2].value, 1);
 
     CUDA(cudaMalloc((void **)&device_X, X_bytes));
     CUDA(cudaMalloc((void **)&device_variance, variance_bytes));
     CUDA(cudaMemcpy(device_X, X, X_bytes, cudaMemcpyHostToDevice));
     CUDA(cudaMemset(device_variance, 0xff, variance_bytes));  // what is not written stays NaN
-    if (options.profile)
-        CUDA(cudaProfilerStart());
     variance_of_rows<<<rows, THREADS>>>(device_X, device_variance, cols);
     CUDA(cudaGetLastError());
     CUDA(cudaDeviceSynchronize());
-    if (options.profile)
-        CUDA(cudaProfilerStop());
     CUDA(cudaMemcpy(variance, device_variance, variance_bytes, cudaMemcpyDeviceToHost));
 
-    output_exchange(variance, variance_bytes);  // so that ./learn grade can check it in another process
+    program_output(&program, variance, variance_bytes);
     const int status = check(X, variance, rows, cols);
     CUDA(cudaFree(device_X));
     CUDA(cudaFree(device_variance));
     free(X);
     free(variance);
-    return status;
+    return program_end(&program, status);
 }

@@ -3,19 +3,13 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o layer_norm steps/10_softmax_held/exercises/layer_norm.cu common/*.c
 
 #include "exit.h"
-#include "output.h"
+#include "program.h"
+#include "random.h"
 #include "step.h"
 
-#include <argp.h>
-#include <cuda_profiler_api.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-extern "C" {
-#include "random.h"
-}
 
 constexpr int WARP = 32;                     // threads of a warp
 constexpr unsigned ALL_LANES = 0xffffffff;   // of a warp take part in a shuffle
@@ -83,53 +77,6 @@ __global__ void __launch_bounds__(THREADS) layer_norm(const float *X,  // [rows,
     // exercise: end body
 }
 
-// [options] What the command line says, and what it leaves open.
-struct options {
-    int rows, cols;
-    bool raised, profile;
-};
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    struct options *options = (struct options *)state->input;
-    char *end = text;
-    const long number = key == 'r' || key == 'c' ? strtol(text, &end, 10) : 0;
-    switch (key) {
-    case 'r':
-    case 'c':
-        if (end == text || *end || number < 1 || number > MOST || (key == 'c' && number % 4))
-            argp_error(state, "--%s %s: it is a number from 1 to %d; of columns a multiple of 4",
-                       key == 'r' ? "rows" : "cols", text, MOST);
-        *(key == 'r' ? &options->rows : &options->cols) = (int)number;
-        return 0;
-    case 'i':
-        if (strcmp(text, "normal") && strcmp(text, "raised"))
-            argp_error(state, "--input %s: it is normal or raised", text);
-        options->raised = !strcmp(text, "raised");
-        return 0;
-    case 'p': options->profile = true; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static struct options read_options(int argc, char **argv)
-{
-    static const struct argp_option accepted[] = {
-        {"rows", 'r', "N", 0, "rows of X (default 64)"},
-        {"cols", 'c', "N", 0, "columns of X (default 1024)"},
-        {"input", 'i', "KIND", 0, "normal: around 1; raised: around 1000 (default normal)"},
-        {"profile", 'p', 0, 0, "count what the launch does, per source line"},
-        {},
-    };
-    struct options options = {64, 1024, false, false};
-    const struct argp argp = {
-        accepted, parse, NULL,
-        "Each row of Y is that row of X with mean 0 and variance 1, checked against a reference."};
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
-    return options;
-}
-
 // [check] Against two passes in double precision. The mean is a sum that a thread rounds once for each of its elements,
 // and its error counts in units of the standard deviation.
 static int check(const float *X,  // [rows, cols]
@@ -163,32 +110,35 @@ static int check(const float *X,  // [rows, cols]
 // [main]
 int main(int argc, char **argv)
 {
-    const struct options options = read_options(argc, argv);
-    const int rows = options.rows, cols = options.cols;
+    struct number numbers[] = {{"rows", "rows of X", 64, 1, MOST},
+                               {"cols", "columns of X, a multiple of 4", 1024, 1, MOST},
+                               {"mean", "of X's normal numbers, whose deviation is 1", 1, 0, 1000000},
+                               {}};
+    const struct program program = program_begin(
+        argc, argv, "Each row of Y is that row of X with mean 0 and variance 1, checked against a reference.", numbers);
+    const int rows = numbers[0].value, cols = numbers[1].value;
+    if (cols % 4)
+        stop(EXIT_USAGE, "--cols %d: a multiple of 4 is wanted", cols);
     const size_t bytes = sizeof(float) * rows * cols;
     float *X = (float *)malloc(bytes), *Y = (float *)malloc(bytes), *device_X, *device_Y;
     if (!X || !Y)
         stop(EXIT_USAGE, "the host has no memory for %d rows of %d columns", rows, cols);
-    random_normal(X, (size_t)rows * cols, 1, 0, options.raised ? 1000 : 1, 1);
+    random_normal(X, (size_t)rows * cols, program.seed, 0, numbers[2].value, 1);
 
     CUDA(cudaMalloc((void **)&device_X, bytes));
     CUDA(cudaMalloc((void **)&device_Y, bytes));
     CUDA(cudaMemcpy(device_X, X, bytes, cudaMemcpyHostToDevice));
     CUDA(cudaMemset(device_Y, 0xff, bytes));  // what is not written stays NaN
-    if (options.profile)
-        CUDA(cudaProfilerStart());
     layer_norm<<<rows, THREADS>>>(device_X, device_Y, cols);
     CUDA(cudaGetLastError());
     CUDA(cudaDeviceSynchronize());
-    if (options.profile)
-        CUDA(cudaProfilerStop());
     CUDA(cudaMemcpy(Y, device_Y, bytes, cudaMemcpyDeviceToHost));
 
-    output_exchange(Y, bytes);  // so that ./learn grade can check it in another process
+    program_output(&program, Y, bytes);
     const int status = check(X, Y, rows, cols);
     CUDA(cudaFree(device_X));
     CUDA(cudaFree(device_Y));
     free(X);
     free(Y);
-    return status;
+    return program_end(&program, status);
 }

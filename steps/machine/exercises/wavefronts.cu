@@ -3,12 +3,10 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o wavefronts steps/machine/exercises/wavefronts.cu common/*.c
 
 #include "exit.h"
-#include "output.h"
+#include "program.h"
+#include "random.h"
 
-#include <cuda_profiler_api.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 constexpr int WORDS = 1024;  // of the tile, and threads of the block
 constexpr int MOST = 32;     // words of one bank that a warp reads
@@ -29,22 +27,13 @@ __global__ void read(const int *in,  // [WORDS]
 }
 
 // [main]
-static int read_ways(const char *text)
-{
-    char *end = NULL;
-    const long ways = text ? strtol(text, &end, 10) : 0;
-    if (!text || *end || ways < 1 || ways > MOST || MOST % ways)
-        stop(EXIT_USAGE, "--ways %s: not 1, 2, 4, 8, 16 or 32", text ? text : "");
-    return (int)ways;
-}
-
-// Word w of the tile holds w: each must have been read once.
-static int check(const int *out)
+// Word w of the tile holds w with some bits flipped: each must have been read once.
+static int check(const int *out, int flipped)
 {
     int times[WORDS] = {};
     for (int i = 0; i < WORDS; i++)
         if (out[i] >= 0 && out[i] < WORDS)
-            times[out[i]]++;
+            times[out[i] ^ flipped]++;
     for (int word = 0; word < WORDS; word++)
         if (times[word] != 1) {
             printf("WRONG: the reads of word %d are %d, should be 1\n", word, times[word]);
@@ -56,35 +45,27 @@ static int check(const int *out)
 
 int main(int argc, char **argv)
 {
-    int ways = 4;
-    bool profile = false;
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--ways"))
-            ways = read_ways(argv[++i]);
-        else if (!strcmp(argv[i], "--profile"))
-            profile = true;
-        else
-            stop(EXIT_USAGE, "'%s' is no option. There are --ways NUMBER and --profile", argv[i]);
+    struct number numbers[] = {{"ways", "words of one bank that a warp reads: 1, 2, 4, 8, 16 or 32", 4, 1, MOST}, {}};
+    const struct program program = program_begin(argc, argv, "A tile whose words are read once each.", numbers);
+    const int ways = numbers[0].value, flipped = (int)(random_bits(program.seed, 0, 0) % WORDS);
+    if (MOST % ways)
+        stop(EXIT_USAGE, "--ways %d: 1, 2, 4, 8, 16 and 32 are accepted", ways);
 
     int host[WORDS], *in, *out;
     for (int i = 0; i < WORDS; i++)
-        host[i] = i;
+        host[i] = i ^ flipped;
     CUDA(cudaMalloc(&in, sizeof host));
     CUDA(cudaMalloc(&out, sizeof host));
     CUDA(cudaMemcpy(in, host, sizeof host, cudaMemcpyHostToDevice));
     CUDA(cudaMemset(out, 0xff, sizeof host));  // what is never stored is no word of the tile
 
-    if (profile)
-        CUDA(cudaProfilerStart());
     read<<<1, WORDS>>>(in, out, ways);
     CUDA(cudaGetLastError());
     CUDA(cudaDeviceSynchronize());
-    if (profile)
-        CUDA(cudaProfilerStop());
 
     CUDA(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
     CUDA(cudaFree(in));
     CUDA(cudaFree(out));
-    output_exchange(host, sizeof host);  // so that ./learn grade can check it in another process
-    return check(host);
+    program_output(&program, host, sizeof host);
+    return program_end(&program, check(host, flipped));
 }
