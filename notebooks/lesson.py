@@ -64,13 +64,12 @@ def edited(step, before, after, *arguments):
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         name, program, counts = steps.source(step).name, Path(place, "program"), Path(place, "counts.json")
         Path(place, name).write_text(source.replace(before, after))
-        options = {"cwd": place, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
-        built = programs.BUILD / "cpu"
-        done = subprocess.run([emulate.SIMTCC, "--simt-build", built, "-I", ROOT / "common", "-o", program, name,
-                               built / "common/libcommon.a"], env=build.environment(), **options)
-        if done.returncode == 0:
-            done = subprocess.run([program, "--profile", *map(str, arguments)], env=PLAIN | {"SIMT_PROFILE_JSON": str(counts)},
-                                  **options)
+        compiled = emulate.compile_program([name], program, ["-I", ROOT / "common"], [programs.BUILD / "cpu/common/libcommon.a"],
+                                           cwd=place, stderr=subprocess.PIPE)
+        if compiled.returncode:
+            return print(compiled.stderr)
+        done = subprocess.run([program, "--profile", *map(str, arguments)], env=PLAIN | {"SIMT_PROFILE_JSON": str(counts)},
+                              cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         if done.returncode:
             return print(done.stdout)
         return programs.total(json.loads(counts.read_text()))

@@ -1,4 +1,4 @@
-"""The first page has its parts in their order, and the container that it tells of keeps what the reader writes."""
+"""The first page has its parts in their order, and the container that it describes keeps what the reader writes."""
 import json
 import pwd
 import re

@@ -229,7 +229,7 @@ def exercise_words(exercise, intro, commands=""):
 
 def task(step, number):
     """The exercise of `Try it first`, with the commands that all exercises share."""
-    exercise = exercises.find(f"{step['number'] or step['name']}.{number}")[1]
+    exercise = exercises.find(f"{steps.called(step)}.{number}")[1]
     name, file = exercise.reference, exercise.file.relative_to(ROOT)
     return exercise_words(exercise, f"**{opening(exercise)}** (exercise {name}, about {exercise.data['minutes']} minutes).",
                           f"\n\n```\n$ ./learn exercise {name}\n$ ./learn check {name}\n$ ./learn hint {name}\n```\n\n"

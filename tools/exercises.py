@@ -94,7 +94,7 @@ class Exercise:
     @property
     def reference(self):
         """04.1, machine.1: how a command names it."""
-        return f"{self.step['number'] or self.step['name']}.{self.number}"
+        return f"{steps.called(self.step)}.{self.number}"
 
     @property
     def file(self):

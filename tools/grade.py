@@ -130,14 +130,14 @@ def run_case(kit, exercise, program, author, case, seed):
 def advice(kit, exercise, text, program, wanted, seed):
     """What a [[count]] comes to in the submission's own process."""
     arguments = wanted.get("arguments", "")
-    word, holds = next((name, holds) for name, (_, holds) in judge.LIMITS.items() if name in wanted)
-    requirement = f"{judge.LIMITS[word][0]} {wanted[word]:,} {wanted['unit']}".strip()
+    limit, holds = judge.limit_of(wanted)
+    requirement = f"{limit} {wanted['unit']}"
     done = kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile"])
     try:
         profile = json.loads(done.written.splitlines()[-1])
         count = sum(judge.counted(profile, wanted["counter"], *judge.lines_of(text, wanted.get("in"))).values())
         said = f"{count:,} at {judge.shape_words(arguments)}"
-        return {"requirement": requirement, "holds": bool(holds(count, wanted[word])), "said": said}
+        return {"requirement": requirement, "holds": bool(holds(count)), "said": said}
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {"requirement": requirement, "holds": False, "said": "Nothing was counted."}
 

@@ -158,13 +158,18 @@ def counted(profile, counter, first, last):
     return found
 
 
+def limit_of(wanted):
+    """(a [[count]]'s limit in words: at most 512, and whether a count keeps it, as a function)."""
+    name = next(name for name in LIMITS if name in wanted)
+    words, keeps = LIMITS[name]
+    return f"{words} {wanted[name]:,}".strip(), lambda count: keeps(count, wanted[name])
+
+
 def enough(program, exercise, text, wanted):
     """The finding on one [[count]]."""
-    word, holds = next((name, holds) for name, (_, holds) in LIMITS.items() if name in wanted)
-    limit, unit = wanted[word], wanted["unit"]
-    arguments = wanted.get("arguments", "")
-    asked = f"{LIMITS[word][0]} {limit:,}".strip()
-    limited = f"no {unit}" if word == "most" and not limit else f"{asked} {unit}"
+    asked, holds = limit_of(wanted)
+    unit, arguments = wanted["unit"], wanted.get("arguments", "")
+    limited = f"no {unit}" if wanted.get("most") == 0 else f"{asked} {unit}"
     requirement = f"{wanted.get('requirement', 'There are ' + limited).rstrip('.')} (at {shape_words(arguments)})."
     with tempfile.TemporaryDirectory(prefix="learn-") as folder:
         counts = Path(folder, "counts.json")
@@ -174,7 +179,7 @@ def enough(program, exercise, text, wanted):
         return failure(program, exercise, requirement, arguments, done)
     found = counted(profile, wanted["counter"], *lines_of(text, wanted.get("in")))
     total = sum(found.values())
-    if holds(total, limit):
+    if holds(total):
         return Finding(True, requirement)
     said = f"{total:,} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
     if total:

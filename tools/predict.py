@@ -11,14 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tools import actual, quantities, state, steps
+from tools.exercises import tomllib
 from tools.guard import stop
 from tools.paths import WORK
 from tools.say import out
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib
 
 TYPED = WORK / "predictions.json"  # {step: {key of a question: {name of a quantity: what was typed}}}
 SECTION = re.compile(r"^## Predict\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -208,7 +204,7 @@ def predict(step, only_show, again):
     if only_show and again:
         stop("--show asks nothing and --again asks everything: give one of them.")
     intro, questions = lesson(step)
-    command = f"./learn predict {step['number'] or step['name']}"
+    command = f"./learn predict {steps.called(step)}"
     before = kept(step, questions)
     todo = [(question, quantity) for question in questions for quantity in question.quantities
             if again or (question, quantity) not in before]

@@ -42,7 +42,7 @@ def next_exercise():
     todo = [exercise for exercise in exercises.every() if exercise.id not in done["passed"]]
 
     def order(exercise):
-        short = (exercise.step["number"] or exercise.step["name"]) in SHORT_PATH
+        short = steps.called(exercise.step) in SHORT_PATH
         return exercise.step["name"] != at, exercise.number > 1, not short
 
     return min(todo, key=order, default=None)
@@ -51,7 +51,7 @@ def next_exercise():
 def next_lesson(passed, here):
     """The README of the next step on the short path whose task is not solved; None where there is none."""
     tasks = [exercise for exercise in exercises.every() if exercise.number == 1 and exercise.id not in passed
-             and (exercise.step["number"] or exercise.step["name"]) in SHORT_PATH and exercise.step is not here]
+             and steps.called(exercise.step) in SHORT_PATH and exercise.step is not here]
     return f"{tasks[0].step['dir']}/README.md" if tasks else None
 
 

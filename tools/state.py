@@ -20,9 +20,9 @@ def locked(directory):
         os.close(handle)
 
 
-def set_aside(path):
-    """Rename a file to the first free name of NAME.broken-1.json, NAME.broken-2.json, …; returns that."""
-    names = (path.with_name(f"{path.stem}.broken-{number}{path.suffix}") for number in itertools.count(1))
+def set_aside(path, mark=""):
+    """Rename a file to the first free name of NAME.MARK1.json, NAME.MARK2.json, …; returns that."""
+    names = (path.with_name(f"{path.stem}.{mark}{number}{path.suffix}") for number in itertools.count(1))
     return path.rename(next(name for name in names if not name.exists()))
 
 
@@ -36,7 +36,7 @@ def load(path, is_whole):
         found = None
     if isinstance(found, dict) and is_whole(found):
         return found
-    err.print(f"{path} could not be read; what it holds is kept as {set_aside(path).name}.", markup=False)
+    err.print(f"{path} could not be read; what it holds is kept as {set_aside(path, 'broken-').name}.", markup=False)
     return {}
 
 

@@ -42,6 +42,11 @@ def title(step):
     return f"{step['number']} {short(step)}".strip()
 
 
+def called(step):
+    """What a command calls it: 04, or machine."""
+    return step["number"] or step["name"]
+
+
 def reference(step):
     """How a sentence calls it: step 04, or machine."""
     return f"step {step['number']}" if step["number"] else step["name"]

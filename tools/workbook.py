@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
-from tools import build, emulate, exercises, judge, progress
+from tools import build, emulate, exercises, judge, progress, state
 from tools.guard import stop
 from tools.paths import ROOT
 from tools.say import out
@@ -25,8 +25,8 @@ def relative(path):
 def at_hand(text):
     """The exercise that is meant: 04.2 is that one, 04 the first of the step that is not passed, nothing the one at hand."""
     if text is None:
-        state = progress.load()
-        found = next((one for one in exercises.every() if one.id == state["at"] and one.id not in state["passed"]), None)
+        done = progress.load()
+        found = next((one for one in exercises.every() if one.id == done["at"] and one.id not in done["passed"]), None)
         return found or progress.next_exercise() or stop("Every exercise is solved. To see one again, name it: ./learn check 04.1", 0)
     step, exercise = exercises.find(text)
     passed = progress.load()["passed"]
@@ -65,14 +65,6 @@ def note(exercise):
     done = write(exercise)
     if done in NOTES:
         out.print(f"[dim]{relative(exercise.file)}: {NOTES[done]}[/]")
-
-
-def set_aside(path):
-    """Rename a file to the first free name of 1_load.1.cu, 1_load.2.cu, …; returns that."""
-    number = 1
-    while (aside := path.with_suffix(f".{number}{path.suffix}")).exists():
-        number += 1
-    return path.rename(aside)
 
 
 # ---- commands ----
@@ -197,7 +189,7 @@ def reset(text):
     """Write the reader's file anew; what was there stays beside it."""
     exercise = at_hand(text)
     if exercise.file.exists():
-        out.print(f"Yours is kept as {relative(set_aside(exercise.file))}.", markup=False, soft_wrap=True)
+        out.print(f"Yours is kept as {relative(state.set_aside(exercise.file))}.", markup=False, soft_wrap=True)
     write(exercise)
     progress.change(passed={exercise.id: None}, hints={exercise.id: None})
     show_task(exercise)
