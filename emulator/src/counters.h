@@ -7,8 +7,19 @@
 struct block;
 struct launch;
 
-enum counted { SHARED_LD, SHARED_ST, GLOBAL_LD, GLOBAL_ST, COUNTED_ACCESSES };
-enum event { EVENT_BARRIER, EVENT_WARP_BARRIER, EVENT_SHUFFLE, EVENT_VOTE, EVENT_ATOMIC, EVENTS };
+enum counted {
+    SHARED_LD,
+    SHARED_ST,
+    GLOBAL_LD,
+    GLOBAL_ST,
+    MATRIX_LD, /* ldmatrix and stmatrix */
+    MATRIX_ST,
+    COPY_LD, /* cp.async: what it reads from global memory, and what it writes to shared memory */
+    COPY_ST,
+    COUNTED_ACCESSES
+};
+/* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one. */
+enum event { EVENT_BARRIER, EVENT_WARP_BARRIER, EVENT_SHUFFLE, EVENT_VOTE, EVENT_ATOMIC, EVENT_MMA, EVENTS };
 
 struct access_counts {
     u64 requests, bytes, wavefronts, conflicts, sectors;

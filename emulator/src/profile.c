@@ -208,15 +208,23 @@ static void json_string(FILE *f, const char *s)
 
 static void json_counts(FILE *f, const struct counts *c)
 {
-    static const char *const shared[] = {"shared_ld", "shared_st"}, *const global[] = {"global_ld", "global_st"};
-    static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes", "atomics"};
-    for (int i = 0; i < 2; i++)
-        fprintf(f, "\"%s_requests\":%llu,\"%s_wavefronts\":%llu,\"%s_conflicts\":%llu,", shared[i],
-                c->access[i].requests, shared[i], c->access[i].wavefronts, shared[i], c->access[i].conflicts);
-    for (int i = 0; i < 2; i++)
-        fprintf(f, "\"%s_requests\":%llu,\"%s_sectors\":%llu,\"%s_bytes\":%llu,", global[i],
-                c->access[GLOBAL_LD + i].requests, global[i], c->access[GLOBAL_LD + i].sectors, global[i],
-                c->access[GLOBAL_LD + i].bytes);
+    static const struct {
+        const char *name;
+        enum counted what;
+        bool shared;
+    } accesses[] = {
+        {"shared_ld", SHARED_LD, true},  {"shared_st", SHARED_ST, true}, {"ldmatrix", MATRIX_LD, true},
+        {"stmatrix", MATRIX_ST, true},   {"copy_st", COPY_ST, true},     {"global_ld", GLOBAL_LD, false},
+        {"global_st", GLOBAL_ST, false}, {"copy_ld", COPY_LD, false},
+    };
+    static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes", "atomics", "mma"};
+    for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
+        const struct access_counts *a = &c->access[accesses[i].what];
+        const char *name = accesses[i].name;
+        fprintf(f, "\"%s_requests\":%llu,\"%s_%s\":%llu,\"%s_%s\":%llu,", name, a->requests, name,
+                accesses[i].shared ? "wavefronts" : "sectors", accesses[i].shared ? a->wavefronts : a->sectors, name,
+                accesses[i].shared ? "conflicts" : "bytes", accesses[i].shared ? a->conflicts : a->bytes);
+    }
     for (int i = 0; i < EVENTS; i++)
         fprintf(f, "\"%s\":%llu%s", events[i], c->event[i], i + 1 < EVENTS ? "," : "");
 }

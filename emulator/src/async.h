@@ -1,0 +1,34 @@
+/* Asynchronous copies from global to shared memory, and the barriers in shared memory that wait for them (PTX ISA,
+ * "Asynchronous copy" and "mbarrier").
+ *
+ * Asynchrony is adversarial: a copy lands as late as it may, at the wait that covers it and not before. From its issue to
+ * that wait it is in flight: whoever reads or writes its target meanwhile, or changes its source, is reported with both
+ * lines. For order, a copy occupies the whole interval, beginning with what its issuer knew. */
+#ifndef SIMT_ASYNC_H
+#define SIMT_ASYNC_H
+
+#include "block.h"
+
+/* cp.async by the running thread, called from pc: `bytes` (4, 8 or 16) to `to` in shared memory, of which the first
+ * source_bytes come from `from` in global memory and the rest are zeros. Addresses are generic. */
+void async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes, const void *pc);
+void async_commit(const void *pc);                     /* cp.async.commit_group */
+void async_wait(unsigned groups_left, const void *pc); /* cp.async.wait_group */
+void async_wait_all(const void *pc);                   /* cp.async.wait_all: what was not committed, too */
+
+/* An mbarrier object, 8 bytes at `barrier` in shared memory; addresses are generic. A phase is over when as many have
+ * arrived as were expected. */
+void mbarrier_init(void *barrier, unsigned expected, const void *pc);
+void mbarrier_invalidate(void *barrier, const void *pc);
+u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc); /* the token: which phase that was */
+u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc);
+bool mbarrier_test(void *barrier, u64 token, const void *pc); /* is that phase over? It may give way first */
+bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc);
+void mbarrier_wait(void *barrier, u64 token, const void *pc); /* until it is */
+void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc);
+unsigned mbarrier_pending(u64 token); /* mbarrier.pending_count */
+/* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
+ * one of those expected; else the barrier expects one more. */
+void async_arrive(void *barrier, bool noinc, const void *pc);
+
+#endif
