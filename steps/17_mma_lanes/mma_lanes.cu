@@ -54,8 +54,8 @@ __global__ void mma_registers(const half *A,  // [m, k]
                               int m, int n, int k, int A_pitch, int B_pitch, int C_pitch)
 {
     const int group = threadIdx.x / 4, place = threadIdx.x % 4 * 2;
-    const int tiles = ceil_div(n, MMA_N), first_row = blockIdx.x / tiles * MMA_M,
-              first_col = blockIdx.x % tiles * MMA_N;
+    const int tiles = (n - 1) / MMA_N + 1;  // in a row of C
+    const int first_row = blockIdx.x / tiles * MMA_M, first_col = blockIdx.x % tiles * MMA_N;
     float sum[4] = {};
     for (int tile = 0; tile < k; tile += MMA_K) {
         // [a] Four pairs of neighbours in a row: in row l / 4 or the eighth below it, in the left half of A or the right.
@@ -84,7 +84,7 @@ __global__ void mma_ldmatrix(const half *A,  // [m, k]
                              half *C,        // [m, n]
                              int m, int n, int k, int A_pitch, int B_pitch, int C_pitch)
 {
-    const int lane = threadIdx.x, tiles = ceil_div(n, MMA_N);
+    const int lane = threadIdx.x, tiles = (n - 1) / MMA_N + 1;  // in a row of C
     const int first_row = blockIdx.x / tiles * MMA_M, first_col = blockIdx.x % tiles * MMA_N;
     __shared__ alignas(16) half A_smem[MMA_M][MMA_K];
     __shared__ alignas(16) half B_smem[B_transposed ? MMA_N : MMA_K][B_transposed ? MMA_K : MMA_N];
