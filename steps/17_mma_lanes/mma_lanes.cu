@@ -28,6 +28,8 @@ __device__ uint32_t pair(half first, half second)
 // [vector] Eight elements of a row, those outside of the matrix as 0.
 __device__ uint4 vector(const half *matrix, int row, int col, int rows, int cols, int pitch)
 {
+    if (row < rows && col + VECTOR <= cols)
+        return *(const uint4 *)&matrix[(size_t)row * pitch + col];
     alignas(16) half v[VECTOR];
     for (int i = 0; i < VECTOR; i++)
         v[i] = element(matrix, row, col + i, rows, cols, pitch);
@@ -119,6 +121,8 @@ enum { REGISTERS, LDMATRIX };
 
 int launch(const struct matmul_args *args, cudaStream_t stream)
 {
+    if (!matmul_rows_are_aligned(args, FP16, 16))
+        return cudaErrorInvalidValue;
     const half *A = (const half *)args->A, *B = (const half *)args->B;
     half *C = (half *)args->C;
     const int blocks = ceil_div(args->m, MMA_M) * ceil_div(args->n, MMA_N);
