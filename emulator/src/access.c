@@ -99,6 +99,15 @@ static void check_local(struct block *b, const void *pc, const void *address, un
         report_access(b, "misaligned access", pc, address, bytes, kind, "");
 }
 
+static enum counted counted_as(enum access kind, enum space space)
+{
+    if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
+        return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
+    if (space == SPACE_SHARED)
+        return access_stores(kind) ? SHARED_ST : SHARED_LD;
+    return access_stores(kind) ? GLOBAL_ST : GLOBAL_LD;
+}
+
 void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
                   enum simt_scope scope)
 {
@@ -122,8 +131,9 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
-        bool reads = kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE;
-        if (reads && !b->copies && !is_initialised(b, p.object, p.offset, bytes, pc))
+        bool reads = !stores || kind == ACCESS_ATOMIC;
+        bool carries = access_collective_load(kind) && p.space == SPACE_SHARED; /* what nobody has written, as NaN */
+        if (reads && !carries && !b->copies && !is_initialised(b, p.object, p.offset, bytes, pc))
             report_uninitialised(b, &p, address, bytes, pc, kind);
         if (stores)
             mark_written(p.object, p.offset, bytes);
@@ -132,11 +142,8 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
         race_access(b, pc, &p, bytes, kind, scope);
     if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
         message_volatile(b, address, stores);
-    if (b->counting && kind != ACCESS_ATOMIC) {
-        bool shared = p.space == SPACE_SHARED;
-        counters_access(b, pc, shared ? (stores ? SHARED_ST : SHARED_LD) : (stores ? GLOBAL_ST : GLOBAL_LD), address,
-                        bytes);
-    }
+    if (b->counting && kind != ACCESS_ATOMIC)
+        counters_access(b, pc, counted_as(kind, p.space), address, bytes);
 }
 
 /* ---- hooks ---- */

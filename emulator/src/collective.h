@@ -15,8 +15,9 @@ struct exchange { /* all lanes have come */
 
 struct collective_op {
     struct waiting_kind waiting;
-    enum event event;
+    enum event event;                           /* EVENTS: none */
     bool orders;                                /* memory, as __syncwarp() does */
+    bool whole;                                 /* all 32 lanes must take part */
     void (*exchange)(const struct exchange *x); /* reads and writes the lanes' payloads; may be NULL */
 };
 
@@ -26,6 +27,17 @@ struct collective { /* what a lane comes with; on its own stack */
     unsigned mask;
     void *payload; /* of the type that the operation says */
 };
+
+#define COLLECTIVE_RULE "All lanes that a mask names must make the same call with the same mask."
+#define COLLECTIVE(NAME) \
+    .waiting = { \
+        .call = NAME, .deadlock = "divergent collective", .rule = COLLECTIVE_RULE, .describe = collective_describe}
+void collective_describe(FILE *f, const struct thread *t);
+
+static inline void *collective_payload(const struct exchange *x, unsigned lane)
+{
+    return x->b->threads[x->warp * WARP + lane].call->payload;
+}
 
 /* The running thread writes that value to memory: is it what a shuffle took from a lane that took no part? */
 void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc);

@@ -88,7 +88,7 @@ static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
 
 /* ---- what ---- */
 
-static bool is_load(enum access kind) { return kind == ACCESS_LOAD || kind == ACCESS_VOLATILE_LOAD; }
+static bool is_load(enum access kind) { return !access_stores(kind); }
 static const char *present(enum access kind)
 {
     return is_load(kind) ? "reads" : kind == ACCESS_ATOMIC ? "atomically changes" : "writes";
