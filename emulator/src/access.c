@@ -5,6 +5,7 @@
  * itself need not be linked, and may be, to watch this runtime. Host code of the same file calls them too, with no
  * worker. The caller's address is the access's place in the program. */
 #include "access.h"
+#include "async.h"
 #include "counters.h"
 #include "launch.h"
 #include "messages.h"
@@ -108,26 +109,29 @@ static enum counted counted_as(enum access kind, enum space space)
     return access_stores(kind) ? GLOBAL_ST : GLOBAL_LD;
 }
 
-void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
-                  enum simt_scope scope)
+/* All but the counting. */
+static enum space check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                        enum simt_scope scope)
 {
     struct place p = place_of(b, address, bytes);
     bool stores = access_stores(kind);
     switch (p.space) {
-    case SPACE_LOCAL: check_local(b, pc, address, bytes, kind); return;
-    case SPACE_PARAMETERS: return;
-    case SPACE_NOWHERE: check_nowhere(b, pc, address, bytes, kind); return;
+    case SPACE_LOCAL: check_local(b, pc, address, bytes, kind); return p.space;
+    case SPACE_PARAMETERS: return p.space;
+    case SPACE_NOWHERE: check_nowhere(b, pc, address, bytes, kind); return p.space;
     case SPACE_CONSTANT:
         if (stores)
             report_access(b, "write to constant memory", pc, address, bytes, kind,
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
         if (p.object)
             check_bounds(b, pc, &p, address, bytes, kind);
-        return;
+        return p.space;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
     }
     check_bounds(b, pc, &p, address, bytes, kind);
+    if (b->n_guarded && p.space == SPACE_SHARED)
+        async_check(b, pc, address, bytes, kind);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
@@ -142,8 +146,15 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
         race_access(b, pc, &p, bytes, kind, scope);
     if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
         message_volatile(b, address, stores);
-    if (b->counting && kind != ACCESS_ATOMIC)
-        counters_access(b, pc, counted_as(kind, p.space), address, bytes);
+    return p.space;
+}
+
+void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                  enum simt_scope scope)
+{
+    enum space space = check(b, pc, address, bytes, kind, scope);
+    if (b->counting && kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
+        counters_access(b, pc, counted_as(kind, space), address, bytes);
 }
 
 /* ---- hooks ---- */
@@ -196,21 +207,38 @@ static bool is_partly_initialised(const void *address, size_t bytes)
            written_any(p.object, p.offset, bytes);
 }
 
+/* The widest access, of at most 16 bytes, that this address allows. */
+static unsigned widest(const void *address, size_t bytes)
+{
+    unsigned piece = 16;
+    while (piece > bytes || ((uintptr_t)address & (piece - 1)))
+        piece /= 2;
+    return piece;
+}
+
 /* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
 static void range(const void *address, size_t bytes, enum access kind, const void *pc)
 {
-    const unsigned char *p = address, *end = p + bytes;
     if (simt_worker && kind == ACCESS_LOAD)
         running()->copies = is_partly_initialised(address, bytes);
-    while (p < end) {
-        unsigned piece = 16;
-        while (piece > (size_t)(end - p) || ((uintptr_t)p & (piece - 1)))
-            piece /= 2;
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
         access(p, piece, kind, pc);
         p += piece;
     }
     if (simt_worker)
         running()->copies = false;
+}
+
+void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    b->copies = kind == ACCESS_LOAD && is_partly_initialised(address, bytes);
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
+        check(b, pc, p, piece, kind, SIMT_SCOPE_SYSTEM);
+        p += piece;
+    }
+    b->copies = false;
 }
 
 #define HOOKS(BYTES) \

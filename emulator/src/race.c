@@ -488,14 +488,19 @@ static void suspect(struct block *b, const struct conflict *c)
     s->pending = true;
 }
 
-void race_judge(struct block *b)
+void race_judge_copy(struct block *b, const void *stores)
 {
     struct suspicion *s = b->suspicion;
-    const unsigned char *bytes = s->conflict.place.object->base + s->conflict.place.offset;
     size_t n = s->conflict.bytes < sizeof s->before ? s->conflict.bytes : sizeof s->before;
     s->pending = false;
-    if (memcmp(s->before, bytes, n))
+    if (memcmp(s->before, stores, n))
         report_race(&s->conflict);
+}
+
+void race_judge(struct block *b)
+{
+    const struct conflict *c = &b->suspicion->conflict;
+    race_judge_copy(b, c->place.object->base + c->place.offset);
 }
 
 static void visit_words(struct visit *v, const struct cells *cells, size_t offset)
@@ -566,4 +571,20 @@ void race_access(struct block *b, const void *pc, const struct place *place, uns
         suspect(b, &c);
     else
         report_race(&c);
+}
+
+bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)
+{
+    bool shared = place->space == SPACE_SHARED;
+    const struct cells *cells = shared ? b->cells : place->object->cells;
+    size_t offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
+    if (!cells)
+        return false;
+    const struct cell *c = word_cell(cells, offset);
+    if (c->write.who & SPLIT)
+        c = part_cell(cells, offset);
+    if (c->write.serial < (shared ? b->serial : b->launch->first_serial))
+        return false;
+    *writer = (struct actor){c->write.serial, WARP_OF(&c->write) * WARP + LANE(&c->write), full_pc(&c->write)};
+    return true;
 }

@@ -230,6 +230,23 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
     __builtin_unreachable();
 }
 
+void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                    enum access access, const struct actor *other, const char *did, const char *why)
+{
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    fprintf(stderr, "  ");
+    if (other->serial != b->serial) {
+        say_block(stderr, b->launch, other->serial);
+        fprintf(stderr, ", ");
+    }
+    say_thread(stderr, b->launch, other->thread);
+    fprintf(stderr, " %s at %s\n  %s\n", did, where(other->pc), why);
+    stop();
+    __builtin_unreachable();
+}
+
 /* ---- races ---- */
 
 /* Has this pair of places been reported already? Called with the lock held; if not, it now has. */
