@@ -1,5 +1,5 @@
-/* 8-bit floating point (CUDA Math API, "FP8 Intrinsics"): e4m3, which has no infinity, and e5m2, both of storage only: it is
- * converted to compute with. */
+/* 8-bit floating point (CUDA Math API, "FP8 Intrinsics"): e4m3, which has no infinity, and e5m2. Both only store: to compute
+ * with them, one converts. */
 #ifndef __CUDA_FP8_H__
 #define __CUDA_FP8_H__
 #define __CUDA_FP8_TYPES_EXIST__

@@ -79,8 +79,8 @@ double simt_widen(enum simt_narrow_type from, unsigned bits)
     return bits & f->sign ? -x : x;
 }
 
-/* Boldo and Melquiond, "Emulation of FMA and correctly rounded sums" (2008): the sum's error says on which side of it the exact
- * sum lies; where the sum's last bit is even, its odd neighbour on that side takes its place. */
+/* Boldo and Melquiond, "Emulation of FMA and correctly rounded sums" (2008): the sum's error says on which side of it the
+ * exact sum lies; where the sum's last bit is even, its odd neighbour on that side takes its place. */
 double simt_odd_sum(double a, double b)
 {
     double sum = a + b;

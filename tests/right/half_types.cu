@@ -1,4 +1,4 @@
-// half and bfloat16: numbers of every size, one rounding. What is expected comes from the line of all numbers of the type, in double.
+// half and bfloat16: numbers of every size, one rounding. What is expected comes from the line of all numbers of the type.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <algorithm>
@@ -58,16 +58,24 @@ __host__ __device__ unsigned short to_bits(__nv_bfloat16 h) { return __bfloat16_
 
 // The operands, and a float of any size, from the number of a thread.
 __host__ __device__ unsigned first(unsigned i) { return 4 * i + i % 4; }
-__host__ __device__ unsigned second(unsigned i) { return (i * 40503u + 7) & 0xffff; }
+__host__ __device__ unsigned second(unsigned i) { return i % 64 ? (i * 40503u + 7) & 0xffff : first(i) ^ 0x8000; }
 __host__ __device__ unsigned third(unsigned i) { return (i * 25173u + 13849u) & 0xffff; }
 __host__ __device__ unsigned mixed(unsigned i) { return first(i) << 16 | second(i); }
+
+// An integer of any size; every eighth has 16 bits, a gap, and perhaps one more: nearly halfway between two numbers.
+__host__ __device__ long long integer(unsigned i)
+{
+    if (i % 8 == 0)
+        return (long long)mixed(i) >> 16 << 47 | (i / 8 & 1);
+    return (long long)((unsigned long long)mixed(i) << 32 | mixed(i * 3)) >> (i & 63);
+}
 
 #define CONVERSIONS(T, T2, WORD) \
     __device__ void convert(unsigned i, T *out, long long *integers, T a) \
     { \
         float f = __uint_as_float(mixed(i)); \
         int n = (int)mixed(i) >> (i & 31); \
-        long long wide = ((long long)mixed(i) << 32 | mixed(i * 3)) >> (i & 63); \
+        long long wide = integer(i); \
         out[FLOAT_RN] = i & 1 ? __floats2##WORD##2_rn(f, 1).x : __float2##WORD##_rn(f); \
         out[FLOAT_RZ] = __float2##WORD##_rz(f), out[FLOAT_RU] = __float2##WORD##_ru(f); \
         out[FLOAT_RD] = __float2##WORD##_rd(f), out[DOUBLE] = __double2##WORD(1 / (double)f); \
@@ -183,7 +191,7 @@ template <class T> static void check(const char *name)
         float f;
         memcpy(&f, &m, sizeof f);
         int n = (int)m >> (i & 31);
-        long long wide = ((long long)m << 32 | mixed(i * 3)) >> (i & 63);
+        long long wide = integer(i);
         unsigned long long uwide = (unsigned long long)wide;
         double ab = a * b, sum = ab + c, part = sum - ab, error = (ab - (sum - part)) + (c - part);
         int fused = l.round(sum, NEAREST, isfinite(sum) ? error : 0);

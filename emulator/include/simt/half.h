@@ -7,8 +7,8 @@
 
 namespace simt
 {
-/* Sums, products and quotients of 16-bit numbers are exact in double, or so near that rounding them again is harmless: 53 bits are
- * more than twice 11 and two (Figueroa, "When is double rounding innocuous?"). */
+/* Sums, products and quotients of 16-bit numbers are exact in double, or so near that rounding them again is harmless: 53
+ * bits are more than twice 11 and two (Figueroa, "When is double rounding innocuous?"). A product plus a number is not. */
 SIMT_INLINE double fused(double a, double b, double c) { return simt_odd_sum(a * b, c); }
 
 /* PTX ISA, "max": a number wins over NaN, and +0 over -0. */

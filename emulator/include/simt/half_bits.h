@@ -10,8 +10,8 @@ enum simt_narrow_type { SIMT_HALF, SIMT_BFLOAT, SIMT_E4M3, SIMT_E5M2 };
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Rounds once. NaN becomes the type's canonical NaN; what is too large infinity, or NaN where there is no infinity, or the
- * largest number where the rounding is toward zero. */
+/* Rounds once. NaN becomes the type's canonical NaN; what is too large infinity, or NaN where there is no infinity, or
+ * the largest number where the rounding is toward zero. */
 unsigned simt_narrow(enum simt_narrow_type to, double x, enum simt_rounding how) __attribute__((const, nothrow));
 double simt_widen(enum simt_narrow_type from, unsigned bits) __attribute__((const, nothrow)); /* exact */
 /* a + b rounded to odd: rounding that to a narrow type gives what one rounding of the exact sum would. */

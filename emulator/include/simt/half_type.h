@@ -1,5 +1,5 @@
-/* One type of 16-bit floating point, its pair, and what CUDA's headers offer for both (CUDA Math API, "Half Precision" and
- * "Bfloat16 Precision Intrinsics"). Included once for each type, with
+/* One type of 16-bit floating point, its pair, and what CUDA's headers offer for both (CUDA Math API, "Half Precision"
+ * and "Bfloat16 Precision Intrinsics"). Included once for each type, with
  *
  *     SIMT_T, SIMT_T2              the type and its pair
  *     SIMT_RAW, SIMT_RAW2          the structs of the same bits
@@ -31,7 +31,7 @@ struct __attribute__((aligned(2))) SIMT_T {
     operator float() const { return SIMT_TO_FLOAT(bits); }
     operator bool() const { return (bits & 0x7fff) != 0; }
 
-    /* Integers become the nearest number; a number becomes an integer toward zero, and the largest if it is too large. */
+    /* Integers become the nearest number; a number becomes an integer toward zero, the largest if it is too large. */
 #define SIMT_INTEGER(I) \
     operator I() const { return simt::to_integer<I>(std::trunc(float(*this))); }
     SIMT_INTEGER(char)
@@ -181,7 +181,8 @@ SIMT_INLINE SIMT_T2 __hcmadd(SIMT_T2 a, SIMT_T2 b, SIMT_T2 c)
 
 /* ---- comparisons ----------------------------------------------------------------------------------------- */
 
-/* With NaN the plain form is false and the one with u (unordered) true. Of pairs: both, 1.0 or 0.0 each, all bits or none each. */
+/* With NaN the plain form is false and the one with u (unordered) true. Of pairs: both; 1.0 or 0.0 each; all bits or
+ * none each. */
 #define SIMT_COMPARED(NAME, X) \
     SIMT_INLINE bool __h##NAME(SIMT_T a, SIMT_T b) { return X; } \
     SIMT_INLINE bool __hb##NAME##2(SIMT_T2 a, SIMT_T2 b) { return __h##NAME(a.x, b.x) && __h##NAME(a.y, b.y); } \
