@@ -1,6 +1,24 @@
-/* 16-bit floating point as bits, in C and C++: to float, and back with rounding to nearest even. */
+/* Floating point of 16 and 8 bits, as bits, in C and C++: from double and back. */
 #ifndef SIMT_HALF_BITS_H
 #define SIMT_HALF_BITS_H
+
+#include "runtime.h"
+
+/* IEEE 754 binary16; bfloat16, the upper half of a float; and those of 8 bits, named by exponent and fraction. */
+enum simt_narrow_type { SIMT_HALF, SIMT_BFLOAT, SIMT_E4M3, SIMT_E5M2 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Rounds once. NaN becomes the type's canonical NaN; what is too large infinity, or NaN where there is no infinity, or
+ * the largest number where the rounding is toward zero. */
+unsigned simt_narrow(enum simt_narrow_type to, double x, enum simt_rounding how) __attribute__((const, nothrow));
+double simt_widen(enum simt_narrow_type from, unsigned bits) __attribute__((const, nothrow)); /* exact */
+/* a + b rounded to odd: rounding that to a narrow type gives what one rounding of the exact sum would. */
+double simt_odd_sum(double a, double b) __attribute__((const, nothrow));
+#ifdef __cplusplus
+}
+#endif
 
 static inline unsigned simt_float_bits(float f)
 {
@@ -16,47 +34,24 @@ static inline float simt_bits_float(unsigned bits)
     return f;
 }
 
-/* Rounds away the `drop` low bits of a positive number, to nearest, ties to even. */
-static inline unsigned simt_round_off(unsigned bits, unsigned drop)
+static inline unsigned short simt_half_from(double x)
 {
-    unsigned half = 1u << (drop - 1), rest = bits & ((1u << drop) - 1), kept = bits >> drop;
-    return kept + (rest > half || (rest == half && (kept & 1)));
+    return (unsigned short)simt_narrow(SIMT_HALF, x, SIMT_NEAREST);
 }
-
-/* IEEE 754 binary16: sign 1, exponent 5, fraction 10. */
-static inline unsigned short simt_half_from(float f)
+static inline unsigned short simt_bfloat_from(double x)
 {
-    unsigned bits = simt_float_bits(f), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000)
-        return (unsigned short)(sign | 0x7fff); /* NaN */
-    if (magnitude >= 0x477ff000)
-        return (unsigned short)(sign | 0x7c00); /* too large: infinity */
-    if (magnitude >= 0x38800000)
-        return (unsigned short)(sign | simt_round_off(magnitude - 0x38000000, 13));
-    if (magnitude < 0x33000000)
-        return (unsigned short)sign; /* less than half of the least */
-    unsigned exponent = magnitude >> 23, fraction = (magnitude & 0x7fffff) | 0x800000;
-    return (unsigned short)(sign | simt_round_off(fraction, 126 - exponent));
+    return (unsigned short)simt_narrow(SIMT_BFLOAT, x, SIMT_NEAREST);
 }
 
 static inline float simt_half_to(unsigned short h)
 {
     unsigned sign = (unsigned)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
     if (exponent == 31)
-        return simt_bits_float(sign | 0x7f800000 | fraction << 13);
+        return simt_bits_float(fraction ? 0x7fffffff : sign | 0x7f800000);
     if (exponent)
         return simt_bits_float(sign | (exponent + 112) << 23 | fraction << 13);
     float tiny = (float)fraction * 0x1p-24f;
     return sign ? -tiny : tiny;
-}
-
-/* bfloat16: the upper half of a float. */
-static inline unsigned short simt_bfloat_from(float f)
-{
-    unsigned bits = simt_float_bits(f);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return 0x7fff;
-    return (unsigned short)(bits >> 31 << 15 | simt_round_off(bits & 0x7fffffff, 16));
 }
 
 static inline float simt_bfloat_to(unsigned short b) { return simt_bits_float((unsigned)b << 16); }

@@ -144,12 +144,23 @@ SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
     return result;
 }
 
-template <class T> SIMT_INLINE T __ldg(const T *p) { return *p; }
-template <class T> SIMT_INLINE T __ldcg(const T *p) { return *p; }
-template <class T> SIMT_INLINE T __ldca(const T *p) { return *p; }
-template <class T> SIMT_INLINE T __ldcs(const T *p) { return *p; }
-template <class T> SIMT_INLINE void __stcs(T *p, T value) { *p = value; }
-template <class T> SIMT_INLINE void __stcg(T *p, T value) { *p = value; }
+/* Loads and stores with a hint to the caches, of which there are none here. */
+#define SIMT_LOAD(NAME) \
+    template <class T> SIMT_INLINE T NAME(const T *p) { return *p; }
+#define SIMT_STORE(NAME) \
+    template <class T> SIMT_INLINE void NAME(T *p, std::enable_if_t<true, T> value) { *p = value; }
+SIMT_LOAD(__ldg)
+SIMT_LOAD(__ldcg)
+SIMT_LOAD(__ldca)
+SIMT_LOAD(__ldcs)
+SIMT_LOAD(__ldlu)
+SIMT_LOAD(__ldcv)
+SIMT_STORE(__stwb)
+SIMT_STORE(__stcg)
+SIMT_STORE(__stcs)
+SIMT_STORE(__stwt)
+#undef SIMT_LOAD
+#undef SIMT_STORE
 
 /* make_float4 and its like */
 #define SIMT_MAKE(T, E) \
