@@ -90,6 +90,25 @@ SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 SIMT_INLINE void cudaGridDependencySynchronize() {}
 SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
+/* ---- inline PTX ------------------------------------------------------------------------------------------- */
+
+namespace simt
+{
+/* An operand of `asm`, as it fills a register. */
+template <class T> SIMT_INLINE unsigned long long bits(T value)
+{
+    static_assert(sizeof(T) <= 8, "an operand of inline PTX has at most 64 bits here");
+    if constexpr (sizeof(T) == 8)
+        return __builtin_bit_cast(unsigned long long, value);
+    else if constexpr (sizeof(T) == 4)
+        return __builtin_bit_cast(unsigned, value);
+    else if constexpr (sizeof(T) == 2)
+        return __builtin_bit_cast(unsigned short, value);
+    else
+        return __builtin_bit_cast(unsigned char, value);
+}
+}  // namespace simt
+
 /* ---- shared addresses (CUDA C++ Programming Guide, "Address Space Conversion Functions") ------------------- */
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }

@@ -92,7 +92,7 @@ static void check_nowhere(struct block *b, const void *pc, const void *address, 
 
 static void check_local(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
-    if (!fiber_is_own_stack(b, address))
+    if (!block_is_own_stack(b, address))
         report_access(
             b, "another thread's local memory", pc, address, bytes, kind,
             "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
@@ -180,6 +180,8 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
         w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
+    if (block_is_own_stack(b, address) && !((uintptr_t)address & (bytes - 1)))
+        return; /* most accesses are of local variables, and there is nothing to find */
     if (vector)
         b->vector = true;
     access_check(b, pc, address, bytes, kind, SIMT_SCOPE_SYSTEM);

@@ -82,6 +82,11 @@ struct block {
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
 static inline struct warp *warp_of(struct block *b, unsigned thread) { return &b->warps[thread / WARP]; }
+/* Is that in the running thread's stack? */
+static inline bool block_is_own_stack(const struct block *b, const void *address)
+{
+    return (size_t)((const unsigned char *)address - b->threads[b->cur].stack) < STACK_SLOT;
+}
 static inline bool has_left(const struct block *b, unsigned thread)
 {
     return !(b->warps[thread / WARP].live >> thread % WARP & 1);

@@ -239,8 +239,3 @@ bool fiber_is_stack(const void *address)
 {
     return all_slots && (size_t)((const unsigned char *)address - all_slots) < (size_t)MOST_SLOTS * STACK_SLOT;
 }
-
-bool fiber_is_own_stack(const struct block *b, const void *address)
-{
-    return (size_t)((const unsigned char *)address - b->threads[b->cur].stack) < STACK_SLOT;
-}

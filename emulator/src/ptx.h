@@ -207,8 +207,10 @@ struct running {
     unsigned carry; /* CC.CF, of add.cc and its like */
 };
 
-/* Reads a statement's text; what it does not know ends the program (report_unsupported). */
-struct program *ptx_read_program(const struct simt_assembly_site *site, const struct simt_asm_operand *operands);
+/* Reads a statement's text; what it does not know ends the program (report_unsupported). values: of the operands, as the
+ * first thread comes with them; constants of the text among them. */
+struct program *ptx_read_program(const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
+                                 const u64 *values);
 
 /* Fills row, type and field from "ld.global.v4.f32"; what is wrong with it in a few words, else NULL. */
 const char *ptx_read_opcode(const char *opcode, struct instruction *in);

@@ -24,6 +24,7 @@ struct label {
 struct reader {
     const struct simt_assembly_site *site;
     const struct simt_asm_operand *arguments;
+    const u64 *values; /* of the arguments, when the statement is first come to */
     struct program *program;
     const char *at, *statement; /* where it reads; where the statement began */
     unsigned n_elements;
@@ -68,7 +69,7 @@ static char *clean_text(const struct reader *r)
             fputc(' ', out);
             p = close + 2;
         } else if (argument >= 0 && strchr(r->arguments[argument].constraint, 'C')) {
-            fputs(*(const char *const *)r->arguments[argument].value, out);
+            fputs((const char *)(uintptr_t)r->values[argument], out);
             p += 1 + length;
         } else {
             fputc(*p++, out);
@@ -507,7 +508,8 @@ static size_t count(const char *text, const char *of)
     return n;
 }
 
-struct program *ptx_read_program(const struct simt_assembly_site *site, const struct simt_asm_operand *operands)
+struct program *ptx_read_program(const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
+                                 const u64 *values)
 {
     struct reader *r = calloc(1, sizeof *r);
     struct program *p = calloc(1, sizeof *p);
@@ -515,6 +517,7 @@ struct program *ptx_read_program(const struct simt_assembly_site *site, const st
         base_out_of_memory();
     r->site = site;
     r->arguments = operands;
+    r->values = values;
     r->program = p;
     r->n_scopes = 1;
     p->n_slots = p->n_arguments = (unsigned)(site->n_outputs + site->n_inputs);

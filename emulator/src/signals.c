@@ -37,7 +37,7 @@ static bool is_recursion(const void **frame, const struct block *b)
 {
     const void *returns[MOST_FRAMES];
     unsigned n = 0;
-    while (n < MOST_FRAMES && fiber_is_own_stack(b, frame)) {
+    while (n < MOST_FRAMES && block_is_own_stack(b, frame)) {
         for (unsigned i = 0; i < n; i++)
             if (returns[i] == frame[1])
                 return true;

@@ -3,8 +3,9 @@
  *     asm volatile("add.s32 %0, %1, 1;" : "=r"(sum) : "r"(n + 1) : "memory");
  *         { static ::simt_assembly_site simt_assembly_site = {"add.s32 %0, %1, 1;", "a.cu", 12, 1, 1, nullptr};
  *           auto &simt_output_0 = (sum); TYPE simt_value_0; auto simt_value_1 = (n + 1);
- *           ::simt_asm_operand simt_operands[] = {{"=r", &simt_value_0, …}, {"r", &simt_value_1, …}};
- *           ::simt_assembly(&simt_assembly_site, simt_operands); simt_output_0 = simt_value_0; }
+ *           static const ::simt_asm_operand simt_operands[] = {{"=r", sizeof …, false}, {"r", sizeof …, true}};
+ *           ::simt_assembly(&simt_assembly_site, simt_operands, (void *)&simt_value_0, ::simt::bits(simt_value_1));
+ *           simt_output_0 = simt_value_0; }
  *
  * Each operand is evaluated once; a "+" operand is read first. `[name]` is put in front of its constraint. Assembly in a
  * function of the host's is the host compiler's. */
@@ -12,7 +13,7 @@
 #include <string.h>
 
 struct parts {
-    char *operands, *stores;
+    char *operands, *arguments, *stores;
     int n_outputs, n;
 };
 
@@ -35,20 +36,21 @@ static bool operand(int first, int last, bool output, struct parts *p)
     char *name = constraint > first ? format("\"%s\" ", source_text(first, constraint - 1)) : "";
     char *letters = source_text(constraint, open - 1);
     delete (first, open - 1);
+    bool enters = !output || strchr(letters, '+');
     if (output) {
-        bool read = strchr(letters, '+') != NULL;
         replace(first, format("auto &simt_output_%d = ", p->n));
         put_after(last, format("; std::remove_cv_t<std::remove_reference_t<decltype(simt_output_%d)>> simt_value_%d",
                                p->n, p->n));
-        if (read)
-            put_after(last, format(" = simt_output_%d", p->n));
         p->stores = format("%ssimt_output_%d = simt_value_%d; ", p->stores, p->n, p->n);
+        p->arguments = format("%s, (void *)&simt_value_%d", p->arguments, p->n);
     } else {
         replace(first, format("auto simt_value_%d = ", p->n));
     }
+    if (enters)
+        p->arguments = format("%s, ::simt::bits(simt_%s_%d)", p->arguments, output ? "output" : "value", p->n);
     put_after(last, ";");
-    p->operands = format("%s%s{%s%s, (void *)&simt_value_%d, sizeof simt_value_%d}", p->operands, p->n ? ", " : "",
-                         name, letters, p->n, p->n);
+    p->operands = format("%s%s{%s%s, sizeof simt_value_%d, %s}", p->operands, p->n ? ", " : "", name, letters, p->n,
+                         enters ? "true" : "false");
     p->n++;
     p->n_outputs += output;
     return true;
@@ -99,7 +101,7 @@ void assembly(int i)
     int close = tokens[open].partner, colon = next_separator(open + 1, close);
     if (is_empty(open + 1, close))
         return;
-    struct parts p = {"", "", 0, 0};
+    struct parts p = {"", "", "", 0, 0};
     if (jumps || !is(close + 1, ";") || !operands(colon, close, &p)) {
         refuse(i,
                jumps ? "`asm goto` is not supported by the emulator" : "the emulator cannot read this `asm` statement");
@@ -108,9 +110,9 @@ void assembly(int i)
     delete (i, open);
     replace(i, "{ static ::simt_assembly_site simt_assembly_site = {");
     char *site = format(", \"%s\", %d, %d, %d, nullptr}; ", file_of(i), tokens[i].line, p.n_outputs, p.n - p.n_outputs);
-    char *call = p.n ? format("::simt_asm_operand simt_operands[] = {%s}; ::simt_assembly(&simt_assembly_site, "
-                              "simt_operands); %s}",
-                              p.operands, p.stores)
+    char *call = p.n ? format("static const ::simt_asm_operand simt_operands[] = {%s}; "
+                              "::simt_assembly(&simt_assembly_site, simt_operands%s); %s}",
+                              p.operands, p.arguments, p.stores)
                      : "::simt_assembly(&simt_assembly_site, nullptr); }";
     if (colon < close)
         replace(colon, site);

@@ -48,17 +48,18 @@ void simt_symbol_here(struct simt_symbol *symbol);
 
 /* One `asm` statement, and its operands: outputs, then inputs, as they are numbered in the text. A constraint begins
  * with `=` or `+` where the operand is written, and with `[name]`, before that, where it has one. */
+struct simt_asm_operand {
+    const char *constraint;
+    unsigned bytes;
+    bool enters; /* its value is read */
+};
 struct simt_assembly_site {
     const char *text, *file;
     int line, n_outputs, n_inputs;
     void *parsed; /* the runtime's own; NULL at first */
 };
-struct simt_asm_operand {
-    const char *constraint;
-    void *value;
-    unsigned bytes;
-};
-SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, struct simt_asm_operand *operands);
+/* Then, for each operand: of an output its address, and of one that enters its bits, as unsigned long long. */
+SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operand *operands, ...);
 
 /* An address in shared memory as the 32 bits that PTX has for it, from the start of the block's, and back. */
 unsigned simt_shared_address(const void *generic);
