@@ -31,14 +31,13 @@ static void end(const u64 *slots, const struct simt_asm_operand *operands, void 
 }
 
 /* A statement's program is read when the first thread comes to it; several may at once, and one of the results stays. */
-static const struct program *program_of(struct simt_assembly_site *site, const struct simt_asm_operand *operands,
-                                        const u64 *values)
+static const struct program *read_program(struct simt_assembly_site *site, const struct simt_asm_operand *operands,
+                                          va_list list)
 {
-    struct program *p = __atomic_load_n(&site->parsed, __ATOMIC_ACQUIRE);
-    void *none = NULL;
-    if (p)
-        return p;
-    p = ptx_read_program(site, operands, values);
+    u64 values[site->n_outputs + site->n_inputs + 1];
+    void *outputs[site->n_outputs + 1], *none = NULL;
+    begin(list, site, operands, outputs, values);
+    struct program *p = ptx_read_program(site, operands, values);
     if (__atomic_compare_exchange_n(&site->parsed, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return p;
     free(p->instructions);
@@ -54,17 +53,20 @@ static bool holds(const struct running *r, const struct instruction *in)
 
 void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operand *operands, ...)
 {
-    int n_arguments = site->n_outputs + site->n_inputs;
-    u64 arguments[n_arguments + 1];
-    void *outputs[site->n_outputs + 1];
+    const struct program *p = __atomic_load_n(&site->parsed, __ATOMIC_ACQUIRE);
     va_list list;
-    va_start(list, operands);
-    begin(list, site, operands, outputs, arguments);
-    va_end(list);
-    const struct program *p = program_of(site, operands, arguments);
+    if (!p) {
+        va_start(list, operands);
+        p = read_program(site, operands, list);
+        va_end(list);
+    }
     u64 slots[p->n_slots + 1]; /* of a few registers; ptx_read.c limits them */
-    for (unsigned i = 0; i < p->n_slots; i++)
-        slots[i] = i < (unsigned)n_arguments ? arguments[i] : ~0ull;
+    void *outputs[site->n_outputs + 1];
+    va_start(list, operands);
+    begin(list, site, operands, outputs, slots);
+    va_end(list);
+    for (unsigned i = p->n_arguments; i < p->n_slots; i++)
+        slots[i] = ~0ull;
     struct running r = {.slots = slots, .pc = CALLER()};
     while (r.next < p->n) {
         const struct instruction *in = &p->instructions[r.next++];

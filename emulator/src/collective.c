@@ -182,16 +182,24 @@ static bool waits_in_collective(const struct thread *t)
     return t->waits_for && t->call && t->waits_for == &t->call->waiting;
 }
 
+static bool has_come(const struct block *b, unsigned warp, unsigned lane, const struct collective *c)
+{
+    const struct thread *t = &b->threads[warp * WARP + lane];
+    return waits_in_collective(t) && t->call->op == c->op && t->call->mask == c->mask;
+}
+
+/* The last lane is asked first: lanes mostly come in the order of their numbers. */
 static bool complete(const struct block *b, unsigned warp, const struct collective *c)
 {
     uint32_t wanted = c->mask & b->warps[warp].live;
+    if (!wanted || !has_come(b, warp, 31 - (unsigned)__builtin_clz(wanted), c))
+        return false;
     EACH_LANE(lane, wanted)
     {
-        const struct thread *t = &b->threads[warp * WARP + lane];
-        if (!waits_in_collective(t) || t->call->op != c->op || t->call->mask != c->mask)
+        if (!has_come(b, warp, lane, c))
             return false;
     }
-    return wanted != 0;
+    return true;
 }
 
 /* The same shuffle or vote, but written at two places: lanes that hardware may run apart, and then they do not meet. */
