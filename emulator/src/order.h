@@ -37,7 +37,9 @@ struct knowledge {
 void order_begin_block(struct block *b);
 void order_block_barrier(struct block *b);
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
-void order_some(struct block *b, const uint32_t *lanes); /* of each warp: those that have met in a barrier */
+/* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
+void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
+void order_arrive(struct block *b, struct clock *passing); /* the running thread is such a one */
 void order_fence(struct block *b, enum simt_scope scope);
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);

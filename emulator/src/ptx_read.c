@@ -319,13 +319,51 @@ static void settle_decimals(const struct reader *r, struct instruction *in)
     }
 }
 
+/* One register or number: is it what this letter of a row stands for? */
+static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
+{
+    if (o->kind == O_SLOT)
+        return o->predicate == predicate;
+    return written ? o->kind == O_SINK : !predicate && (o->kind == O_CONSTANT || o->kind == O_SPECIAL);
+}
+
+static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)
+{
+    bool of_predicates = in->type[0] == T_PRED, written = strchr("dpw", letter);
+    if (letter == 'a' || o->kind == O_ADDRESS)
+        return letter == 'a' && o->kind == O_ADDRESS;
+    if (letter == 'x')
+        return is_single(o, false, o->predicate);
+    if (letter == 'p' || letter == 'q')
+        return is_single(o, written, true);
+    if (o->kind == O_VECTOR && (letter == 'd' || letter == 's'))
+        return false;
+    for (unsigned i = 0; i < o->n; i++)
+        if (!is_single(&o->elements[i], written, of_predicates))
+            return false;
+    return true;
+}
+
 static void check_operands(const struct reader *r, struct instruction *in)
 {
-    unsigned most = in->row->most + (in->field[CACHE_POLICY] != 0);
-    if (in->n < in->row->least)
-        refuse(r, "an operand is missing");
-    if (in->n > most)
-        refuse(r, "there are too many operands");
+    const char *letter = in->row->operands;
+    bool optional = false;
+    for (unsigned i = 0; i < in->n || *letter; i++) {
+        char why[64];
+        optional |= *letter == '?';
+        letter += *letter == '?';
+        bool policy = in->field[CACHE_POLICY] && i + 1 == in->n && (!*letter || optional);
+        if (i == in->n && optional)
+            break;
+        if (i == in->n)
+            refuse(r, "an operand is missing");
+        if (!*letter && !policy)
+            refuse(r, "there are too many operands");
+        snprintf(why, sizeof why, "operand %u is not of the kind that belongs there", i + 1);
+        if (!fits(in, policy ? 's' : *letter, &in->operand[i]))
+            refuse(r, why);
+        letter += *letter != 0;
+    }
     settle_decimals(r, in);
     const char *why = in->row->prepare ? in->row->prepare(in) : NULL;
     if (why)
