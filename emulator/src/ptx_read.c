@@ -60,7 +60,7 @@ static char *clean_text(const struct reader *r)
         base_out_of_memory();
     for (const char *p = r->site->text; *p;) {
         size_t length = 1;
-        int argument = *p == '%' ? argument_at(r, p + 1, &length) : -1;
+        int argument = *p == '%' && isdigit((unsigned char)p[1]) ? argument_at(r, p + 1, &length) : -1;
         const char *close = strncmp(p, "/*", 2) == 0 ? strstr(p + 2, "*/") : NULL;
         if (strncmp(p, "//", 2) == 0) {
             p += strcspn(p, "\n");
@@ -119,28 +119,20 @@ static void read_word(struct reader *r, const char *signs, char *word, size_t si
 
 /* ---- operands ---- */
 
-/* Behind a %: `3` or `[name]`; -1: neither. */
+/* The number behind a %; -1: the statement has no such operand. (nvcc does not know %[name].) */
 static int argument_at(const struct reader *r, const char *text, size_t *length)
 {
-    int n = r->site->n_outputs + r->site->n_inputs;
-    if (isdigit((unsigned char)*text)) {
-        char *end;
-        unsigned long number = strtoul(text, &end, 10);
-        *length = (size_t)(end - text);
-        return number < (unsigned long)n ? (int)number : -1;
-    }
-    *length = strcspn(text, "]") + 1;
-    for (int i = 0; *text == '[' && i < n; i++)
-        if (strncmp(r->arguments[i].constraint, text, *length) == 0)
-            return i;
-    return -1;
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    *length = (size_t)(end - text);
+    return *length && number < (unsigned long)(r->site->n_outputs + r->site->n_inputs) ? (int)number : -1;
 }
 
 static bool read_argument(struct reader *r, struct ptx_operand *o)
 {
     size_t length;
     skip_space(r);
-    if (*r->at != '%' || !(r->at[1] == '[' || isdigit((unsigned char)r->at[1])))
+    if (*r->at != '%' || !isdigit((unsigned char)r->at[1]))
         return false;
     int argument = argument_at(r, r->at + 1, &length);
     if (argument < 0)
