@@ -75,9 +75,9 @@ struct block {
     struct suspicion *suspicion; /* race.c */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
-    bool compares; /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
-    bool vector;   /* access.c: the running thread's access is not of a struct, whatever its line says */
-    bool copies;   /* access.c: the running thread copies something of which a part has been written */
+    bool compares;      /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
+    enum manner manner; /* access.c: of the running thread's access */
+    bool copies;        /* access.c: the running thread copies something of which a part has been written */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }

@@ -11,6 +11,7 @@
 #define BITS (TYPE(T_B8) | TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64))
 #define ACCESSED (INTEGERS | BITS | TYPE(T_F32) | TYPE(T_F64))
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))
+#define QUIET_LOAD (1u << 8) /* 4,096 strong loads, and others run */
 #define WHERE (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
 
 /* ---- addresses ---- */
@@ -67,6 +68,11 @@ static void is_space(struct running *r, const struct instruction *in)
 
 static bool is_strong(const struct instruction *in) { return in->field[SEMANTICS] > ORDER_WEAK; }
 
+static enum manner manner(const struct instruction *in)
+{
+    return is_strong(in) && in->field[SEMANTICS] != ORDER_VOLATILE ? AS_RELAXED : AS_VECTOR;
+}
+
 static void fence_if(const struct instruction *in, enum semantics this)
 {
     if (in->field[SEMANTICS] == this || in->field[SEMANTICS] == ORDER_ACQ_REL)
@@ -83,7 +89,9 @@ static void load(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
-        access_vector(from, n * each, kind, r->pc);
+        access_in_manner(from, n * each, kind, manner(in), r->pc);
+    } else if (is_strong(in)) {
+        may_poll(running(), QUIET_LOAD, r->pc);
     }
     memcpy(bytes, from, n * each);
     for (unsigned i = 0; i < n; i++) {
@@ -106,7 +114,7 @@ static void store(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
-        access_vector(to, n * each, kind, r->pc);
+        access_in_manner(to, n * each, kind, manner(in), r->pc);
     }
     memcpy(to, bytes, n * each);
 }
