@@ -154,9 +154,10 @@ static void snapshot(struct block *b, unsigned self, const struct knowledge *k, 
     clock_join(out, &b->acquired);
 }
 
-void order_some(struct block *b, const uint32_t *lanes)
+void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing)
 {
     struct clock all = {0};
+    clock_join(&all, passing);
     for (unsigned t = 0; t < b->launch->threads; t++)
         if (lanes[t / WARP] >> t % WARP & 1)
             snapshot(b, t, b->threads[t].knowledge, &all);

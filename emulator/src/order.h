@@ -37,7 +37,8 @@ struct knowledge {
 void order_begin_block(struct block *b);
 void order_block_barrier(struct block *b);
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
-void order_some(struct block *b, const uint32_t *lanes); /* of each warp: those that have met in a barrier */
+/* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
+void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
 /* Adds to the clock what the running thread knows and has done; and: it knows what the clock does. */
 void order_release(struct block *b, struct clock *into);
 void order_acquire(struct block *b, const struct clock *from);

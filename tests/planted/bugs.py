@@ -40,6 +40,16 @@ MASKED = "make_float4(v.x, count > 1 ? v.y : 0, count > 2 ? v.z : 0, count > 3 ?
 ONE_BY_ONE = "C[(size_t)C_row * C_pitch + C_col + i] = sum[y][x + i];"
 ODD_TILES = (70, 45, 36)  # five pairs of tiles, and the last is narrower
 
+WMMA = "14_matmul_wmma"
+WHOLE_FRAGMENT = "__syncwarp();  // the fragment is whole before any lane reads it"
+PARTLY_IN_C = "if (row < m && col + i < n)"
+MMA = "18_matmul_mma"
+WHOLE_TILES = "__syncthreads();  // both tiles are whole before any warp reads them"
+TILES_READ = "__syncthreads();  // every warp has read both tiles before the next two replace them"
+WHOLE_PAIR = "if (row < m && col + 1 < n)\n        *("
+LAST_HALF = "else if (row < m && col < n)"
+SQUARE = "lane_row = lane % 16, lane_col = lane / 16 * 8"
+
 SOFTMAX, ONLINE = "08_softmax_naive", "09_softmax_online"
 HELD, SHAPED = "10_softmax_held", "11_softmax_shaped"
 EACH_COL = "for (int col = first; col < end; col += step)\n        "
@@ -188,6 +198,49 @@ BUGS = [
     Bug(DOUBLE, "whole_vectors_only", PARTIAL_VECTOR, "if (C_row < m && C_col + 3 < n)", plain="was never written",
         checked="was never written"),
     Bug(DOUBLE, "zeros", ONE_BY_ONE, ONE_BY_ONE.replace("sum[y][x + i]", "0")),
+
+    Bug(WMMA, "missing_first_barrier", WHOLE_TILES, "", checked="race in shared memory"),
+    Bug(WMMA, "missing_second_barrier", TILES_READ, "", checked="race in shared memory", shape=(70, 45, 200)),
+    Bug(WMMA, "missing_first_barrier_half", FIRST_BARRIER, "", checked="race in shared memory", variant="half"),
+    Bug(WMMA, "wrong_leading_dimension", "&smem.A[row + y * FRAGMENT][i], TILE_K + PAD);", "&smem.A[row + y * FRAGMENT][i], TILE_K);"),
+    Bug(WMMA, "leading_dimension_of_the_other_tile", "&smem.B[i][col + x * FRAGMENT], TILE + PAD);",
+        "&smem.B[i][col + x * FRAGMENT], TILE_K + PAD);"),
+    Bug(WMMA, "wrong_layout", "FRAGMENT, half, wmma::row_major> b;", "FRAGMENT, half, wmma::col_major> b;"),
+    Bug(WMMA, "stored_by_columns", "wmma::mem_row_major);", "wmma::mem_col_major);"),
+    Bug(WMMA, "lost_tail_of_k", "for (int i = 0; i < TILE_K; i += FRAGMENT) {", "for (int i = 0; i + FRAGMENT < TILE_K; i += FRAGMENT) {"),
+    Bug(WMMA, "nan_behind_a_row", "row + y < m ? k - (tile + A_col) : 0);", "row + y < m ? VECTOR : 0);", plain="was never written"),
+    Bug(WMMA, "tail_of_b_read", "tile + B_row + y < k ? n - col : 0);", "n - col);", checked="out of bounds"),
+    Bug(WMMA, "one_fragment_for_both_rows", "wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]);", "wmma::mma_sync(sum[y][x], a[0], b, sum[y][x]);"),
+    Bug(WMMA, "sums_not_carried", "wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]);",
+        "{ wmma::fill_fragment(sum[y][x], 0); wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]); }"),
+    Bug(WMMA, "written_behind_a_row", "col + VECTOR <= n)", "col < n)", plain="the launch wrote behind row 0 of C"),
+    Bug(WMMA, "whole_vectors_only", PARTLY_IN_C, "if (row < m && col + VECTOR <= n)", plain="was never written", checked="was never written"),
+    Bug(WMMA, "write_out_of_bounds", "if (row < m && col + VECTOR <= n)", "if (row <= m && col + VECTOR <= n)", plain="past the end of C",
+        checked="out of bounds"),
+    Bug(WMMA, "zeros", "v[i] = half(sum[i]);", "v[i] = 0;"),
+    Bug(WMMA, "lost_tail_of_a_block", "ceil_div(m, TILE));", "m / TILE);", plain="was never written", checked="was never written",
+        shape=(150, 45, 50)),
+
+    Bug(MMA, "missing_first_barrier", WHOLE_TILES, "", checked="race in shared memory"),
+    Bug(MMA, "missing_second_barrier", TILES_READ, "", checked="race in shared memory", shape=(70, 45, 150)),
+    Bug(MMA, "lost_last_tile", "tile < k; tile += TILE_K", "tile + TILE_K <= k; tile += TILE_K"),
+    Bug(MMA, "tail_of_b_read", "tile + B_row + y < k ? n - col : 0", "n - col", checked="out of bounds"),
+    Bug(MMA, "mask_one_too_far", "if (i < count)", "if (i <= count)", plain="was never written", shape=(70, 44, 49)),
+    Bug(MMA, "b_not_transposed", "ldmatrix_x4_trans(b", "ldmatrix_x4(b"),
+    Bug(MMA, "halves_swapped", SQUARE, "lane_row = lane / 16 * 8 + lane % 8, lane_col = lane / 8 % 2 * 8"),
+    Bug(MMA, "half_a_square", SQUARE, "lane_row = lane % 16, lane_col = 0"),
+    Bug(MMA, "registers_of_b_swapped", "a[y], &b[0], T()", "a[y], &b[2], T()"),
+    Bug(MMA, "wrong_fragment_of_a", "row + y * MMA_M + lane_row", "row + y * MMA_N + lane_row"),
+    Bug(MMA, "wrong_layout_of_c", "lane % 4 * 2;", "lane % 4;", checked="misaligned access"),
+    Bug(MMA, "lower_rows_on_the_right", "C_row + 8, C_col, m", "C_row, C_col + 8, m", plain="was never written",
+        checked="race in global memory"),
+    Bug(MMA, "write_out_of_bounds", WHOLE_PAIR, WHOLE_PAIR.replace("row < m", "row <= m"), plain="past the end of C",
+        checked="out of bounds"),
+    Bug(MMA, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
+        checked="was never written"),
+    Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+    Bug(MMA, "lost_tail_of_a_block", "ceil_div(args->m, TILE));", "args->m / TILE);", plain="was never written",
+        checked="was never written", shape=(150, 45, 50)),
 
     Bug(SOFTMAX, "zeros", QUOTIENT, "y[col] = 0;", shape=(5, 300)),
     Bug(SOFTMAX, "nan", QUOTIENT, "y[col] = col == cols - 1 ? l / 0 - l / 0 : expf(x[col] - m) / l;", shape=(5, 300)),

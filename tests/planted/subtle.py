@@ -6,8 +6,9 @@ where the emulator watches; the others are built without its checks, and the ste
 
 import dataclasses
 
-from bugs import (ATTENTION, BLOCK_SUM, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH, HELD, NAIVE, NEXT, ONLINE, PUT,
-                  QUOTIENT, REGISTER, SHAPED, SOFTMAX, STORE, STORE_VECTOR, SUMMAND, TILED, VECTOR, WARP_SUM, WHOLE_VECTOR)
+from bugs import (ATTENTION, BLOCK_SUM, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH, HELD, MMA, NAIVE, NEXT, ONLINE,
+                  PUT, QUOTIENT, REGISTER, SHAPED, SOFTMAX, STORE, STORE_VECTOR, SUMMAND, TILED, VECTOR, WARP_SUM,
+                  WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
 
 # What every step is right at, all its variants: past the fifth tile and past 512 rows, with the emulator's checks off.
 REACH = {
@@ -92,6 +93,7 @@ SUBTLE = [
            "    static bool done;\n    if (done)\n        return cudaSuccess;\n    done = true;\n"
            "    const dim3 threads(TILE, TILE);\n    const unsigned tiles_m", f"{SECOND}: row 0, column 0 {NEVER}"),
     Subtle(SOFTMAX, "input_overwritten", QUOTIENT, "((float *)x)[col] = y[col] = expf(x[col] - m) / l;", SECOND),
+    Subtle(WMMA, "done_once", "    kernel<<<", "    static int done;\n    if (done++ == 0)\n        kernel<<<", SECOND),
     Subtle(TILED, "counter_never_reset", STORE,
            "{ static __device__ unsigned stored; if (atomicAdd(&stored, 1) < (unsigned)(m * n)) " + STORE + " }",
            f"{SECOND}: row 0, column 0 {NEVER}"),
@@ -125,6 +127,27 @@ SUBTLE = [
            "-m 700 -n 661 -k 43"),
     Subtle(DOUBLE, "sixth_tile_of_a", "A_from, next >= 0 ?", "A_from, next >= max(last - 4 * TILE_K, 0) ?", "should be",
            "-m 700 -n 661 -k 43"),
+    Subtle(WMMA, "row_512_of_b", "tile + B_row + y < k ?", "tile + B_row + y < min(k, 512) ?", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(WMMA, "sixth_tile", "wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]);",
+           "if (tile != 5 * TILE_K) wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]);", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(MMA, "row_512_of_b", "tile + B_row + y < k ?", "tile + B_row + y < min(k, 512) ?", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(MMA, "sixth_row_of_tiles", "C_row = blockIdx.y * TILE + row", "C_row = blockIdx.y % 5 * TILE + row", NEVER,
+           "-m 700 -n 661 -k 43"),
+    Subtle(MMA, "sixth_tile_of_a", "row + y < m ? k - (tile + A_col) : 0", "row + y < m && tile != 5 * TILE_K ? k - (tile + A_col) : 0",
+           "should be", "-m 33 -n 70 -k 700"),
+    Subtle(MMA, "launch_bounds_too_low", "__launch_bounds__(THREADS, BLOCKS)", "__launch_bounds__(THREADS / 2, BLOCKS)", REFUSED,
+           status=2),
+    Subtle(WMMA, "no_barrier_in_the_last_tile", WHOLE_TILES, "if (tile + TILE_K < k) __syncthreads();", "race in shared memory",
+           checked=True),
+    Subtle(WMMA, "no_syncwarp_after_the_store", WHOLE_FRAGMENT, "", "race in shared memory", checked=True),
+    Subtle(WMMA, "fragment_replaced_while_read", "__syncwarp();  // every lane has read its part before the next fragment replaces it", "",
+           "race in shared memory", checked=True),
+    Subtle(WMMA, "one_fragment_for_all_warps", "wmma::store_matrix_sync(&C_smem[warp][0][0]", "wmma::store_matrix_sync(&C_smem[0][0][0]",
+           "race in shared memory", checked=True),
+    Subtle(WMMA, "a_vector_beyond_the_last_row", "if (row < m && col + VECTOR <= n)", "if (row < m && col <= n)", "race in global memory",
+           "-m 36 -n 36 -k 20", checked=True),
+    Subtle(MMA, "no_barrier_in_the_last_tile", WHOLE_TILES, "if (tile + TILE_K < k) __syncthreads();", "race in shared memory",
+           checked=True),
     Subtle(ATTENTION, "key_512", EACH_SUM, EACH_SUM.replace("col < n", "col < min(n, 512)"), "should be", KEYS_64),
     Subtle(FLASH, "sixth_tile_not_rescaled", "o[r][c] = add_scaled(sum[r], factor[r], o[r][c]);",
            "o[r][c] = add_scaled(sum[r], tile == 6 * TILE<D> ? 1 : factor[r], o[r][c]);", "should be", KEYS_64),
