@@ -182,24 +182,23 @@ static bool waits_in_collective(const struct thread *t)
     return t->waits_for && t->call && t->waits_for == &t->call->waiting;
 }
 
-static bool has_come(const struct block *b, unsigned warp, unsigned lane, const struct collective *c)
+static bool have_come(const struct block *b, unsigned warp, uint32_t lanes, const struct collective *c)
 {
-    const struct thread *t = &b->threads[warp * WARP + lane];
-    return waits_in_collective(t) && t->call->op == c->op && t->call->mask == c->mask;
-}
-
-/* The last lane is asked first: lanes mostly come in the order of their numbers. */
-static bool complete(const struct block *b, unsigned warp, const struct collective *c)
-{
-    uint32_t wanted = c->mask & b->warps[warp].live;
-    if (!wanted || !has_come(b, warp, 31 - (unsigned)__builtin_clz(wanted), c))
-        return false;
-    EACH_LANE(lane, wanted)
+    EACH_LANE(lane, lanes)
     {
-        if (!has_come(b, warp, lane, c))
+        const struct thread *t = &b->threads[warp * WARP + lane];
+        if (!waits_in_collective(t) || t->call->op != c->op || t->call->mask != c->mask)
             return false;
     }
     return true;
+}
+
+/* Lanes run in turn: mostly, the one after the running lane has not come. */
+static bool complete(const struct block *b, unsigned warp, const struct collective *c)
+{
+    uint32_t wanted = c->mask & b->warps[warp].live;
+    uint32_t after = wanted & ~1u << b->cur % WARP;
+    return wanted && have_come(b, warp, after, c) && have_come(b, warp, wanted & ~after, c);
 }
 
 /* The same shuffle or vote, but written at two places: lanes that hardware may run apart, and then they do not meet. */

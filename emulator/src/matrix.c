@@ -97,7 +97,7 @@ static void narrow(enum element_type type, const union number *sums, unsigned n,
 
 /* ---- dense matrices ---- */
 
-#define ACROSS 4 /* columns that are computed at once */
+#define ACROSS 8 /* columns that are computed at once; every n is a multiple */
 typedef float floats __attribute__((vector_size(4 * ACROSS), aligned(4), may_alias));
 
 /* sums [m, n] += a [m, k] b [k, n] */

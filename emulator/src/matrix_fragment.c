@@ -124,9 +124,14 @@ static void check_call(const struct exchange *x)
         report_call("invalid stride", f->pc, did,
                     RULES "the stride is a multiple of 16 bytes: of 8 elements of 16 bits, or 4 of 32.");
     }
-    if ((uintptr_t)f->first % 32)
-        note_once(f->pc, "WMMA asks for a pointer that is a multiple of 32 bytes; this one is not, and GPUs take it.");
     x->b->cur = cur;
+}
+
+/* It has worked. */
+static void note_alignment(const struct fragment *f)
+{
+    if (simt_checked && (uintptr_t)f->first % 32)
+        note_once(f->pc, RULES "the pointer is a multiple of 32 bytes. This one is not, though GPUs take it.");
 }
 
 /* ---- matrices of packed elements, row by row ---- */
@@ -163,6 +168,7 @@ static void load_fragment(const struct exchange *x)
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->elements; i++)
             copy_element(f, ((struct fragment *)collective_payload(x, lane))->registers, i, matrix, l->at[lane][i]);
+    note_alignment(f);
 }
 
 static void store_fragment(const struct exchange *x)
@@ -183,6 +189,7 @@ static void store_fragment(const struct exchange *x)
             copy_element(f, value, e, matrix, index_in(f, &pieces[i], e));
         touch_store(x, &t, ACCESS_STORE, value);
     }
+    note_alignment(f);
 }
 
 /* ---- as the program calls them ---- */

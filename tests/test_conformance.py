@@ -1,0 +1,75 @@
+"""Tensor cores are as an H200's: tests/conformance/*.cu ran there, and what they printed is kept beside them.
+
+    nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a lanes.cu -o lanes && ./lanes > lanes_h200.jsonl
+    nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a products.cu -o products && ./products > products_h200.jsonl
+"""
+
+import json
+import math
+import struct
+
+import pytest
+
+from conftest import COMPILERS, TESTS, Program, run
+
+CONFORMANCE = TESTS / "conformance"
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_lanes_hold_the_elements_that_they_hold_on_hardware(compile_cu, compiler):
+    recorded = lines_of((CONFORMANCE / "lanes_h200.jsonl").read_text())
+    done = run(compile_cu(Program(CONFORMANCE / "lanes.cu", compiler)))
+    assert done.returncode == 0, done.stderr
+    assert len(recorded) == 94
+    assert lines_of(done.stdout) == recorded
+
+
+def halves(words):
+    """The 16-bit floats that stand in words of 32 bits, as numbers and as they are written."""
+    bits = [half for word in words.split() for half in (word[4:], word[:4])]
+    return [struct.unpack("<e", bytes.fromhex(half)[::-1])[0] for half in bits], bits
+
+
+def floats(words):
+    bits = words.split()
+    return [struct.unpack(">f", bytes.fromhex(word))[0] for word in bits], bits
+
+
+def differences(recorded, emulated):
+    """Where the emulator's sums are not those of hardware but for their rounding: what is not finite is the same, and the
+    rest differs by a few units of the last place of the sum of magnitudes."""
+    of_half = " f16 f16 " in recorded["case"]
+    read, unit = (halves, 2.0**-11) if of_half else (floats, 2.0**-23)
+    wanted, wanted_bits = read(recorded["words"])
+    got, got_bits = read(emulated["words"])
+    scales, _ = read(recorded["scale"])
+    assert len(wanted) == len(got) == len(scales)
+    for i, (want, have, scale) in enumerate(zip(wanted, got, scales)):
+        close = wanted_bits[i] == got_bits[i]
+        if math.isfinite(want) and math.isfinite(scale):
+            close = abs(have - want) <= UNITS * unit * scale
+        if not close:
+            yield f"{recorded['case']}: [{i}] is {got_bits[i]} = {have!r}, on hardware {wanted_bits[i]} = {want!r}"
+
+
+UNITS = 4  # tensor cores cut off below the largest term, for each group of products that they add at once
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_products_are_those_of_hardware(compile_cu, compiler):
+    recorded = lines_of((CONFORMANCE / "products_h200.jsonl").read_text())
+    done = run(compile_cu(Program(CONFORMANCE / "products.cu", compiler)))
+    assert done.returncode == 0, done.stderr
+    emulated = lines_of(done.stdout)
+    assert [line["case"] for line in emulated] == [line["case"] for line in recorded] and len(recorded) == 94
+    wrong = []
+    for want, have in zip(recorded, emulated):
+        if "hash" in want and want != have:
+            wrong.append(f"{want['case']}: other bits than on hardware")
+        if "words" in want:
+            wrong += differences(want, have)
+    assert not wrong, "\n".join(wrong[:40])
