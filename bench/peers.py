@@ -33,8 +33,8 @@ def stop(status, message):
 
 # ---- launching a step from its shared object ----
 
-FP32 = 1                                   # enum dtype in common/dtype.h
-PREPARED_BYTES, PREPARED_ALIGN = 1024, 64  # common/step.h
+ENUM_DTYPE = {"fp32": 1, "fp16": 2, "bf16": 3}  # enum dtype in common/dtype.h
+PREPARED_BYTES, PREPARED_ALIGN = 1024, 64       # common/step.h
 
 
 def launcher(torch, library, calls):
@@ -59,6 +59,7 @@ def launcher(torch, library, calls):
 class List:
     """What the operations on lists of n elements in fp32 have in common. Their rate is held against a copy."""
 
+    DTYPES = ["fp32"]
     SHAPE, LADDER = "268435456 elements", ["268435456"]
 
     def __init__(self, torch, shape, floats):
@@ -108,7 +109,7 @@ class Axpy(List):
 
     def launch(self, library, variant):
         """A function that queues one launch of a step's variant on copy i."""
-        return launcher(self.torch, library, [self.Args(a=self.FACTOR, x=x.data_ptr(), y=y.data_ptr(), n=self.n, dtype=FP32,
+        return launcher(self.torch, library, [self.Args(a=self.FACTOR, x=x.data_ptr(), y=y.data_ptr(), n=self.n, dtype=ENUM_DTYPE["fp32"],
                                                         variant=variant) for x, y in zip(self.x, self.y)])
 
     def peers(self):
@@ -142,7 +143,7 @@ class Sum(List):
 
     def launch(self, library, variant):
         """A function that queues one launch of a step's variant on copy i."""
-        return launcher(self.torch, library, [self.Args(x=x.data_ptr(), total=total.data_ptr(), n=self.n, dtype=FP32,
+        return launcher(self.torch, library, [self.Args(x=x.data_ptr(), total=total.data_ptr(), n=self.n, dtype=ENUM_DTYPE["fp32"],
                                                         variant=variant) for x, total in zip(self.x, self.total)])
 
     def peers(self):
@@ -156,22 +157,22 @@ class Sum(List):
 
 
 class Rows:
-    """What the operations on matrices in fp32 have in common: in as many copies as together exceed L2 the tensors, the output
-    last, laid out as each step wants its rows; and the check of whatever output was written last."""
+    """What the operations on matrices have in common: in as many copies as together exceed L2 the tensors, the output last, laid
+    out as each step wants its rows; and the check of whatever output was written last."""
 
     def __init__(self, torch, tensors):
         self.torch, self.result = torch, None
-        floats = sum(tensor.numel() for tensor in tensors)
-        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // (4 * floats))
+        size = sum(tensor.nbytes for tensor in tensors)
+        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // size)
         self.layouts = {0: [tuple(tensor.clone() for tensor in tensors) for _ in range(self.copies)]}  # row_bytes -> the copies
 
     def padded(self, tensor, row_bytes):
         """The same numbers in rows that begin at multiples of so many bytes, with NaN between them."""
-        rows, cols = tensor.shape
-        pitch = -(-4 * cols // row_bytes) * row_bytes // 4
+        (rows, cols), size = tensor.shape, tensor.element_size()
+        pitch = -(-size * cols // row_bytes) * row_bytes // size
         if pitch == cols:
             return tensor
-        return self.torch.full((rows, pitch), math.nan, device=tensor.device)[:, :cols].copy_(tensor)
+        return self.torch.full((rows, pitch), math.nan, device=tensor.device, dtype=tensor.dtype)[:, :cols].copy_(tensor)
 
     def lay_out(self, row_bytes):
         """The copies as a step wants them whose rows begin at multiples of so many bytes; 0: with no gaps."""
@@ -198,17 +199,33 @@ class Rows:
         self.result = None
 
     def check(self):
-        return self.compare(self.reference, self.bound)
+        return self.compare(self.reference, *self.bounds)
 
-    def compare(self, reference, bound):
-        """The last output: every element a number, sampled rows right."""
+    def compare(self, reference, bound, row_bound):
+        """The last output: every element a number, sampled rows right, together and each."""
         difference = self.result[self.sample].double() - reference
         error = (difference.norm() / reference.norm()).item()
         worst_row = (difference.norm(dim=1) / reference.norm(dim=1)).max().item()
         complete = self.result.isfinite().all().item()
-        return {"right": complete and error <= bound and worst_row <= bound, "error": error, "bound": bound,
-                "worst_row": worst_row, "worst_row_bound": bound, "max_abs": difference.abs().max().item(),
+        return {"right": complete and error <= bound and worst_row <= row_bound, "error": error, "bound": bound,
+                "worst_row": worst_row, "worst_row_bound": row_bound, "max_abs": difference.abs().max().item(),
                 "rows": len(self.sample)}
+
+
+ROW_BOUND = {"fp16": 2**-9, "bf16": 2**-7}
+
+
+def bounds(torch, dtype, terms, reference):
+    """The largest errors that are right, over all and in a row, of sums of so many products: dtype_bound() in common/dtype.c."""
+    if dtype == "fp32":
+        bound = max(2 * math.sqrt(terms) * 2**-24, 2**-20)
+        return bound, bound
+    rounded = reference.to(torch_type(torch, dtype)).double()
+    return max(2 * ((rounded - reference).norm() / reference.norm()).item(), 2**-12), ROW_BOUND[dtype]
+
+
+def torch_type(torch, dtype):
+    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[dtype]
 
 
 def sampled_rows(torch, rows):
@@ -216,8 +233,9 @@ def sampled_rows(torch, rows):
 
 
 class Matmul(Rows):
-    """C[m,n] = A[m,k] B[k,n]."""
+    """C[m,n] = A[m,k] B[k,n], all of one type; sums in fp32."""
 
+    DTYPES = list(ENUM_DTYPE)
     SHAPE, LADDER = "4096, or 1000x2000x500 for m, n, k", ["4096"]
 
     class Args(ctypes.Structure):  # struct matmul_args in common/matmul.h
@@ -225,15 +243,15 @@ class Matmul(Rows):
                     *((name, ctypes.c_int) for name in ("m", "n", "k", "A_pitch", "B_pitch", "C_pitch", "B_transposed",
                                                         "dtype", "C_dtype", "variant"))]
 
-    def __init__(self, torch, shape, seed):
-        self.m, self.n, self.k = shape
-        generator = torch.Generator("cuda").manual_seed(seed)
-        A = 1 + torch.randn(self.m, self.k, device="cuda", generator=generator)
-        B = 1 + torch.randn(self.k, self.n, device="cuda", generator=generator)
-        super().__init__(torch, (A, B, torch.full((self.m, self.n), math.nan, device="cuda")))
+    def __init__(self, torch, shape, seed, dtype):
+        self.dtype, (self.m, self.n, self.k) = dtype, shape
+        generator, mean = torch.Generator("cuda").manual_seed(seed), 0.5 if dtype == "fp16" else 1  # mean_of() in common/matmul.c
+        A, B = ((mean + torch.randn(*size, device="cuda", generator=generator)).to(torch_type(torch, dtype))
+                for size in ((self.m, self.k), (self.k, self.n)))
+        super().__init__(torch, (A, B, torch.full((self.m, self.n), math.nan, device="cuda", dtype=A.dtype)))
         self.sample = sampled_rows(torch, self.m)
         self.reference = A[self.sample].double() @ B.double()
-        self.bound = max(2 * math.sqrt(self.k) * 2**-24, 2**-20)
+        self.bounds = bounds(torch, dtype, self.k, self.reference)
 
     @staticmethod
     def shape(text):
@@ -249,19 +267,24 @@ class Matmul(Rows):
     def launch(self, library, variant, row_bytes=0):
         """A function that queues one launch of a step's variant on copy i."""
         calls = [self.Args(A=a.data_ptr(), B=b.data_ptr(), C=c.data_ptr(), m=self.m, n=self.n, k=self.k, A_pitch=a.stride(0),
-                           B_pitch=b.stride(0), C_pitch=c.stride(0), dtype=FP32, C_dtype=FP32, variant=variant)
+                           B_pitch=b.stride(0), C_pitch=c.stride(0), dtype=ENUM_DTYPE[self.dtype], C_dtype=ENUM_DTYPE[self.dtype],
+                           variant=variant)
                  for a, b, c in self.lay_out(row_bytes)]
         return self.writing(launcher(self.torch, library, calls), row_bytes)
 
     def peers(self):
         """{name: function that queues it on copy i}"""
-        self.torch.backends.cuda.matmul.allow_tf32 = False
-        return {"cuBLAS fp32 (torch.matmul, TF32 off)": self.peer(lambda A, B, C: self.torch.matmul(A, B, out=C))}
+        settings = self.torch.backends.cuda.matmul
+        settings.allow_tf32 = settings.allow_fp16_reduced_precision_reduction = False
+        settings.allow_bf16_reduced_precision_reduction = False
+        how = "TF32 off" if self.dtype == "fp32" else "sums in fp32"
+        return {f"cuBLAS {self.dtype} (torch.matmul, {how})": self.peer(lambda A, B, C: self.torch.matmul(A, B, out=C))}
 
 
 class Softmax(Rows):
-    """Y = softmax of each row of X [rows, cols]."""
+    """Y = softmax of each row of X [rows, cols], in fp32."""
 
+    DTYPES = ["fp32"]
     SHAPE, LADDER = "8192x1024 for rows, columns", ["8192x8192"]
 
     class Args(ctypes.Structure):  # struct softmax_args in common/softmax.h
@@ -275,8 +298,8 @@ class Softmax(Rows):
         super().__init__(torch, (X, torch.full_like(X, math.nan)))
         self.sample = sampled_rows(torch, self.rows)
         self.reference = torch.softmax(X[self.sample].double(), dim=1)
-        self.bound = max(2 * math.sqrt(self.cols) * 2**-24, 2**-20)
-        self.peer_checks = {COPY: lambda: self.compare(self.layouts[0][0][0][self.sample].double(), 0.0)}
+        self.bounds = bounds(torch, "fp32", self.cols, self.reference)
+        self.peer_checks = {COPY: lambda: self.compare(self.layouts[0][0][0][self.sample].double(), 0.0, 0.0)}
 
     @staticmethod
     def shape(text):
@@ -292,7 +315,7 @@ class Softmax(Rows):
     def launch(self, library, variant, threads_per_row=0, rows_per_thread=0, row_bytes=0):
         """A function that queues one launch of a step's variant on copy i."""
         calls = [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=x.stride(0),
-                           Y_pitch=y.stride(0), dtype=FP32, variant=variant, threads_per_row=threads_per_row,
+                           Y_pitch=y.stride(0), dtype=ENUM_DTYPE["fp32"], variant=variant, threads_per_row=threads_per_row,
                            rows_per_thread=rows_per_thread) for x, y in self.lay_out(row_bytes)]
         return self.writing(launcher(self.torch, library, calls), row_bytes)
 
@@ -309,6 +332,7 @@ class Strides(ctypes.Structure):  # struct strides in common/attention.h
 class Attention:
     """O = softmax(Q Kᵀ / √D) V in fp32, [batch, heads, seqlen, head_dim], in as many copies as together exceed L2."""
 
+    DTYPES = ["fp32"]
     SHAPE, LADDER = "1x8x8192x64 for batch, heads, seqlen, head dimension", ["1x8x8192x64"]
     SAMPLED = 32  # rows of each head
 
@@ -358,7 +382,7 @@ class Attention:
         strides = {f"{name}_strides": Strides(h * n * d, n * d, d) for name in "QKVO"}
         calls = [self.Args(Q=q.data_ptr(), K=k.data_ptr(), V=v.data_ptr(), O=o.data_ptr(), workspace=space.data_ptr(),
                            batch=b, heads=h, kv_heads=h, seqlen=n, kv_seqlen=n, head_dim=d, scale=1 / math.sqrt(d),
-                           dtype=FP32, variant=variant, **strides)
+                           dtype=ENUM_DTYPE["fp32"], variant=variant, **strides)
                  for (q, k, v), o, space in zip(self.inputs, self.O, workspace)]
         launch = launcher(self.torch, library, calls)
 
@@ -503,6 +527,11 @@ def load(step):
     return library
 
 
+def dtype_flags(step, dtype):
+    """A program with one type offers no choice of it."""
+    return ["--dtype", dtype] if len(step["dtypes"]) > 1 else []
+
+
 def describe(step, flags, seed):
     """The step's own lines on this case, one for each variant, still without a result."""
     with tempfile.TemporaryDirectory() as place:
@@ -514,10 +543,16 @@ def describe(step, flags, seed):
         return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def contenders_of(steps, operation, flags, seed, torch):
+def tensors_of(operation, torch, shape, seed, dtype):
+    """An operation that has but one type is not asked for it."""
+    return operation(torch, shape, seed, *([dtype] if len(operation.DTYPES) > 1 else []))
+
+
+def contenders_of(steps, operation, flags, seed, dtype, torch):
+    """Of the steps that have the type."""
     found = []
-    for step in steps:
-        library, lines = load(step), describe(step, flags, seed)
+    for step in (step for step in steps if dtype in step["dtypes"]):
+        library, lines = load(step), describe(step, [*flags, *dtype_flags(step, dtype)], seed)
         if hasattr(operation, "reserve"):
             operation.reserve(lines)
         for variant, line in enumerate(lines):
@@ -565,6 +600,7 @@ def command_line():
     parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 03_matmul_naive; all of one operation")
     parser.add_argument("--shape", nargs="+", 
                         help="axpy, sum: 268435456 elements; matmul: 4096, or 1000x2000x500 for m, n, k; softmax: 8192x1024 for rows, columns")
+    parser.add_argument("--dtype", nargs="+", help="of what the steps have: " + ", ".join(ENUM_DTYPE) + " (default: all)")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per item")
@@ -579,11 +615,15 @@ def command_line():
         shapes = [operation.shape(text) for text in asked.shape or operation.LADDER]
     except ValueError:
         parser.error(f"--shape {' '.join(asked.shape)}: for {steps[0]['operation']} a shape is {operation.SHAPE}")
-    return asked, steps, operation, shapes
+    have = [dtype for dtype in operation.DTYPES if any(dtype in step["dtypes"] for step in steps)]
+    for dtype in asked.dtype or []:
+        if dtype not in have:
+            parser.error(f"--dtype {dtype}: these steps and their peers have {', '.join(have) or 'none'}")
+    return asked, steps, operation, [(shape, dtype) for dtype in asked.dtype or have for shape in shapes]
 
 
 def main():
-    asked, steps, operation, shapes = command_line()
+    asked, steps, operation, cases = command_line()
     try:
         import torch
     except ImportError:
@@ -593,9 +633,9 @@ def main():
              + steps[0]["number"])
 
     wrong = False
-    for shape in shapes:
-        tensors = operation(torch, shape, asked.seed)
-        contenders = contenders_of(steps, tensors, operation.flags(shape), asked.seed, torch)
+    for shape, dtype in cases:
+        tensors = tensors_of(operation, torch, shape, asked.seed, dtype)
+        contenders = contenders_of(steps, tensors, operation.flags(shape), asked.seed, dtype, torch)
         measure(torch, tensors, contenders, asked.iters)
         lines = [contender.line for contender in contenders]
         wrong |= not all(line["check"]["right"] for line in lines)

@@ -20,14 +20,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
 from collect import GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, known_metrics, ncu, number, provenance  # noqa: E402
+from peers import dtype_flags  # noqa: E402
+
+from tools.lines import belongs  # noqa: E402
 
 SIZES = [f"-n {n}" for n in (1, 31, 32, 33, 255, 257, 1023, 4097, 1000003)]
 
+# By operation; `matmul 16-bit` is for steps whose inputs have 16 bits, where their row differs from that of matmul.
 EDGES = {
     "axpy": SIZES, "sum": SIZES,
     "device": ["-n 1 --rounds 1", "-n 3 --rounds 2", "-n 1023 --rounds 31", "-n 4097 --rounds 33", "-n 1000003"],
     "matmul": ["-m 1 -n 1 -k 1", "-m 31 -n 32 -k 33", "-m 33 -n 31 -k 1", "-m 97 -n 130 -k 40", "-m 300 -n 301 -k 299",
                "-m 127 -n 129 -k 9", "-m 260 -n 132 -k 36"],
+    "matmul 16-bit": ["-m 1 -n 1 -k 1", "-m 1 -n 8 -k 8", "-m 15 -n 9 -k 17", "-m 17 -n 7 -k 15", "-m 33 -n 31 -k 1",
+                      "-m 97 -n 130 -k 40", "-m 127 -n 129 -k 31", "-m 129 -n 127 -k 33", "-m 300 -n 301 -k 299",
+                      "-m 260 -n 136 -k 72 --row-padding 8", "-m 64 -n 72 -k 4099", "-m 200 -n 120 -k 63 --input scaled",
+                      "-m 1000 -n 1001 -k 999", "-m 512 -n 640 -k 1024 --input scaled"],
     "softmax": ["--rows 1 --cols 1", "--rows 33 --cols 31", "--rows 3 --cols 1027 --input masked",
                 "--rows 130 --cols 4099 --input scaled", "--rows 70 --cols 300 --input huge", "--rows 9 --cols 100003",
                 "--rows 5 --cols 262144 --input masked", "--rows 64 --cols 64 --input equal"],
@@ -50,10 +58,21 @@ LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4
           "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96"}
-TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
+TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
+         "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32", "1x8x8192x128"]}
 
 SWEEPS = {"11_softmax_shaped": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
+
+
+def kind(step):
+    """Steps of one kind are timed together."""
+    return step["operation"] + (" 16-bit" if step["dtypes"][:1] not in ([], ["fp32"]) else "")
+
+
+def of(table, step):
+    """The step's row of one of the tables above."""
+    return table.get(kind(step)) or table[step["operation"]]
 
 
 def run(log, *command, **options):
@@ -71,17 +90,23 @@ def build(log):
     return json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 
 
+def each_type(step):
+    """The flags that choose each of the step's element types."""
+    return [dtype_flags(step, dtype) for dtype in step["dtypes"]]
+
+
 def right(log, step, program, shapes, at_once):
-    """How many of those shapes, all variants each, are right; so many are tried at once."""
+    """How many of those shapes, in each type and all variants each, are right; so many are tried at once."""
+    cases = [[*shape.split(), *dtype] for dtype in each_type(step) for shape in shapes]
     with ThreadPoolExecutor(at_once) as pool:
-        done = pool.map(lambda shape: run(log, program, "--all-variants", "--no-time", *shape.split()), shapes)
-        return f"{sum(each.returncode == 0 for each in done)}/{len(shapes)}"
+        done = pool.map(lambda case: run(log, program, "--all-variants", "--no-time", *case), cases)
+        return f"{sum(each.returncode == 0 for each in done)}/{len(cases)}"
 
 
 def sanitized(log, step, program, tool):
-    done = run(log, "compute-sanitizer", "--tool", tool, "--error-exitcode", "9", program, "--all-variants", "--no-time",
-               *SANITIZED[step["operation"]].split())
-    return "clean" if done.returncode == 0 else f"status {done.returncode}"
+    done = [run(log, "compute-sanitizer", "--tool", tool, "--error-exitcode", "9", program, "--all-variants", "--no-time",
+                *SANITIZED[step["operation"]].split(), *dtype).returncode for dtype in each_type(step)]
+    return f"status {max(done)}" if any(done) else "clean"
 
 
 # Our names -> ncu's metrics, the first that this GPU counts. A launch's kernels are summed, and stand one by one beside it.
@@ -108,7 +133,7 @@ def counters(rows, names):
 
 def counted(step, program, groups, environment):
     """One line for each variant and shape: what ncu counts of one launch, all its kernels, at the emulator's default shape
-    and at the ladder's."""
+    and at the ladder's, in the step's first type."""
     metrics = sorted({metric for names in groups.values() for metric in names.values()})
     for variant in step["variants"] or [None] if metrics else []:
         for sizes in dict.fromkeys((COUNTED[step["operation"]], LADDER[step["operation"]])):
@@ -123,7 +148,7 @@ def counted(step, program, groups, environment):
                 shape = json.loads(said.read_text().splitlines()[-1])["shape"]
             kernels = [{"kernel": row["Kernel Name"].split("(")[0], **({"ncu": counters([row], groups["ncu"])} if len(rows) > 1 else {}),
                         **{group: counters([row], groups[group]) for group in OF_A_KERNEL}} for row in rows]
-            yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": None, "shape": shape,
+            yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": step["dtypes"][0], "shape": shape,
                    "backend": "cuda", "device": environment["gpu"], "check": None, "time": None,
                    "ncu": counters(rows, groups["ncu"]), "kernels": kernels, "env": environment}
 
@@ -147,7 +172,7 @@ def main():
     for step in chosen:
         program = ROOT / "build" / "cuda" / step["name"]
         with ThreadPoolExecutor() as pool:
-            table.append([step["name"], *(right(log, step, program, shapes[step["operation"]], at_once)
+            table.append([step["name"], *(right(log, step, program, of(shapes, step), at_once)
                                           for shapes, at_once in ((EDGES, 8), (LARGE, 2))),
                           *pool.map(lambda tool: sanitized(log, step, program, tool), ("memcheck", "racecheck"))])
         with open(asked.out / f"{step['name']}.ncu.jsonl", "w") as out:
@@ -156,11 +181,11 @@ def main():
                 out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment))
         print(*table[-1], flush=True)
     if not asked.no_bench:
-        for operation in dict.fromkeys(step["operation"] for step in chosen):
-            mine = [step for step in chosen if step["operation"] == operation]
-            if operation in TIMED:
-                done = run(log, sys.executable, "bench/peers.py", *(step["number"] for step in mine), "--shape", *TIMED[operation],
-                           "--json", timed)
+        for together in dict.fromkeys(map(kind, chosen)):
+            mine = [step for step in chosen if kind(step) == together]
+            if mine[0]["operation"] in TIMED:
+                done = run(log, sys.executable, "bench/peers.py", *(step["number"] for step in mine), "--shape",
+                           *of(TIMED, mine[0]), "--json", timed)
                 print(done.stdout)
             else:  # it measures itself, and its peer
                 for step in mine:
@@ -170,8 +195,7 @@ def main():
                 print(run(log, sys.executable, SWEEPS[step["name"]], "--json", timed).stdout)
     lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []
     for step in chosen:
-        mine = [line for line in lines if line["step"] == step["name"]  # the peers of bench/peers.py are no step's
-                or line["step"] is None and line["operation"] == step["operation"]]
+        mine = [line for line in lines if belongs(line, step)]
         with open(asked.out / f"{step['name']}.results.jsonl", "w") as out:
             out.writelines(json.dumps(line) + "\n" for line in mine)
             shutil.copyfileobj(open(asked.out / f"{step['name']}.ncu.jsonl"), out)

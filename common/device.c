@@ -45,11 +45,18 @@ static int fp32_lanes(int major, int minor)
     return version <= 80 ? 64 : 128;
 }
 
-// Vendor's architecture whitepapers: 16-bit operations of the tensor cores per clock and SM, dense, with sums in fp32.
-static int tensor_operations(int major, int minor)
+// Vendor's architecture whitepapers: 16-bit operations of the tensor cores per boost clock and SM, dense, with sums in fp32.
+// Hopper's are stated for a clock of 1830 MHz where its boost clock is 1980, and GeForce boards have half the rate.
+static double tensor_operations(const struct cudaDeviceProp *prop)
 {
-    int version = version_number(major, minor);
-    return version == 90 ? 4096 : version == 80 ? 2048 : version >= 75 && version < 90 ? 1024 : 0;
+    int version = version_number(prop->major, prop->minor);
+    if (version == 90)
+        return 4096 * 1830.0 / 1980;
+    if (version == 80)
+        return 2048;
+    if (version < 75 || version > 90)
+        return 0;
+    return strstr(prop->name, "GeForce") ? 512 : 1024;
 }
 
 static double attribute(enum cudaDeviceAttr attribute, int index)
@@ -75,7 +82,7 @@ static struct device describe(const struct cudaDeviceProp *prop, int index)
     device.clock = 1e3 * attribute(cudaDevAttrClockRate, index);               // the attribute is in kHz
     double memory_clock = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);  // two transfers a clock
     device.fp32_flops = 2.0 * fp32_lanes(prop->major, prop->minor) * device.sms * device.clock;
-    device.tensor_flops = (double)tensor_operations(prop->major, prop->minor) * device.sms * device.clock;
+    device.tensor_flops = tensor_operations(prop) * device.sms * device.clock;
     device.dram_bytes = 2.0 * memory_clock * attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
     return device;
 }

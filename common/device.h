@@ -15,7 +15,7 @@ struct device {
     double clock;  // of an SM, in Hz: the boost clock
     size_t l2_bytes;
     double fp32_flops;    // per second
-    double tensor_flops;  // the same of the tensor cores, 16-bit inputs; 0: unknown
+    double tensor_flops;  // the same of the tensor cores: 16-bit inputs, sums in fp32; 0: unknown
     double dram_bytes;    // per second, from its memory clock and bus width
 };
 

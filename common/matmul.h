@@ -54,9 +54,9 @@ static inline bool matmul_is_plain(const struct matmul_args *args, enum dtype dt
            args->B_pitch == args->n && args->C_pitch == args->n;
 }
 
-// Whether A, B and C are of this type, B is [k, n], and each row begins at a multiple of so many bytes, a power of two.
-// Where rows do not, stderr says so.
-static inline bool matmul_is_aligned(const struct matmul_args *args, enum dtype dtype, int bytes)
+// Whether A, B and C are of this type, and each row begins at a multiple of so many bytes, a power of two. Where rows do
+// not, stderr says so.
+static inline bool matmul_rows_are_aligned(const struct matmul_args *args, enum dtype dtype, int bytes)
 {
     const bool aligned = rows_are_aligned(args->A, args->A_pitch, dtype, bytes) &&
                          rows_are_aligned(args->B, args->B_pitch, dtype, bytes) &&
@@ -65,7 +65,13 @@ static inline bool matmul_is_aligned(const struct matmul_args *args, enum dtype 
         fprintf(stderr,
                 "rows of A, B and C have to begin at multiples of %d bytes: their pitches are %d, %d and %d elements\n",
                 bytes, args->A_pitch, args->B_pitch, args->C_pitch);
-    return args->dtype == dtype && args->C_dtype == dtype && !args->B_transposed && aligned;
+    return args->dtype == dtype && args->C_dtype == dtype && aligned;
+}
+
+// The same, and B is [k, n].
+static inline bool matmul_is_aligned(const struct matmul_args *args, enum dtype dtype, int bytes)
+{
+    return !args->B_transposed && matmul_rows_are_aligned(args, dtype, bytes);
 }
 
 // parse → allocate → poison → prepare → launch → check → time → report. Returns the exit status.

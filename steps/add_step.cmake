@@ -132,11 +132,15 @@ function(step_to_json)
   if(text MATCHES "\\.row_bytes = ([0-9]+)")
     set(row_bytes ${CMAKE_MATCH_1})
   endif()
+  string(REGEX MATCH "\\.dtypes? = [^\n]+" dtypes "${text}")
+  string(REGEX MATCHALL "[A-Z]+[0-9]+" dtypes "${dtypes}")
+  string(TOLOWER "${dtypes}" dtypes)
+  json_list(dtypes ${dtypes})
   string(CONCAT entry
     "  {\"name\": \"${name}\", \"number\": \"${number}\", \"dir\": \"steps/${name}\",\n"
     "   \"idea\": ${idea},\n"
     "   \"from\": ${from}, \"arch\": \"${step_ARCH}\", \"chapter\": ${chapter},\n"
-    "   \"operation\": \"${step_OPERATION}\", \"row_bytes\": ${row_bytes}, \"variants\": ${variants}},\n")
+    "   \"operation\": \"${step_OPERATION}\", \"dtypes\": ${dtypes}, \"row_bytes\": ${row_bytes}, \"variants\": ${variants}},\n")
   set_property(GLOBAL APPEND_STRING PROPERTY STEPS_JSON "${entry}")  # a string: a list would split at an idea's `;`
 endfunction()
 

@@ -14,14 +14,14 @@ COUNTERS = [f"{space}_{op}_{what}" for space, words in (("shared", ("requests", 
                                                         ("global", ("requests", "sectors", "bytes")))
             for op in ("ld", "st") for what in words] + ["barriers", "warp_barriers", "shuffles", "votes", "atomics"]
 H200 = {"name": "h200", "title": "NVIDIA H200", "sms": 132, "clock_ghz": 1.98, "fp32_lanes_per_sm": 128,
-        "dram_gbps": 4800, "source": "made up"}
+        "tensor_fp16_tflops": 989.4, "dram_gbps": 4800, "source": "made up"}
 STEPS = [
     {"name": "03_matmul_naive", "number": "03", "dir": "steps/03_matmul_naive", "idea": "one thread per output", "from": [],
-     "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["strided", "coalesced"]},
+     "arch": "75", "chapter": "A. Memory", "operation": "matmul", "dtypes": ["fp32"], "variants": ["strided", "coalesced"]},
     {"name": "04_matmul_tiled", "number": "04", "dir": "steps/04_matmul_tiled", "idea": "tiles in shared memory",
-     "from": ["03"], "arch": "75", "chapter": "A. Memory", "operation": "matmul", "variants": ["padded"]},
+     "from": ["03"], "arch": "75", "chapter": "A. Memory", "operation": "matmul", "dtypes": ["fp32"], "variants": ["padded"]},
     {"name": "23_matmul_wgmma", "number": "23", "dir": "steps/23_matmul_wgmma", "idea": "wgmma", "from": ["04"],
-     "arch": "90a", "chapter": "D. Hopper", "operation": "matmul", "variants": []},
+     "arch": "90a", "chapter": "D. Hopper", "operation": "matmul", "dtypes": ["fp32"], "variants": []},
 ]
 
 PROGRAM = f"""#!{sys.executable} -ES

@@ -312,17 +312,18 @@ def test_planted_mistake_is_seen(compile_cu, program, arguments):
 @pytest.mark.parametrize("operation", ["axpy", "sum", "matmul", "softmax", "attention"])
 def test_peers_pass_the_arguments_that_the_header_declares(operation, tmp_path):
     sys.path.insert(0, str(ROOT / "bench"))
-    from peers import OPERATIONS
+    from peers import ENUM_DTYPE, OPERATIONS
 
     args = OPERATIONS[operation].Args
     fields = [name for name, _ in args._fields_]
     source = tmp_path / "offsets.c"
     offsets = "".join(f'printf("%zu ", offsetof(struct {operation}_args, {field}));' for field in fields)
+    offsets += 'printf("%d %d %d ", FP32, FP16, BF16);'
     source.write_text(f'#include <stddef.h>\n#include <stdio.h>\n#include "{operation}.h"\n'
                       f'int main(void) {{ {offsets} printf("%zu", sizeof(struct {operation}_args)); }}')
     subprocess.run(["cc", *INCLUDE, "-I", ROOT / "emulator" / "include", source, "-o", tmp_path / "offsets"], check=True)
     said = [int(word) for word in run(tmp_path / "offsets").stdout.split()]
-    assert said == [*(getattr(args, field).offset for field in fields), ctypes.sizeof(args)]
+    assert said == [*(getattr(args, field).offset for field in fields), *map(ENUM_DTYPE.get, DTYPES), ctypes.sizeof(args)]
 
 
 def test_the_first_wrong_element_and_the_largest_difference_are_named(compile_cu):

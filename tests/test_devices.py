@@ -1,8 +1,10 @@
-"""A step program on a machine that cannot run it: status 77, and the reason."""
+"""A step program on a machine that cannot run it: status 77, and the reason. And the roofs that it takes a machine to have."""
+
+import json
 
 import pytest
 
-from conftest import BUILD, ROOT, Program, run
+from conftest import BUILD, ROOT, TESTS, Program, run
 
 STEP = ROOT / "steps" / "03_matmul_naive" / "matmul_naive.cu"
 COMMON = str(BUILD / "common" / "libcommon.a")
@@ -40,3 +42,18 @@ def test_driver(compile_cu, program, words):
     assert done.returncode == 77, done.stdout + done.stderr
     assert all(word in done.stderr for word in words), done.stderr
     assert "right" not in done.stdout
+
+
+ROOFS = Program(TESTS / "common" / "roofs.cu", "g++", OPTIONS, (COMMON,))
+
+
+@pytest.mark.parametrize("gpu, tflops", [("h200", 989), ("a100", 312), ("rtx4090", 165), ("t4", 65)])
+def test_roofs(compile_cu, gpu, tflops, tmp_path):
+    """common/ derives them from what CUDA tells of a device, the emulator has a table: both are what the vendor publishes."""
+    done = run(compile_cu(ROOFS), SIMT_GPU=gpu, SIMT_PROFILE_JSON=tmp_path / "profile.json")
+    fp32, tensor, dram = map(float, done.stdout.split())
+    table = json.loads((tmp_path / "profile.json").read_text())["gpu"]
+    assert table["tensor_fp16_tflops"] == pytest.approx(tflops, abs=0.5)
+    assert tensor == pytest.approx(1e12 * table["tensor_fp16_tflops"], rel=2e-3)
+    assert fp32 == pytest.approx(2e9 * table["fp32_lanes_per_sm"] * table["sms"] * table["clock_ghz"], rel=1e-3)
+    assert dram == pytest.approx(1e9 * table["dram_gbps"], rel=1e-3)

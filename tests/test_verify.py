@@ -12,6 +12,7 @@ from small_clone import script
 sys.path += [str(ROOT), str(ROOT / "bench")]
 import verify  # noqa: E402
 
+from tools.lines import belongs  # noqa: E402
 from tools.results import LADDER_SHAPE  # noqa: E402
 
 # Two kernels a launch; every known metric counts 1,000 in the first and 24 in the second.
@@ -63,15 +64,16 @@ def test_an_ncu_that_fails_counts_nothing(ncu, tmp_path):
     ncu([""])
     found = groups(tmp_path)
     assert not any(found.values())
-    assert not list(verify.counted({"operation": "matmul", "variants": []}, "program", found, {"gpu": "NVIDIA H200"}))
+    assert not list(verify.counted({"operation": "matmul", "dtypes": ["fp16"], "variants": []}, "program", found, {"gpu": "NVIDIA H200"}))
 
 
 def test_kernels_are_summed_and_stand_beside(ncu, tmp_path):
     ncu(not_all=True)
-    step = {"name": "98_x", "operation": "matmul", "variants": ["a", "b"]}
+    step = {"name": "98_x", "operation": "matmul", "dtypes": ["fp16", "bf16"], "variants": ["a", "b"]}
     lines = list(verify.counted(step, "program", groups(tmp_path), {"gpu": "NVIDIA H200"}))
     assert [line["variant"] for line in lines] == ["a", "a", "b", "b"]  # at both shapes
     line = json.loads(json.dumps(lines[0]))
+    assert line["dtype"] == "fp16" and line["ncu"]["ldmatrix_conflicts"] == line["ncu"]["mma"] == 1024
     assert line["ncu"]["shared_ld_requests"] == 1024 and line["ncu"]["dram_ld_bytes"] is None
     assert [kernel["kernel"] for kernel in line["kernels"]] == ["first", "second"]
     assert line["kernels"][0]["ncu"]["dram_ld_bytes"] == 1000 and line["kernels"][1]["stalls"]["wait"] == 24
@@ -84,3 +86,30 @@ def test_the_ladders_shape_is_the_tours():
         given = {flag.lstrip("-"): int(size) for flag, size in zip(words[::2], words[1::2])}
         shape = {letters.get(name, name): size for name, size in LADDER_SHAPE[operation].items()}
         assert given == {name: shape[name] for name in given} and len(given) >= len(shape) - 2  # kv_heads, causal: defaults
+
+
+TYPES = {"fp32": {"dtypes": ["fp32"]}, "16-bit": {"dtypes": ["fp16", "bf16"]}}
+STEP = {"name": "98_x", "operation": "matmul", "variants": ["a"]}
+
+
+def test_steps_of_16_bits_have_shapes_of_their_own():
+    narrow, wide = (STEP | TYPES[name] for name in ("16-bit", "fp32"))
+    assert verify.of(verify.EDGES, narrow) != verify.of(verify.EDGES, wide) == verify.EDGES["matmul"]
+    assert verify.of(verify.TIMED, narrow) == ["1024", "2048", "4096", "8192", "16384"]
+    assert verify.of(verify.LARGE, narrow) == verify.of(verify.LARGE, wide)
+    assert verify.kind(narrow) != verify.kind(wide) == "matmul"
+
+
+def test_every_type_of_a_step_is_tried(tmp_path):
+    """Of a program that is right in fp16 alone: each shape counts once for each type."""
+    script(tmp_path / "program", "#!/bin/sh\nfor word; do last=$word; done\n[ $last = fp16 ]\n")
+    with open(tmp_path / "log", "w") as log:
+        assert verify.right(log, STEP | TYPES["16-bit"], tmp_path / "program", ["-m 1", "-m 2"], 2) == "2/4"
+        assert verify.right(log, STEP | TYPES["fp32"], tmp_path / "program", ["-m 1", "-m fp16"], 2) == "1/2"
+
+
+@pytest.mark.parametrize("line, mine", [
+    ({"step": "98_x", "dtype": "bf16"}, True), ({"step": "97_x", "dtype": "fp16"}, False), ({"step": None, "dtype": "bf16"}, True),
+    ({"step": None, "dtype": "fp32"}, False), ({"step": None, "dtype": "fp16", "operation": "softmax"}, False)])
+def test_whose_a_line_of_results_is(line, mine):
+    assert belongs({"operation": "matmul"} | line, STEP | TYPES["16-bit"]) == mine

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tools import build, machine, steps
 from tools.guard import stop
+from tools.lines import belongs
 from tools.paths import ROOT
 from tools.say import out
 
@@ -38,10 +39,7 @@ def commands(chosen, python, lines, arguments):
 def keep(chosen, lines):
     """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written."""
     for step in chosen:
-        def mine(line):
-            return line["step"] == step["name"] or line["step"] is None and line["operation"] == step["operation"]
-
-        kept = [text for text in lines.read_text().splitlines(keepends=True) if mine(json.loads(text))]
+        kept = [text for text in lines.read_text().splitlines(keepends=True) if belongs(json.loads(text), step)]
         (steps.directory(step) / "results.jsonl").write_text("".join(kept))
         out.print(f"recorded in {step['dir']}/results.jsonl")
 

@@ -1,3 +1,9 @@
-/* Stands in front of a CUDA toolkit that may be on this machine: its headers would not fit here. What it
- * would declare is refused where it is used. */
-#pragma simt_refuse <cuda_pipeline.h> the pipeline primitives: __pipeline_*
+/* The pipeline primitives (CUDA C++ Programming Guide, "Pipeline Primitives Interface"). */
+#ifndef _CUDA_PIPELINE_H_
+#define _CUDA_PIPELINE_H_
+
+#include "cuda_pipeline_primitives.h"
+
+/* What is not offered: refused where it is used. */
+#pragma simt_refuse <cuda_pipeline.h> the experimental pipeline: nvcuda
+#endif

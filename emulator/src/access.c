@@ -5,6 +5,7 @@
  * itself need not be linked, and may be, to watch this runtime. Host code of the same file calls them too, with no
  * worker. The caller's address is the access's place in the program. */
 #include "access.h"
+#include "async.h"
 #include "counters.h"
 #include "launch.h"
 #include "messages.h"
@@ -35,7 +36,9 @@ static bool is_written(const struct object *o, size_t offset, unsigned bytes, un
     return true;
 }
 
-static bool is_initialised(const struct object *o, size_t offset, unsigned bytes, const void *pc)
+static bool is_vector(const struct block *b, const void *pc) { return b->vector || lines_of_vector(pc); }
+
+static bool is_initialised(const struct block *b, const struct object *o, size_t offset, unsigned bytes, const void *pc)
 {
     if (bytes == 4) { /* and aligned: half of a byte of the map */
         unsigned bits = __atomic_load_n(&o->written[offset / 8], __ATOMIC_RELAXED) >> (offset & 4) & 15;
@@ -43,7 +46,7 @@ static bool is_initialised(const struct object *o, size_t offset, unsigned bytes
     }
     if (is_written(o, offset, bytes, 4))
         return true;
-    return bytes >= 8 && is_written(o, offset, bytes, 8) && !lines_of_vector(pc);
+    return bytes >= 8 && is_written(o, offset, bytes, 8) && !is_vector(b, pc);
 }
 
 static void mark_written(const struct object *o, size_t offset, unsigned bytes)
@@ -61,17 +64,17 @@ static void mark_written(const struct object *o, size_t offset, unsigned bytes)
 /* ---- checks ---- */
 
 /* A struct of 16 bytes may need an alignment of 8 only; a vector of that size needs 16. */
-static bool is_misaligned(const void *address, unsigned bytes, const void *pc)
+static bool is_misaligned(const struct block *b, const void *address, unsigned bytes, const void *pc)
 {
     uintptr_t beyond = (uintptr_t)address & (bytes - 1);
-    return beyond && (beyond != 8 || lines_of_vector(pc));
+    return beyond && (beyond != 8 || is_vector(b, pc));
 }
 
 static void check_bounds(struct block *b, const void *pc, const struct place *p, const void *address, unsigned bytes,
                          enum access kind)
 {
     const struct object *o = p->object;
-    if (is_misaligned(address, bytes, pc))
+    if (is_misaligned(b, address, bytes, pc))
         report_access(b, "misaligned access", pc, address, bytes, kind, "");
     if (!o || p->offset + bytes > o->bytes)
         report_access(b, "out of bounds", pc, address, bytes, kind, "");
@@ -93,35 +96,48 @@ static void check_local(struct block *b, const void *pc, const void *address, un
         report_access(
             b, "another thread's local memory", pc, address, bytes, kind,
             "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
-    if (is_misaligned(address, bytes, pc))
+    if (is_misaligned(b, address, bytes, pc))
         report_access(b, "misaligned access", pc, address, bytes, kind, "");
 }
 
-void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
-                  enum simt_scope scope)
+static enum counted counted_as(enum access kind, enum space space)
+{
+    if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
+        return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
+    if (space == SPACE_SHARED)
+        return access_stores(kind) ? SHARED_ST : SHARED_LD;
+    return access_stores(kind) ? GLOBAL_ST : GLOBAL_LD;
+}
+
+/* All but the counting. */
+static enum space check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                        enum simt_scope scope)
 {
     struct place p = place_of(b, address, bytes);
     bool stores = access_stores(kind);
     switch (p.space) {
-    case SPACE_LOCAL: check_local(b, pc, address, bytes, kind); return;
-    case SPACE_PARAMETERS: return;
-    case SPACE_NOWHERE: check_nowhere(b, pc, address, bytes, kind); return;
+    case SPACE_LOCAL: check_local(b, pc, address, bytes, kind); return p.space;
+    case SPACE_PARAMETERS: return p.space;
+    case SPACE_NOWHERE: check_nowhere(b, pc, address, bytes, kind); return p.space;
     case SPACE_CONSTANT:
         if (stores)
             report_access(b, "write to constant memory", pc, address, bytes, kind,
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
         if (p.object)
             check_bounds(b, pc, &p, address, bytes, kind);
-        return;
+        return p.space;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
     }
     check_bounds(b, pc, &p, address, bytes, kind);
+    if (b->n_guarded && p.space == SPACE_SHARED)
+        async_check(b, pc, address, bytes, kind);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
-        bool reads = kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE;
-        if (reads && !b->copies && !is_initialised(p.object, p.offset, bytes, pc))
+        bool reads = !stores || kind == ACCESS_ATOMIC;
+        bool carries = access_collective_load(kind) && p.space == SPACE_SHARED; /* what nobody has written, as NaN */
+        if (reads && !carries && !b->copies && !is_initialised(b, p.object, p.offset, bytes, pc))
             report_uninitialised(b, &p, address, bytes, pc, kind);
         if (stores)
             mark_written(p.object, p.offset, bytes);
@@ -130,11 +146,15 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
         race_access(b, pc, &p, bytes, kind, scope);
     if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
         message_volatile(b, address, stores);
-    if (b->counting && kind != ACCESS_ATOMIC) {
-        bool shared = p.space == SPACE_SHARED;
-        counters_access(b, pc, shared ? (stores ? SHARED_ST : SHARED_LD) : (stores ? GLOBAL_ST : GLOBAL_LD), address,
-                        bytes);
-    }
+    return p.space;
+}
+
+void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                  enum simt_scope scope)
+{
+    enum space space = check(b, pc, address, bytes, kind, scope);
+    if (b->counting && kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
+        counters_access(b, pc, counted_as(kind, space), address, bytes);
 }
 
 /* ---- hooks ---- */
@@ -146,7 +166,7 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
-static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, bool vector)
 {
     struct worker *w = simt_worker;
     if (!w) {
@@ -160,10 +180,24 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
         w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
+    if (vector)
+        b->vector = true;
     access_check(b, pc, address, bytes, kind, SIMT_SCOPE_SYSTEM);
+    if (vector)
+        b->vector = false; /* before others run */
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
     if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
         give_way(b, pc); /* a store must be done first */
+}
+
+void access_vector(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    access_as(address, bytes, kind, pc, true);
+}
+
+static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    access_as(address, bytes, kind, pc, false);
 }
 
 static bool is_partly_initialised(const void *address, size_t bytes)
@@ -173,21 +207,38 @@ static bool is_partly_initialised(const void *address, size_t bytes)
            written_any(p.object, p.offset, bytes);
 }
 
+/* The widest access, of at most 16 bytes, that this address allows. */
+static unsigned widest(const void *address, size_t bytes)
+{
+    unsigned piece = 16;
+    while (piece > bytes || ((uintptr_t)address & (piece - 1)))
+        piece /= 2;
+    return piece;
+}
+
 /* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
 static void range(const void *address, size_t bytes, enum access kind, const void *pc)
 {
-    const unsigned char *p = address, *end = p + bytes;
     if (simt_worker && kind == ACCESS_LOAD)
         running()->copies = is_partly_initialised(address, bytes);
-    while (p < end) {
-        unsigned piece = 16;
-        while (piece > (size_t)(end - p) || ((uintptr_t)p & (piece - 1)))
-            piece /= 2;
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
         access(p, piece, kind, pc);
         p += piece;
     }
     if (simt_worker)
         running()->copies = false;
+}
+
+void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    b->copies = kind == ACCESS_LOAD && is_partly_initialised(address, bytes);
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
+        check(b, pc, p, piece, kind, SIMT_SCOPE_SYSTEM);
+        p += piece;
+    }
+    b->copies = false;
 }
 
 #define HOOKS(BYTES) \

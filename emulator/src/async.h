@@ -7,7 +7,7 @@
 #ifndef SIMT_ASYNC_H
 #define SIMT_ASYNC_H
 
-#include "block.h"
+#include "race.h"
 
 /* cp.async by the running thread, called from pc: `bytes` (4, 8 or 16) to `to` in shared memory, of which the first
  * source_bytes come from `from` in global memory and the rest are zeros. Addresses are generic. */
@@ -30,5 +30,24 @@ unsigned mbarrier_pending(u64 token); /* mbarrier.pending_count */
 /* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
  * one of those expected; else the barrier expects one more. */
 void async_arrive(void *barrier, bool noinc, const void *pc);
+
+/* ---- for the other rooms ---- */
+
+void async_begin_block(struct block *b);
+void mbarrier_begin_block(struct block *b);
+
+/* The running thread is about to touch that part of shared memory: reports it where a copy to it is in flight, or where an
+ * mbarrier object lies. For access.c, which asks only while anything is guarded. */
+void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind);
+/* No access may touch these bytes, of whole words, until they are let go. */
+void async_guard(struct block *b, const void *address, unsigned bytes);
+void async_let_go(struct block *b, const void *address, unsigned bytes);
+/* The mbarrier object on these bytes: its address; NULL: none. */
+const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised);
+
+/* How many copies has the running thread issued? */
+u64 async_issued(const struct block *b);
+/* Lands that thread's copies up to that many, since a wait at pc asks for them. For order they land at that stamp. */
+void async_land(struct block *b, unsigned thread, u64 issued, uint32_t stamp, const void *pc);
 
 #endif

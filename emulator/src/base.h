@@ -19,11 +19,27 @@ typedef unsigned long long u64;
 
 extern bool simt_checked; /* was any of the program compiled with hooks? access.c */
 
-enum access { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC, ACCESS_VOLATILE_LOAD, ACCESS_VOLATILE_STORE };
+enum access {
+    ACCESS_LOAD,
+    ACCESS_STORE,
+    ACCESS_ATOMIC,
+    ACCESS_VOLATILE_LOAD,
+    ACCESS_VOLATILE_STORE,
+    ACCESS_MATRIX_LOAD, /* a row, by ldmatrix; and stmatrix */
+    ACCESS_MATRIX_STORE,
+    ACCESS_FRAGMENT_LOAD /* a piece of a WMMA fragment */
+};
 
 static inline bool access_stores(enum access kind)
 {
-    return kind == ACCESS_STORE || kind == ACCESS_ATOMIC || kind == ACCESS_VOLATILE_STORE;
+    return kind == ACCESS_STORE || kind == ACCESS_ATOMIC || kind == ACCESS_VOLATILE_STORE ||
+           kind == ACCESS_MATRIX_STORE;
+}
+
+/* By a warp as one: its lanes have met for it, and it is done before any of them goes on. */
+static inline bool access_collective_load(enum access kind)
+{
+    return kind == ACCESS_MATRIX_LOAD || kind == ACCESS_FRAGMENT_LOAD;
 }
 
 /* Zeroed memory that costs nothing until it is touched. Ends the program with status 2 where there is none. */

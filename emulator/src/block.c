@@ -1,6 +1,7 @@
 /* The threads of one block, and the barriers that all of them meet in. */
 #include "block.h"
 #include "access.h"
+#include "async.h"
 #include "collective.h"
 #include "counters.h"
 #include "grid.h"
@@ -73,6 +74,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->suspicion->pending = false;
     b->n_undefined = 0;
     b->copies = false;
+    b->vector = false;
     memset(b->undefined, 0, sizeof b->undefined);
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
@@ -97,6 +99,8 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->warps[i].ready = b->warps[i].live;
     }
     shared_begin_block(b);
+    mbarrier_begin_block(b);
+    async_begin_block(b);
     counters_begin(b);
 }
 

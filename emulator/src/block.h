@@ -70,9 +70,13 @@ struct block {
     struct undefined_read undefined[MAX_WARPS]; /* collective.c */
     unsigned n_undefined;
     struct suspicion *suspicion; /* race.c */
+    struct flight *flight;       /* async.c: copies in flight; NULL before the first */
+    struct mbarrier *mbarriers;  /* mbarrier.c: those that have been initialised */
+    unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
     bool compares; /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
+    bool vector;   /* access.c: the running thread's access is not of a struct, whatever its line says */
     bool copies;   /* access.c: the running thread copies something of which a part has been written */
 };
 

@@ -14,7 +14,6 @@ static struct collective *call_of(const struct block *b, unsigned warp, unsigned
 {
     return b->threads[warp * WARP + lane].call;
 }
-static void *payload_of(const struct exchange *x, unsigned lane) { return call_of(x->b, x->warp, lane)->payload; }
 
 #define EACH_LANE(lane, lanes) \
     for (uint32_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint32_t)__builtin_ctz(rest_), true); rest_ &= rest_ - 1)
@@ -90,10 +89,10 @@ static void shuffle(const struct exchange *x)
 {
     EACH_LANE(lane, x->lanes)
     {
-        struct shuffle *s = payload_of(x, lane);
+        struct shuffle *s = collective_payload(x, lane);
         unsigned from = source_lane(s, lane);
         if (x->lanes >> from & 1)
-            s->result = ((const struct shuffle *)payload_of(x, from))->bits;
+            s->result = ((const struct shuffle *)collective_payload(x, from))->bits;
         else
             s->result = read_undefined(x, lane, from);
     }
@@ -109,11 +108,11 @@ static void ballot(const struct exchange *x)
     unsigned yes = 0;
     EACH_LANE(lane, x->lanes)
     {
-        const struct vote *v = payload_of(x, lane);
+        const struct vote *v = collective_payload(x, lane);
         if (v->predicate)
             yes |= 1u << lane;
     }
-    EACH_LANE(lane, x->lanes) { ((struct vote *)payload_of(x, lane))->result = yes; }
+    EACH_LANE(lane, x->lanes) { ((struct vote *)collective_payload(x, lane))->result = yes; }
 }
 
 struct match {
@@ -125,11 +124,11 @@ static void match(const struct exchange *x)
 {
     EACH_LANE(lane, x->lanes)
     {
-        struct match *m = payload_of(x, lane);
+        struct match *m = collective_payload(x, lane);
         m->result = 0;
         EACH_LANE(other, x->lanes)
         {
-            m->result |= (unsigned)(((const struct match *)payload_of(x, other))->bits == m->bits) << other;
+            m->result |= (unsigned)(((const struct match *)collective_payload(x, other))->bits == m->bits) << other;
         }
     }
 }
@@ -160,25 +159,21 @@ static void reduce(const struct exchange *x)
     bool first = true;
     EACH_LANE(lane, x->lanes)
     {
-        const struct reduction *r = payload_of(x, lane);
+        const struct reduction *r = collective_payload(x, lane);
         result = first ? r->value : reduced(r->how, result, r->value);
         first = false;
     }
-    EACH_LANE(lane, x->lanes) { ((struct reduction *)payload_of(x, lane))->result = result; }
+    EACH_LANE(lane, x->lanes) { ((struct reduction *)collective_payload(x, lane))->result = result; }
 }
 
-#define RULE "All lanes that a mask names must make the same call with the same mask."
+void collective_describe(FILE *f, const struct thread *t) { fprintf(f, ", mask 0x%08x,", t->call->mask); }
 
-static void describe(FILE *f, const struct thread *t) { fprintf(f, ", mask 0x%08x,", t->call->mask); }
-
-#define ROW(NAME) .waiting = {.call = NAME, .deadlock = "divergent collective", .rule = RULE, .describe = describe}
-
-static const struct collective_op sync_op = {ROW("__syncwarp()"), .event = EVENT_WARP_BARRIER, .orders = true};
-static const struct collective_op shuffle_op = {ROW("a shuffle"), .event = EVENT_SHUFFLE, .exchange = shuffle};
-static const struct collective_op ballot_op = {ROW("a vote"), .event = EVENT_VOTE, .exchange = ballot};
-static const struct collective_op match_op = {ROW("a match"), .event = EVENT_VOTE, .exchange = match};
-static const struct collective_op reduce_op = {ROW("a warp reduction"), .event = EVENT_VOTE, .exchange = reduce};
-static const struct collective_op active_op = {ROW("__activemask()")};
+static const struct collective_op sync_op = {COLLECTIVE("__syncwarp()"), .event = EVENT_WARP_BARRIER, .orders = true};
+static const struct collective_op shuffle_op = {COLLECTIVE("a shuffle"), .event = EVENT_SHUFFLE, .exchange = shuffle};
+static const struct collective_op ballot_op = {COLLECTIVE("a vote"), .event = EVENT_VOTE, .exchange = ballot};
+static const struct collective_op match_op = {COLLECTIVE("a match"), .event = EVENT_VOTE, .exchange = match};
+static const struct collective_op reduce_op = {COLLECTIVE("a warp reduction"), .event = EVENT_VOTE, .exchange = reduce};
+static const struct collective_op active_op = {COLLECTIVE("__activemask()")};
 
 /* ---- meeting ---- */
 
@@ -210,10 +205,24 @@ static void check_lines(struct block *b, unsigned warp, uint32_t lanes)
     }
 }
 
+/* A warp of fewer threads, or of which some have left. */
+static void require_whole_warp(struct block *b, const struct exchange *x, const struct collective_op *op)
+{
+    char did[96];
+    if (x->lanes == ~0u)
+        return;
+    snprintf(did, sizeof did, "is in %s, with %d of the 32 lanes of its warp", op->waiting.call,
+             __builtin_popcount(x->lanes));
+    b->cur = x->warp * WARP + (unsigned)__builtin_ctz(x->lanes);
+    report_call("divergent collective", current(b)->pc, did, "All 32 lanes of a warp must take part in it.");
+}
+
 static void finish(struct block *b, unsigned warp, const struct collective *any)
 {
     struct exchange x = {.b = b, .warp = warp, .lanes = any->mask & b->warps[warp].live, .mask = any->mask};
     const struct collective_op *op = any->op;
+    if (op->whole)
+        require_whole_warp(b, &x, op);
     if (simt_checked && !op->orders)
         check_lines(b, warp, x.lanes);
     if (x.lanes == b->warps[warp].live)
@@ -246,7 +255,8 @@ void collective_join(const struct collective_op *op, unsigned mask, void *payloa
     t->pc = pc;
     t->call = &c;
     t->waits_for = &c.waiting;
-    counters_event(b, pc, op->event);
+    if (op->event != EVENTS)
+        counters_event(b, pc, op->event);
     if (!(mask >> b->cur % WARP & 1))
         report_outside_mask(b, b->cur);
     if (complete(b, b->cur / WARP, &c))
@@ -287,45 +297,60 @@ bool collective_resolve_active(struct block *b)
 void collective_sync(unsigned mask, const void *pc) { collective_join(&sync_op, mask, NULL, pc); }
 void simt_warp_sync(unsigned mask) { collective_sync(mask, CALLER()); }
 
-unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
+static u64 join_shuffle(struct shuffle s, unsigned mask, const void *pc)
 {
-    struct shuffle s = {.how = how, .bits = bits, .by = by, .width = width};
-    collective_join(&shuffle_op, mask, &s, CALLER());
+    collective_join(&shuffle_op, mask, &s, pc);
     return s.result;
 }
+unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
+{
+    return join_shuffle((struct shuffle){.how = how, .bits = bits, .by = by, .width = width}, mask, CALLER());
+}
+u64 collective_shuffle(unsigned mask, u64 bits, unsigned from, const void *pc)
+{
+    struct shuffle s = {.how = SIMT_SHUFFLE_INDEX, .bits = bits, .by = (int)from, .width = WARP};
+    return join_shuffle(s, mask, pc);
+}
 
-unsigned simt_warp_ballot(unsigned mask, int predicate)
+unsigned collective_ballot(unsigned mask, bool predicate, const void *pc)
 {
     struct vote v = {.predicate = predicate};
-    collective_join(&ballot_op, mask, &v, CALLER());
+    collective_join(&ballot_op, mask, &v, pc);
     return v.result;
 }
+unsigned simt_warp_ballot(unsigned mask, int predicate) { return collective_ballot(mask, predicate, CALLER()); }
 
-unsigned simt_warp_match(unsigned mask, unsigned long long bits)
+unsigned collective_match(unsigned mask, u64 bits, const void *pc)
 {
     struct match m = {.bits = bits};
-    collective_join(&match_op, mask, &m, CALLER());
+    collective_join(&match_op, mask, &m, pc);
     return m.result;
 }
+unsigned simt_warp_match(unsigned mask, unsigned long long bits) { return collective_match(mask, bits, CALLER()); }
 
-unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value)
+unsigned collective_reduce(enum simt_reduce how, unsigned mask, unsigned value, const void *pc)
 {
     struct reduction r = {.how = how, .value = value};
-    collective_join(&reduce_op, mask, &r, CALLER());
+    collective_join(&reduce_op, mask, &r, pc);
     return r.result;
 }
+unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value)
+{
+    return collective_reduce(how, mask, value, CALLER());
+}
 
-unsigned simt_warp_active(void)
+unsigned collective_active(const void *pc)
 {
     struct block *b = running();
     struct vote v = {.predicate = 0};
     struct collective c = {.waiting.kind = &active_op.waiting, .op = &active_op, .payload = &v};
     current(b)->call = &c;
     moves_on(b->worker);
-    wait_for(b, &c.waiting, CALLER());
+    wait_for(b, &c.waiting, pc);
     current(b)->call = NULL;
     return v.result;
 }
+unsigned simt_warp_active(void) { return collective_active(CALLER()); }
 
 void simt_bad_partition(unsigned size)
 {

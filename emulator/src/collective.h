@@ -15,8 +15,9 @@ struct exchange { /* all lanes have come */
 
 struct collective_op {
     struct waiting_kind waiting;
-    enum event event;
+    enum event event;                           /* EVENTS: none */
     bool orders;                                /* memory, as __syncwarp() does */
+    bool whole;                                 /* all 32 lanes must take part */
     void (*exchange)(const struct exchange *x); /* reads and writes the lanes' payloads; may be NULL */
 };
 
@@ -27,6 +28,17 @@ struct collective { /* what a lane comes with; on its own stack */
     void *payload; /* of the type that the operation says */
 };
 
+#define COLLECTIVE_RULE "All lanes that a mask names must make the same call with the same mask."
+#define COLLECTIVE(NAME) \
+    .waiting = { \
+        .call = NAME, .deadlock = "divergent collective", .rule = COLLECTIVE_RULE, .describe = collective_describe}
+void collective_describe(FILE *f, const struct thread *t);
+
+static inline void *collective_payload(const struct exchange *x, unsigned lane)
+{
+    return x->b->threads[x->warp * WARP + lane].call->payload;
+}
+
 /* The running thread writes that value to memory: is it what a shuffle took from a lane that took no part? */
 void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc);
 
@@ -34,6 +46,13 @@ void collective_check_value(struct block *b, u64 value, unsigned bytes, const vo
 void collective_join(const struct collective_op *op, unsigned mask, void *payload, const void *pc);
 
 void collective_sync(unsigned mask, const void *pc); /* __syncwarp() */
+
+/* As PTX's instructions call them, from pc. */
+u64 collective_shuffle(unsigned mask, u64 bits, unsigned from, const void *pc); /* what lane `from` brought */
+unsigned collective_ballot(unsigned mask, bool predicate, const void *pc);
+unsigned collective_match(unsigned mask, u64 bits, const void *pc); /* the lanes that brought the same */
+unsigned collective_reduce(enum simt_reduce how, unsigned mask, unsigned value, const void *pc);
+unsigned collective_active(const void *pc);
 
 void collective_lane_left(struct block *b, unsigned warp); /* the lanes that remain may be complete now */
 bool collective_resolve_active(struct block *b);           /* nobody can run: those in __activemask() may go on */

@@ -259,7 +259,7 @@ static void count_request(struct site *site, const struct request *r)
     }
     struct access_counts *a = &site->counts.access[site->what];
     a->requests++;
-    if (site->what == SHARED_LD || site->what == SHARED_ST) {
+    if (site->what != GLOBAL_LD && site->what != GLOBAL_ST && site->what != COPY_LD) {
         count_banks(r, site->what == SHARED_LD, &a->wavefronts, &a->conflicts);
     } else {
         a->sectors += count_distinct(r, 32);

@@ -9,12 +9,12 @@
 
 static const struct gpu gpus[] = {
     {"h200", "NVIDIA H200", "NVIDIA H200 datasheet; CUDA C++ Programming Guide, compute capability 9.0", 9, 0, 132, 128,
-     1.98, 3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32},
-    {"a100", "NVIDIA A100", "NVIDIA A100 40GB datasheet; compute capability 8.0", 8, 0, 108, 64, 1.41, 1215000, 5120,
-     40 * GB, 40 << 20, 164 * KB, 163 * KB, 2048, 32},
+     1.98, 989.4, 3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32},
+    {"a100", "NVIDIA A100", "NVIDIA A100 40GB datasheet; compute capability 8.0", 8, 0, 108, 64, 1.41, 312, 1215000,
+     5120, 40 * GB, 40 << 20, 164 * KB, 163 * KB, 2048, 32},
     {"rtx4090", "NVIDIA GeForce RTX 4090", "NVIDIA Ada architecture whitepaper; compute capability 8.9", 8, 9, 128, 128,
-     2.52, 10501000, 384, 24 * GB, 72 << 20, 100 * KB, 99 * KB, 1536, 24},
-    {"t4", "Tesla T4", "NVIDIA T4 datasheet; compute capability 7.5", 7, 5, 40, 64, 1.59, 5001000, 256, 16 * GB,
+     2.52, 165.2, 10501000, 384, 24 * GB, 72 << 20, 100 * KB, 99 * KB, 1536, 24},
+    {"t4", "Tesla T4", "NVIDIA T4 datasheet; compute capability 7.5", 7, 5, 40, 64, 1.59, 65, 5001000, 256, 16 * GB,
      4 << 20, 64 * KB, 64 * KB, 1024, 16},
 };
 

@@ -8,6 +8,7 @@ struct gpu {
     const char *name, *title, *source;
     int major, minor, sms, fp32_lanes_per_sm;
     double clock_ghz;
+    double tensor_fp16_tflops; /* dense, with sums in fp32 */
     int memory_clock_khz, bus_width_bits;
     size_t memory, l2, shared_per_sm, shared_optin;
     int threads_per_sm, blocks_per_sm;

@@ -1,41 +1,219 @@
+/* Products of fragments: gather the lanes' registers into matrices, multiply, scatter the sums.
+ *
+ * Products of inputs are exact. Floating-point sums are made in fp32, c first and then the products in the order of k, each
+ * rounded to nearest even; integer-valued sums below 2^24 are therefore exact. Tensor cores differ in the last bits of
+ * others: they add several products at once and cut off what lies below. A sum in fp16 is rounded once, at the end. What is
+ * not a number becomes the one NaN that tensor cores write: 0x7fffffff, or 0x7fff in fp16. */
 #include "matrix.h"
+#include "../include/simt/half_bits.h"
+#include "collective.h"
+#include "matrix_layout.h"
 #include "report.h"
+#include "worker.h"
+#include <string.h>
 
-unsigned matrix_registers(const struct product *p, enum operand which)
+#define NAN32 0x7fffffffu
+#define NAN16 0x7fffu
+
+/* An element as it is computed with: a float, or a 32-bit integer. */
+union number {
+    float f;
+    int32_t i;
+    uint32_t bits;
+};
+
+/* ---- to numbers and back ---- */
+
+/* Exponent and fraction, moved into those of a float, are off by the difference of the biases alone: also when they are
+ * subnormal. */
+static union number from_small(uint32_t sign, uint32_t magnitude, uint32_t infinity, float bias, unsigned up)
 {
-    (void)p, (void)which;
-    return 0;
+    union number x = {.bits = magnitude << up};
+    x.f *= bias;
+    x.bits |= (magnitude >= infinity ? 0x7f800000u : 0) | sign;
+    return x;
+}
+
+static union number from_f16(uint32_t h) { return from_small((h & 0x8000) << 16, h & 0x7fff, 0x7c00, 0x1p112f, 13); }
+static union number from_e5m2(uint32_t e) { return from_f16((e & 0xff) << 8); }
+static union number from_e4m3(uint32_t e) /* no infinity; 0x7f is NaN */
+{
+    return from_small((e & 0x80) << 24, e & 0x7f, 0x7f, 0x1p120f, 20);
+}
+
+/* `n` elements, packed as in registers. */
+static void widen(enum element_type type, const void *packed, unsigned n, union number *out)
+{
+    const uint8_t *p8 = packed;
+    const uint16_t *p16 = packed;
+    const uint32_t *p32 = packed;
+    switch (type) {
+    case E_F16:
+        for (unsigned i = 0; i < n; i++)
+            out[i] = from_f16(p16[i]);
+        return;
+    case E_BF16:
+        for (unsigned i = 0; i < n; i++)
+            out[i].bits = (uint32_t)p16[i] << 16;
+        return;
+    case E_TF32: /* the 13 low bits are not looked at */
+        for (unsigned i = 0; i < n; i++)
+            out[i].bits = p32[i] & 0xffffe000u;
+        return;
+    case E_S8:
+        for (unsigned i = 0; i < n; i++)
+            out[i].i = (int8_t)p8[i];
+        return;
+    case E_U8:
+        for (unsigned i = 0; i < n; i++)
+            out[i].i = p8[i];
+        return;
+    case E_E4M3:
+        for (unsigned i = 0; i < n; i++)
+            out[i] = from_e4m3(p8[i]);
+        return;
+    case E_E5M2:
+        for (unsigned i = 0; i < n; i++)
+            out[i] = from_e5m2(p8[i]);
+        return;
+    case E_F32:
+    case E_S32:
+    case E_F64: memcpy(out, packed, n * sizeof *out); return;
+    }
+}
+
+static void narrow(enum element_type type, const union number *sums, unsigned n, void *packed)
+{
+    uint16_t *p16 = packed;
+    uint32_t *p32 = packed;
+    for (unsigned i = 0; i < n; i++) {
+        bool nan = type != E_S32 && sums[i].f != sums[i].f;
+        if (type == E_F16)
+            p16[i] = nan ? NAN16 : simt_half_from(sums[i].f);
+        else
+            p32[i] = nan ? NAN32 : sums[i].bits;
+    }
+}
+
+/* ---- dense matrices ---- */
+
+#define ACROSS 4 /* columns that are computed at once */
+typedef float floats __attribute__((vector_size(4 * ACROSS), aligned(4), may_alias));
+
+/* sums [m, n] += a [m, k] b [k, n] */
+static void multiply_floats(const struct product *p, const union number *a, const union number *b, union number *sums)
+{
+    for (unsigned row = 0; row < p->m; row++)
+        for (unsigned column = 0; column < p->n; column += ACROSS) {
+            floats *out = (floats *)&sums[row * p->n + column], sum = *out;
+            for (unsigned i = 0; i < p->k; i++)
+                sum += a[row * p->k + i].f * *(const floats *)&b[i * p->n + column];
+            *out = sum;
+        }
+}
+
+static int32_t fitted(int64_t sum, bool saturates)
+{
+    if (saturates && sum > INT32_MAX)
+        return INT32_MAX;
+    if (saturates && sum < INT32_MIN)
+        return INT32_MIN;
+    return (int32_t)(uint32_t)(uint64_t)sum;
+}
+
+static void multiply_integers(const struct product *p, const union number *a, const union number *b, union number *sums)
+{
+    for (unsigned row = 0; row < p->m; row++)
+        for (unsigned column = 0; column < p->n; column++) {
+            union number *sum = &sums[row * p->n + column];
+            int64_t exact = sum->i;
+            for (unsigned i = 0; i < p->k; i++)
+                exact += a[row * p->k + i].i * b[i * p->n + column].i;
+            sum->i = fitted(exact, p->saturates);
+        }
+}
+
+/* ---- fragments ---- */
+
+struct multiplication { /* a lane's part */
+    const struct product *product;
+    const struct product_layouts *layouts;
+    const uint32_t *a, *b, *c;
+    uint32_t *d;
+};
+
+static const uint32_t *registers_of(const struct multiplication *lane, enum operand which)
+{
+    return which == OPERAND_A ? lane->a : which == OPERAND_B ? lane->b : lane->c;
+}
+
+static void gather(struct multiplication *const *lanes, enum operand which, union number *matrix)
+{
+    const struct layout *l = &lanes[0]->layouts->operands[which];
+    unsigned bytes = l->distinct * element_bits(l->type) / 8;
+    uint32_t packed[MOST_MATRIX];
+    union number wide[MOST_MATRIX];
+    for (unsigned lane = 0; lane < WARP; lane++)
+        memcpy((char *)packed + lane * bytes, registers_of(lanes[lane], which), bytes);
+    widen(l->type, packed, WARP * l->distinct, wide);
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < l->distinct; i++)
+            matrix[l->at[lane][i]] = wide[lane * l->distinct + i];
+}
+
+static void scatter(struct multiplication *const *lanes, const union number *sums)
+{
+    const struct layout *l = &lanes[0]->layouts->operands[OPERAND_D];
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        union number own[MOST_ELEMENTS];
+        for (unsigned i = 0; i < l->elements; i++)
+            own[i] = sums[l->at[lane][i]];
+        narrow(l->type, own, l->elements, lanes[lane]->d);
+    }
+}
+
+static void multiply(const struct exchange *x)
+{
+    union number a[MOST_MATRIX], b[MOST_MATRIX], sums[MOST_MATRIX];
+    struct multiplication *lanes[WARP];
+    for (unsigned lane = 0; lane < WARP; lane++)
+        lanes[lane] = collective_payload(x, lane);
+    const struct product *p = lanes[0]->product;
+    gather(lanes, OPERAND_A, a);
+    gather(lanes, OPERAND_B, b);
+    gather(lanes, OPERAND_C, sums);
+    if (p->c == E_S32)
+        multiply_integers(p, a, b, sums);
+    else
+        multiply_floats(p, a, b, sums);
+    scatter(lanes, sums);
+}
+
+static const struct collective_op mma_op = {COLLECTIVE("mma.sync"), .event = EVENTS, .whole = true,
+                                            .exchange = multiply};
+static const struct collective_op wmma_op = {COLLECTIVE("wmma::mma_sync"), .event = EVENTS, .whole = true,
+                                             .exchange = multiply};
+
+/* The instructions that ptxas makes of it for sm_90: one for each 16 × 8 of sums that mma.sync has; tf32 by WMMA is done
+ * in two steps along k. fp8 comes only with sm_89, and on sm_90 is two products of fp16. */
+static unsigned instructions(const struct product *p)
+{
+    unsigned along_k = (p->family == LAYOUT_WMMA && p->a == E_TF32) || p->a == E_E4M3 || p->a == E_E5M2 ? 2 : 1;
+    unsigned tiles = p->m * p->n / (16 * 8);
+    return along_k * (tiles ? tiles : 1);
 }
 
 void matrix_multiply(const struct product *p, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d,
                      const void *pc)
 {
-    (void)p, (void)a, (void)b, (void)c, (void)d;
-    report_call("unsupported", pc, "multiplies matrices", "");
+    struct block *block = running();
+    struct multiplication lane = {.product = p, .layouts = matrix_layouts(p), .a = a, .b = b, .c = c, .d = d};
+    for (unsigned i = 0; block->counting && i < instructions(p); i++)
+        counters_event(block, pc, EVENT_MMA);
+    collective_join(p->family == LAYOUT_MMA ? &mma_op : &wmma_op, ~0u, &lane, pc);
 }
 
-void matrix_load(unsigned n, bool transposed, const void *row, uint32_t *registers, const void *pc)
+void simt_wmma_multiply(const struct product *p, const void *a, const void *b, const void *c, void *d)
 {
-    (void)n, (void)transposed, (void)row, (void)registers;
-    report_call("unsupported", pc, "loads matrices", "");
-}
-
-void matrix_store(unsigned n, bool transposed, void *row, const uint32_t *registers, const void *pc)
-{
-    (void)n, (void)transposed, (void)row, (void)registers;
-    report_call("unsupported", pc, "stores matrices", "");
-}
-
-void matrix_load_fragment(const struct product *p, enum operand which, bool column_major, const void *first,
-                          unsigned stride, uint32_t *registers, const void *pc)
-{
-    (void)p, (void)which, (void)column_major, (void)first, (void)stride, (void)registers;
-    report_call("unsupported", pc, "loads a fragment", "");
-}
-
-void matrix_store_fragment(const struct product *p, bool column_major, void *first, unsigned stride,
-                           const uint32_t *registers, const void *pc)
-{
-    (void)p, (void)column_major, (void)first, (void)stride, (void)registers;
-    report_call("unsupported", pc, "stores a fragment", "");
+    matrix_multiply(p, a, b, c, d, CALLER());
 }

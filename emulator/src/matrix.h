@@ -4,23 +4,10 @@
 #ifndef SIMT_MATRIX_H
 #define SIMT_MATRIX_H
 
+#include "../include/simt/matrix.h"
 #include "base.h"
 
-enum element_type { E_F16, E_BF16, E_TF32, E_F32, E_F64, E_S8, E_U8, E_S32, E_E4M3, E_E5M2 };
-
-/* Which family of layouts: mma.sync's are documented, those of wmma and of nvcuda::wmma were dumped from hardware. */
-enum layout_family { LAYOUT_MMA, LAYOUT_WMMA };
-
-/* D = A B + C, [m, n] = [m, k] [k, n] + [m, n]. */
-struct product {
-    enum layout_family family;
-    unsigned m, n, k;
-    enum element_type a, b, c, d;
-    bool saturates; /* .satfinite, of integers */
-};
-
 /* Registers per lane of one operand: 32 bits each, elements packed from the low bits on. */
-enum operand { OPERAND_A, OPERAND_B, OPERAND_C, OPERAND_D };
 unsigned matrix_registers(const struct product *p, enum operand which); /* 0: there is no such product */
 
 /* The running lane's part of a product. d may be c. */

@@ -167,6 +167,17 @@ void order_some(struct block *b, const uint32_t *lanes)
     b->now++;
 }
 
+void order_release(struct block *b, struct clock *into)
+{
+    snapshot(b, b->cur, current(b)->knowledge, into);
+    b->now++;
+}
+
+void order_acquire(struct block *b, const struct clock *from)
+{
+    clock_join(&order_knowledge(b, b->cur)->acquired, from);
+}
+
 void order_notice(struct block *b)
 {
     if (!__atomic_load_n(&b->launch->synchronises, __ATOMIC_RELAXED))

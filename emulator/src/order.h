@@ -38,6 +38,9 @@ void order_begin_block(struct block *b);
 void order_block_barrier(struct block *b);
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
 void order_some(struct block *b, const uint32_t *lanes); /* of each warp: those that have met in a barrier */
+/* Adds to the clock what the running thread knows and has done; and: it knows what the clock does. */
+void order_release(struct block *b, struct clock *into);
+void order_acquire(struct block *b, const struct clock *from);
 void order_fence(struct block *b, enum simt_scope scope);
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);

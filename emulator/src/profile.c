@@ -239,8 +239,8 @@ static void write_json(const char *path)
     }
     fprintf(
         f,
-        "{\"gpu\":{\"name\":\"%s\",\"title\":\"%s\",\"sms\":%d,\"clock_ghz\":%g,\"fp32_lanes_per_sm\":%d,\"dram_gbps\":%.1f,\"source\":",
-        g->name, g->title, g->sms, g->clock_ghz, g->fp32_lanes_per_sm, device_dram_gbps());
+        "{\"gpu\":{\"name\":\"%s\",\"title\":\"%s\",\"sms\":%d,\"clock_ghz\":%g,\"fp32_lanes_per_sm\":%d,\"tensor_fp16_tflops\":%g,\"dram_gbps\":%.1f,\"source\":",
+        g->name, g->title, g->sms, g->clock_ghz, g->fp32_lanes_per_sm, g->tensor_fp16_tflops, device_dram_gbps());
     json_string(f, g->source);
     fprintf(f, "},\"kernels\":[");
     for (unsigned i = 0; i < n_kernels; i++) {

@@ -22,10 +22,11 @@ enum strength { PLAIN, VOLATILE, ATOMIC_BLOCK, ATOMIC_DEVICE };
 struct record {
     uint32_t serial; /* of the block; 0: nobody */
     uint32_t who;    /* the lanes; of a cell's last write: lane 5 | turn 8, SPLIT, CARELESS, COMPARES */
-    u64 key;         /* stamp 30 | warp 5 | strength 2 | code address 27 */
+    u64 key;         /* stamp 29 | collective 1 | warp 5 | strength 2 | code address 27 */
 };
 #define SPLIT 0x80000000u
-#define STAMP(r) ((uint32_t)((r)->key >> 34))
+#define STAMP(r) ((uint32_t)((r)->key >> 35))
+#define IS_COLLECTIVE(r) ((bool)((r)->key >> 34 & 1))
 #define WARP_OF(r) ((unsigned)((r)->key >> 29 & 31))
 #define STRENGTH(r) ((enum strength)((r)->key >> 27 & 3))
 #define LANE(r) ((r)->who & 31)
@@ -274,6 +275,8 @@ static void meet_reads(struct visit *v, const struct record *r)
         return;
     if (r->serial == v->b->serial && STAMP(r) <= v->b->floor)
         return;
+    if (IS_COLLECTIVE(r) && r->serial == v->b->serial && WARP_OF(r) == v->warp)
+        return; /* done before any lane of the warp went on */
     for (uint32_t rest = r->who; rest && !v->raced; rest &= rest - 1)
         meet(v, r, WARP_OF(r) * WARP + (unsigned)__builtin_ctz(rest), STRENGTH(r), is_atomic(r));
 }
@@ -485,14 +488,19 @@ static void suspect(struct block *b, const struct conflict *c)
     s->pending = true;
 }
 
-void race_judge(struct block *b)
+void race_judge_copy(struct block *b, const void *stores)
 {
     struct suspicion *s = b->suspicion;
-    const unsigned char *bytes = s->conflict.place.object->base + s->conflict.place.offset;
     size_t n = s->conflict.bytes < sizeof s->before ? s->conflict.bytes : sizeof s->before;
     s->pending = false;
-    if (memcmp(s->before, bytes, n))
+    if (memcmp(s->before, stores, n))
         report_race(&s->conflict);
+}
+
+void race_judge(struct block *b)
+{
+    const struct conflict *c = &b->suspicion->conflict;
+    race_judge_copy(b, c->place.object->base + c->place.offset);
 }
 
 static void visit_words(struct visit *v, const struct cells *cells, size_t offset)
@@ -526,7 +534,8 @@ void race_access(struct block *b, const void *pc, const struct place *place, uns
     size_t offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
     uint32_t least_serial = shared ? b->serial : b->launch->first_serial;
     enum strength strength = strength_of(kind, scope);
-    u64 key = (u64)b->now << 34 | (u64)(b->cur / WARP) << 29 | (u64)strength << 27 | short_pc(pc);
+    u64 key = (u64)b->now << 35 | (u64)access_collective_load(kind) << 34 | (u64)(b->cur / WARP) << 29 |
+              (u64)strength << 27 | short_pc(pc);
     bool *lock = lock_cells(b, place);
     if (kind == ACCESS_LOAD && bytes == 4 && load_word(b, cells, offset, least_serial, key)) {
         unlock_cells(lock);
@@ -558,8 +567,24 @@ void race_access(struct block *b, const void *pc, const struct place *place, uns
     unlock_cells(lock);
     if (!v.raced || doubtful)
         return;
-    if (kind == ACCESS_STORE || kind == ACCESS_VOLATILE_STORE)
+    if (access_stores(kind) && kind != ACCESS_ATOMIC)
         suspect(b, &c);
     else
         report_race(&c);
+}
+
+bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)
+{
+    bool shared = place->space == SPACE_SHARED;
+    const struct cells *cells = shared ? b->cells : place->object->cells;
+    size_t offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
+    if (!cells)
+        return false;
+    const struct cell *c = word_cell(cells, offset);
+    if (c->write.who & SPLIT)
+        c = part_cell(cells, offset);
+    if (c->write.serial < (shared ? b->serial : b->launch->first_serial))
+        return false;
+    *writer = (struct actor){c->write.serial, WARP_OF(&c->write) * WARP + LANE(&c->write), full_pc(&c->write)};
+    return true;
 }

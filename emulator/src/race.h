@@ -10,6 +10,12 @@ struct cells *race_cells(size_t bytes, unsigned readers);
 void race_cells_free(struct cells *cells);
 void race_cells_clear(struct cells *cells);
 
+struct actor { /* a thread of a block of this launch, and where in the program it did what is spoken of */
+    uint32_t serial;
+    unsigned thread;
+    const void *pc;
+};
+
 /* By the running thread, at code address pc. `scope` is an atomic's. */
 void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
                  enum simt_scope scope);
@@ -18,6 +24,10 @@ void race_compare_and_swap(struct block *b, const void *address, unsigned bytes)
 
 /* Called before a thread does anything else: its last store is done, and can be judged by what it changed. */
 void race_judge(struct block *b);
+/* The running thread has begun a copy that will store these bytes where race_access() has just been told of. */
+void race_judge_copy(struct block *b, const void *stores);
+/* Who wrote to that place last, in this launch? False: nobody that a cell remembers. */
+bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
 void race_end_launch(void);
 
 enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING };

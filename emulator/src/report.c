@@ -88,7 +88,7 @@ static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
 
 /* ---- what ---- */
 
-static bool is_load(enum access kind) { return kind == ACCESS_LOAD || kind == ACCESS_VOLATILE_LOAD; }
+static bool is_load(enum access kind) { return !access_stores(kind); }
 static const char *present(enum access kind)
 {
     return is_load(kind) ? "reads" : kind == ACCESS_ATOMIC ? "atomically changes" : "writes";
@@ -226,6 +226,23 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
                 bytes, bytes, beyond);
     else if (*why)
         fprintf(stderr, "  %s\n", why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                    enum access access, const struct actor *other, const char *did, const char *why)
+{
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    fprintf(stderr, "  ");
+    if (other->serial != b->serial) {
+        say_block(stderr, b->launch, other->serial);
+        fprintf(stderr, ", ");
+    }
+    say_thread(stderr, b->launch, other->thread);
+    fprintf(stderr, " %s at %s\n  %s\n", did, where(other->pc), why);
     stop();
     __builtin_unreachable();
 }

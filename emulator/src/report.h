@@ -11,6 +11,10 @@ void report_uninitialised(struct block *b, const struct place *place, const void
                           const void *pc, enum access kind);
 void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                    enum access access, const char *why) __attribute__((noreturn));
+/* The running thread's access at pc, and what another did, which does not go with it. */
+void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                    enum access access, const struct actor *other, const char *did, const char *why)
+    __attribute__((noreturn));
 void report_deadlock(struct block *b) __attribute__((noreturn));
 void report_divergence(struct block *b, unsigned thread, unsigned other) __attribute__((noreturn));
 void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));

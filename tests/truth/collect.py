@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the truth table: what a real GPU's counters say of every launch of banks.cu.
+"""Writes a truth table: what a real GPU's counters say of every launch of banks.cu, or of copies.cu.
 
     python3 collect.py h200.jsonl            needs nvcc, ncu and a GPU whose counters ncu may read
+    python3 collect.py --program copies h200_copies.jsonl
 
-Builds banks.cu, runs it under ncu, and writes one JSON object a line: first where the numbers come from, then for
+Builds the program, runs it under ncu, and writes one JSON object a line: first where the numbers come from, then for
 each launch its parameters and its counters, named as the emulator names them. Standard library only.
 """
 
@@ -30,6 +31,27 @@ GLOBAL = {
     "sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
     "bytes": "smsp__sass_data_bytes_mem_global_op_{}.sum",
 }
+# Of cp.async, which ncu calls ldgsts: our name -> ncu's metrics, the first that this GPU has.
+COPY = {
+    "copy_ld_requests": ("smsp__inst_executed_op_ldgsts.sum",),
+    "copy_ld_sectors": ("sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+                        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"),
+    "copy_ld_bytes": ("sm__sass_data_bytes_mem_global_op_ldgsts.sum", "smsp__sass_data_bytes_mem_global_op_ldgsts.sum"),
+    "copy_st_requests": ("smsp__inst_executed_op_ldgsts.sum",),
+    "copy_st_wavefronts": ("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+                           "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"),
+    "copy_st_conflicts": ("smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum",
+                          "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum"),
+}
+# Read beside them for --raw only: how the two kinds, through L1 and past it, are counted apart.
+COPY_WITNESSES = [
+    f"{unit}{part}_op_ldgsts{kind}.sum"
+    for unit, part in (("sm__sass_l1tex_t_sectors", "_pipe_lsu_mem_global"), ("l1tex__t_sectors", "_pipe_lsu_mem_global"),
+                       ("l1tex__t_requests", "_pipe_lsu_mem_global"), ("sm__sass_data_bytes", "_mem_shared"),
+                       ("sm__sass_l1tex_data_pipe_lsu_wavefronts", "_mem_shared"),
+                       ("sm__sass_l1tex_data_bank_conflicts_pipe_lsu", "_mem_shared"))
+    for kind in ("", "_cache_access", "_cache_bypass")
+]
 # Read beside them for --raw only: other counts of the same things, to understand a difference by.
 WITNESSES = [
     "smsp__inst_executed_op_global_{}.sum",
@@ -44,6 +66,11 @@ def both(templates):
 
 
 METRICS = both([*SHARED.values(), *GLOBAL.values()])
+# A program -> the metrics of its table, and those for --raw.
+PROGRAMS = {
+    "banks": (METRICS, both(WITNESSES)),
+    "copies": ([metric for metrics in COPY.values() for metric in metrics], COPY_WITNESSES),
+}
 
 # What bench/verify.py asks of a step's kernels beyond those: our name -> ncu's metrics, the first that this GPU has. They
 # are called otherwise before compute capability 9.0, where "local and global" had no distributed shared memory beside it.
@@ -71,7 +98,25 @@ TRAFFIC = {
     "dram_st_bytes": ("dram__bytes_write.sum",),
     "instructions": ("sm__inst_executed.sum",),
     "fma_instructions": ("sm__inst_executed_pipe_fma.sum",),
+    "shared_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",),  # as shared_conflicts
+    "mma": ("sm__inst_executed_pipe_tensor_op_hmma.sum", "sm__inst_executed_pipe_tensor.sum"),
 }
+# ldmatrix, stmatrix, and the two halves of cp.async: what it writes to shared memory, and what it reads from global.
+MATRIX_AND_COPY = {
+    "{}_requests": ("smsp__inst_executed_op_{}.sum", "smsp__sass_inst_executed_op_{}.sum"),
+    "{}_wavefronts": ("sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
+                      "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
+                      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"),
+    "{}_conflicts": ("sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
+                     "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
+                     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"),
+}
+TRAFFIC |= {name.format(ours): tuple(metric.format(theirs) for metric in metrics)
+            for ours, theirs in (("ldmatrix", "ldsm"), ("stmatrix", "stsm"), ("copy_st", "ldgsts"))
+            for name, metrics in MATRIX_AND_COPY.items()}
+TRAFFIC |= {f"copy_ld_{name}": tuple(f"{unit}__sass_{metric}_mem_global_op_ldgsts.sum" for unit in ("sm", "smsp"))
+            for name, metric in (("requests", "l1tex_t_requests_pipe_lsu"), ("sectors", "l1tex_t_sectors_pipe_lsu"),
+                                 ("bytes", "data_bytes"))}
 # Warps that wait, for each instruction issued, by what they wait for.
 STALLS = {name: (f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio",)
           for name in ("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier", "math_pipe_throttle",
@@ -83,6 +128,8 @@ PERCENT = {
     "data_stage": ("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active",),
     "writeback": ("l1tex__lsu_writeback_active.avg.pct_of_peak_sustained_active",),
     "fma": ("sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",),
+    "tensor": ("sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
+               "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"),
     "issue_active": ("smsp__issue_active.avg.pct_of_peak_sustained_active",),
     "occupancy": ("sm__warps_active.avg.pct_of_peak_sustained_active",),
     "occupancy_limit": ("sm__maximum_warps_per_active_cycle_pct",),
@@ -150,13 +197,16 @@ def known_metrics(program, wanted):
 
 
 def counters(kernel, row):
+    if kernel == "copy":
+        return {name: next((n for metric in metrics if (n := number(row.get(metric))) is not None), None)
+                for name, metrics in COPY.items()}
     space, op = kernel.split("_")
     names = SHARED if space == "shared" else GLOBAL
     return {f"{kernel}_{name}": number(row.get(metric.format(op))) for name, metric in names.items()}
 
 
 def parameters(launch):
-    """A line that banks.cu printed, as a dict; what is 0 is left out."""
+    """A line that a program printed, as a dict; what is 0 is left out."""
     kernel, *pairs = launch.split()
     values = dict(pair.split("=") for pair in pairs)
     return {"kernel": kernel, **{k: v if k == "mask" else int(v) for k, v in values.items() if v != "0"}}
@@ -173,17 +223,19 @@ def provenance():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--program", choices=PROGRAMS, default="banks", help="which to run (default: banks)")
     parser.add_argument("--arch", default="90a", help="compute capability to build for (default: 90a)")
     parser.add_argument("--limit", type=int, help="only the first LIMIT launches")
     parser.add_argument("--raw", type=pathlib.Path, help="also write every metric read, as CSV")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
-        program = str(pathlib.Path(folder, "banks"))
+        program = str(pathlib.Path(folder, options.program))
         code = f"-gencode=arch=compute_{options.arch},code=sm_{options.arch}"
-        subprocess.run(["nvcc", "-std=c++20", code, str(HERE / "banks.cu"), "-o", program], check=True)
+        subprocess.run(["nvcc", "-std=c++20", code, str(HERE / f"{options.program}.cu"), "-o", program], check=True)
         launches = output(program, "--list").splitlines()[: options.limit]
-        metrics = known_metrics([program], METRICS + both(WITNESSES) if options.raw else METRICS)
+        wanted, witnesses = PROGRAMS[options.program]
+        metrics = known_metrics([program], list(dict.fromkeys(wanted + witnesses if options.raw else wanted)))
         rows = ncu([program], metrics, options.limit)
 
     if len(rows) != len(launches):

@@ -1,0 +1,30 @@
+/* Which element of its matrix does each lane hold, in which register? */
+#ifndef SIMT_MATRIX_LAYOUT_H
+#define SIMT_MATRIX_LAYOUT_H
+
+#include "matrix.h"
+
+#define MOST_ELEMENTS 16 /* of an operand in one lane */
+#define MOST_REGISTERS 8
+#define MOST_MATRIX 512 /* elements of an operand */
+
+struct layout { /* of one operand */
+    enum element_type type;
+    unsigned rows, columns;
+    unsigned elements;                /* in each lane, from the low bits of the first register on */
+    unsigned distinct;                /* of them; x[i] is also x[i + distinct], of which the product reads the first */
+    uint16_t at[WARP][MOST_ELEMENTS]; /* row * columns + column */
+};
+
+struct product_layouts {
+    struct product product;
+    struct layout operands[4]; /* [enum operand] */
+};
+
+/* NULL: there is no such product. */
+const struct product_layouts *matrix_layouts(const struct product *p);
+
+unsigned element_bits(enum element_type type);
+static inline unsigned layout_registers(const struct layout *l) { return l->elements * element_bits(l->type) / 32; }
+
+#endif

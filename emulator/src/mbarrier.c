@@ -1,0 +1,360 @@
+/* mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"), of one block.
+ *
+ * The object itself lies here, beside the 8 bytes that the program set apart for it, which nobody else may touch while it
+ * lives. A phase is over when nothing is pending; arrivals release what their threads did, and waits acquire it. Arrivals
+ * that wait for copies (cp.async.mbarrier.arrive) come when a thread asks for the phase and only they are missing, so
+ * that copies land as late as they may. A test gives way and fails the first time that a thread asks for a phase, even
+ * where it is over: a program has to look at what a test says. */
+#include "async.h"
+#include "../include/simt/async.h"
+#include "access.h"
+#include "launch.h"
+#include "report.h"
+#include "shared.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MBARRIER_BYTES 8
+#define MOST_ARRIVALS ((1u << 20) - 1) /* PTX ISA, "Valid range of the arrival count" */
+#define MOST_TESTS 4096                /* that fail in a row; then the thread waits */
+
+struct attachment { /* an arrival that waits for copies */
+    unsigned thread;
+    u64 issued; /* so many of them */
+    uint32_t stamp;
+};
+
+struct mbarrier {
+    struct waiting waiting;
+    struct mbarrier *next;
+    struct block *block;
+    struct place place;
+    struct actor initialised;
+    u64 phase; /* how many are over */
+    unsigned expected, pending, n_waiting;
+    struct attachment *attached;
+    unsigned n_attached, room;
+    struct clock arriving, done; /* what those know who have arrived in this phase, and who had in the one before */
+    uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
+};
+
+static const unsigned char *address_of(const struct mbarrier *m) { return m->place.object->base + m->place.offset; }
+
+static struct mbarrier *of_waiting(const struct thread *t)
+{
+    return (struct mbarrier *)((uintptr_t)t->waits_for - offsetof(struct mbarrier, waiting));
+}
+
+static void describe(FILE *f, const struct thread *t)
+{
+    const struct mbarrier *m = of_waiting(t);
+    char name[256];
+    shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, sizeof name);
+    fprintf(f, " on %s, where %u of %u arrivals are missing in phase %llu,", name, m->pending, m->expected, m->phase);
+}
+
+static const struct waiting_kind mbarrier_kind = {
+    .call = "a wait",
+    .deadlock = "barrier deadlock",
+    .rule =
+        "A phase of an mbarrier ends when as many have arrived as were expected. Phases count from 0, and a wait by "
+        "parity asks whether the last phase of that parity is over.",
+    .describe = describe,
+};
+
+static void remove_mbarrier(struct mbarrier **at)
+{
+    struct mbarrier *m = *at;
+    async_let_go(m->block, address_of(m), MBARRIER_BYTES);
+    *at = m->next;
+    clock_free(&m->arriving);
+    clock_free(&m->done);
+    free(m->attached);
+    free(m);
+}
+
+void mbarrier_begin_block(struct block *b)
+{
+    while (b->mbarriers)
+        remove_mbarrier(&b->mbarriers);
+}
+
+/* ---- which one ---- */
+
+static struct mbarrier **find(struct block *b, const void *address)
+{
+    struct mbarrier **m = &b->mbarriers;
+    while (*m && address_of(*m) != address)
+        m = &(*m)->next;
+    return m;
+}
+
+const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised)
+{
+    const unsigned char *start = address;
+    for (const struct mbarrier *m = b->mbarriers; m; m = m->next)
+        if (address_of(m) < start + bytes && start < address_of(m) + MBARRIER_BYTES) {
+            *initialised = m->initialised;
+            return address_of(m);
+        }
+    return NULL;
+}
+
+/* By the running thread: initialising and invalidating are stores, all else is atomic. */
+static void touch(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
+{
+    if (simt_checked)
+        race_access(b, pc, &m->place, MBARRIER_BYTES, kind, SIMT_SCOPE_BLOCK);
+}
+
+static struct place place_of_mbarrier(struct block *b, void *barrier, const void *pc)
+{
+    struct place p = place_of(b, barrier, MBARRIER_BYTES);
+    if (p.space != SPACE_SHARED)
+        report_access(b, "wrong memory space", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
+                      "An mbarrier object lies in shared memory.");
+    if ((uintptr_t)barrier % MBARRIER_BYTES)
+        report_access(b, "misaligned access", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC, "");
+    if (!p.object)
+        report_access(b, "out of bounds", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC, "");
+    return p;
+}
+
+/* The object there, for an operation of the running thread. */
+static struct mbarrier *use(void *barrier, const void *pc)
+{
+    struct block *b = running();
+    moves_on(b->worker);
+    place_of_mbarrier(b, barrier, pc);
+    struct mbarrier *m = *find(b, barrier);
+    if (!m)
+        report_access(b, "no mbarrier", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
+                      "Nobody has initialised an mbarrier there, or it has been invalidated.");
+    touch(b, m, ACCESS_ATOMIC, pc);
+    return m;
+}
+
+/* ---- phases ---- */
+
+static void end_phase(struct mbarrier *m)
+{
+    struct block *b = m->block;
+    m->phase++;
+    m->pending = m->expected;
+    clock_copy(&m->done, &m->arriving);
+    clock_clear(&m->arriving);
+    for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
+        if (b->threads[t].waits_for == &m->waiting)
+            wake(b, t), m->n_waiting--;
+}
+
+/* Somebody asks for the phase: copies land if nothing else keeps it from its end. */
+static void settle(struct mbarrier *m, const void *pc)
+{
+    struct block *b = m->block;
+    if (!m->n_attached || m->pending != m->n_attached)
+        return;
+    for (unsigned i = 0; i < m->n_attached; i++) {
+        const struct attachment *a = &m->attached[i];
+        uint32_t stamp = a->stamp > b->floor ? a->stamp
+                                             : b->now; /* a barrier since then does not order what lands now */
+        async_land(b, a->thread, a->issued, stamp, pc);
+        clock_add(&m->arriving, (struct entry){b->serial, a->thread, stamp});
+    }
+    m->n_attached = 0;
+    b->now++;
+    end_phase(m);
+}
+
+static void arrive(struct mbarrier *m, unsigned count, const void *pc)
+{
+    struct block *b = m->block;
+    char did[128];
+    snprintf(did, sizeof did, "arrives %u times, where %u arrivals are pending", count, m->pending - m->n_attached);
+    if (count > m->pending - m->n_attached)
+        report_call("too many arrivals", pc, did,
+                    "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
+    if (simt_checked)
+        order_release(b, &m->arriving);
+    m->pending -= count;
+    if (!m->pending)
+        end_phase(m);
+    else if (m->n_waiting)
+        settle(m, pc);
+}
+
+static void acquire(const struct mbarrier *m)
+{
+    if (simt_checked)
+        order_acquire(m->block, &m->done);
+}
+
+/* So many phases have to be over. */
+static void wait_for_phases(struct mbarrier *m, u64 over, const void *pc)
+{
+    settle(m, pc);
+    while (m->phase < over) {
+        m->n_waiting++;
+        wait_for(m->block, &m->waiting, pc);
+    }
+    acquire(m);
+}
+
+static bool test(struct mbarrier *m, u64 over, const void *pc)
+{
+    uint16_t *tests = &m->tests[m->block->cur];
+    settle(m, pc);
+    (*tests)++;
+    if (*tests == MOST_TESTS)
+        wait_for_phases(m, over, pc);
+    if (m->phase < over || *tests == 1) {
+        give_way(m->block, pc);
+        return false;
+    }
+    *tests = 0;
+    acquire(m);
+    return true;
+}
+
+/* A parity means the phase in hand, or the one before it: before the first, that one counts as over. */
+static u64 over_by_parity(const struct mbarrier *m, unsigned parity) { return m->phase + ((m->phase & 1) == parity); }
+
+static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pending; }
+static u64 over_by_token(u64 token) { return (token >> 32) + 1; }
+
+/* ---- operations ---- */
+
+/* The running thread writes the object's bytes, which say nothing to a program. */
+static void store(struct block *b, void *barrier, u64 bits, const void *pc)
+{
+    if (simt_checked)
+        access_touch(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+    memcpy(barrier, &bits, sizeof bits);
+    if (b->suspicion->pending)
+        race_judge(b);
+}
+
+void mbarrier_init(void *barrier, unsigned expected, const void *pc)
+{
+    struct block *b = running();
+    moves_on(b->worker);
+    struct place p = place_of_mbarrier(b, barrier, pc);
+    struct mbarrier **at = find(b, barrier);
+    if (!expected || expected > MOST_ARRIVALS)
+        report_call("invalid mbarrier", pc, "initialises an mbarrier for a number of arrivals that there is not",
+                    "It may be 1 to 1048575.");
+    if (*at && (*at)->n_waiting)
+        report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &(*at)->initialised,
+                       "had initialised it before", "Threads are waiting for a phase of it.");
+    if (*at)
+        remove_mbarrier(at);
+    store(b, barrier, expected, pc);
+    struct mbarrier *m = calloc(1, sizeof *m);
+    if (!m)
+        base_out_of_memory();
+    m->waiting.kind = &mbarrier_kind;
+    m->next = b->mbarriers;
+    m->block = b;
+    m->place = p;
+    m->initialised = (struct actor){b->serial, b->cur, pc};
+    m->expected = m->pending = expected;
+    b->mbarriers = m;
+    async_guard(b, barrier, MBARRIER_BYTES);
+}
+
+void mbarrier_invalidate(void *barrier, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    struct block *b = m->block;
+    if (m->n_waiting)
+        report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &m->initialised,
+                       "had initialised it", "Threads are waiting for a phase of it.");
+    remove_mbarrier(find(b, barrier));
+    store(b, barrier, ~0ull, pc);
+}
+
+u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    u64 token = token_of(m);
+    if (drop)
+        m->expected -= count < m->expected ? count : m->expected;
+    arrive(m, count, pc);
+    return token;
+}
+
+u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    u64 token = token_of(m);
+    if (count >= m->pending)
+        report_call("too many arrivals", pc, "ends a phase by arrivals that may not",
+                    "mbarrier.arrive.noComplete leaves at least one arrival pending.");
+    arrive(m, count, pc);
+    return token;
+}
+
+bool mbarrier_test(void *barrier, u64 token, const void *pc)
+{
+    return test(use(barrier, pc), over_by_token(token), pc);
+}
+bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    return test(m, over_by_parity(m, parity & 1), pc);
+}
+void mbarrier_wait(void *barrier, u64 token, const void *pc)
+{
+    wait_for_phases(use(barrier, pc), over_by_token(token), pc);
+}
+void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    wait_for_phases(m, over_by_parity(m, parity & 1), pc);
+}
+
+unsigned mbarrier_pending(u64 token) { return (unsigned)token; }
+
+static struct attachment *new_attachment(struct mbarrier *m)
+{
+    if (m->n_attached == m->room) {
+        m->room = m->room ? 2 * m->room : 32;
+        m->attached = realloc(m->attached, m->room * sizeof *m->attached);
+        if (!m->attached)
+            base_out_of_memory();
+    }
+    return &m->attached[m->n_attached++];
+}
+
+void async_arrive(void *barrier, bool noinc, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    struct block *b = m->block;
+    if (noinc && m->pending == m->n_attached)
+        report_call("too many arrivals", pc, "arrives behind its copies, where no arrival is pending",
+                    "With .noinc that arrival is one of those that the mbarrier was initialised for.");
+    m->pending += !noinc;
+    *new_attachment(m) = (struct attachment){b->cur, async_issued(b), b->now};
+    if (simt_checked)
+        order_release(b, &m->arriving);
+    if (m->n_waiting)
+        settle(m, pc);
+}
+
+/* ---- as kernels call them ---- */
+
+void simt_mbarrier_init(void *barrier, unsigned expected) { mbarrier_init(barrier, expected, CALLER()); }
+void simt_mbarrier_invalidate(void *barrier) { mbarrier_invalidate(barrier, CALLER()); }
+unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop)
+{
+    return mbarrier_arrive(barrier, count, drop, CALLER());
+}
+bool simt_mbarrier_test(void *barrier, unsigned long long token) { return mbarrier_test(barrier, token, CALLER()); }
+bool simt_mbarrier_test_parity(void *barrier, unsigned parity)
+{
+    return mbarrier_test_parity(barrier, parity, CALLER());
+}
+void simt_mbarrier_wait(void *barrier, unsigned long long token) { mbarrier_wait(barrier, token, CALLER()); }
+void simt_mbarrier_wait_parity(void *barrier, unsigned parity) { mbarrier_wait_parity(barrier, parity, CALLER()); }
+unsigned simt_mbarrier_pending(unsigned long long token) { return mbarrier_pending(token); }
+void simt_async_arrive(void *barrier, bool noinc) { async_arrive(barrier, noinc, CALLER()); }
