@@ -6,7 +6,7 @@
 
 #include "cuda_bf16.h"
 
-#pragma simt_refuse <cuda_fp8.h> 8-bit scales: __nv_fp8_e8m0 __nv_fp8x2_e8m0 __nv_fp8x4_e8m0 __nv_cvt_e8m0*
+#pragma simt_refuse <cuda_fp8.h> 8-bit scales: __nv_fp8_e8m0* __nv_fp8x2_e8m0* __nv_fp8x4_e8m0* __nv_cvt_e8m0*
 
 typedef unsigned char __nv_fp8_storage_t;
 typedef unsigned short __nv_fp8x2_storage_t;

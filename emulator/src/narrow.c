@@ -6,6 +6,7 @@
 
 #define DOUBLE_FRACTION 52
 #define DOUBLE_BIAS 1023
+#define DOUBLE_SPECIAL 0x7ff /* infinity and NaN */
 
 static const struct format {
     unsigned fraction; /* bits */
@@ -32,33 +33,26 @@ static bool rounds_away(enum simt_rounding how, u64 kept, u64 rest, u64 half, bo
 unsigned simt_narrow(enum simt_narrow_type to, double x, enum simt_rounding how)
 {
     const struct format *f = &formats[to];
-    if (isnan(x))
-        return f->nan;
-    bool negative = signbit(x);
-    unsigned sign = negative ? f->sign : 0;
-    if (isinf(x))
-        return sign | f->infinity;
-    if (x == 0)
-        return sign;
-
     u64 bits;
     memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> DOUBLE_FRACTION & 0x7ff) - DOUBLE_BIAS;
-    u64 significand = (bits & ((1ull << DOUBLE_FRACTION) - 1)) | 1ull << DOUBLE_FRACTION;
+    bool negative = bits >> 63;
+    unsigned sign = negative ? f->sign : 0, exponent = (unsigned)(bits >> DOUBLE_FRACTION) & DOUBLE_SPECIAL;
+    if (exponent == DOUBLE_SPECIAL)
+        return isnan(x) ? f->nan : sign | f->infinity;
+    u64 significand = bits & ((1ull << DOUBLE_FRACTION) - 1);
+    if (exponent)
+        significand |= 1ull << DOUBLE_FRACTION;
 
     /* Below the least normal number, each step of the exponent costs a bit; none is left after 54. */
-    unsigned drop = DOUBLE_FRACTION - f->fraction, normal = 0;
-    if (exponent >= f->least)
-        normal = (unsigned)(exponent - f->least);
-    else
-        drop += (unsigned)(f->least - exponent);
+    int above = (int)exponent - DOUBLE_BIAS - f->least, below = above < 0 ? -above : 0;
+    unsigned drop = DOUBLE_FRACTION - f->fraction + (unsigned)below;
     if (drop > DOUBLE_FRACTION + 2)
         drop = DOUBLE_FRACTION + 2;
 
     u64 kept = significand >> drop, rest = significand & ((1ull << drop) - 1), half = 1ull << (drop - 1);
     bool away = rounds_away(how, kept, rest, half, negative);
     /* The bit before the fraction, and a carry out of it, go into the exponent. */
-    u64 magnitude = ((u64)normal << f->fraction) + kept + away;
+    u64 magnitude = ((u64)(above + below) << f->fraction) + kept + away;
     if (magnitude <= f->largest)
         return sign | (unsigned)magnitude;
     bool to_largest = how == SIMT_ZERO || how == (negative ? SIMT_UP : SIMT_DOWN);

@@ -58,7 +58,7 @@ template <class T, class T2> __global__ void operate(float *out)
     p += q, q *= p, q -= T2(T(1), T(1)), p /= T2(T(4.0), T(2ll)), ++q, q--;
     *out++ = a, *out++ = b, *out++ = -c, *out++ = p.x, *out++ = q.y, *out++ = (-q).x;
     bool some = a, none = T(-0.0f);
-    *out++ = some + 2 * none + 4 * (p == p) + 8 * (p != q) + 16 * (p < q) + 32 * !(a > b);
+    *out++ = some + 2 * none + 4 * (p == p) + 8 * (p != q) + 16 * (p < q) + 32 * !(a > b) + 64 * (p == T2(p.x, q.x));
     double d = a;
     short s = b;
     unsigned long long u = T(-4), large = T(65504.0f) * T(4);
