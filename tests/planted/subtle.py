@@ -137,6 +137,8 @@ SUBTLE = [
            "should be", "-m 33 -n 70 -k 700"),
     Subtle(MMA, "launch_bounds_too_low", "__launch_bounds__(THREADS, BLOCKS)", "__launch_bounds__(THREADS / 2, BLOCKS)", REFUSED,
            status=2),
+    Subtle(WMMA, "missing_second_barrier", "__syncthreads();  // every warp has read both tiles before the next two replace them", "",
+           "race in shared memory", checked=True),
     Subtle(WMMA, "no_barrier_in_the_last_tile", WHOLE_TILES, "if (tile + TILE_K < k) __syncthreads();", "race in shared memory",
            checked=True),
     Subtle(WMMA, "no_syncwarp_after_the_store", WHOLE_FRAGMENT, "", "race in shared memory", checked=True),
