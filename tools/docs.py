@@ -13,8 +13,8 @@ BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /gener
 OPEN = "<!-- generated: "
 MILESTONES = "03", "04", "07", "10", "12", "13"  # seven at most
 TOUR_LINES = 6
-OF_TENSOR_CORES = ("The floor is the machine's, of every variant alike: the least time that its tensor cores, which multiply 16-bit "
-                   "inputs, or its DRAM need. A variant that multiplies elsewhere stays far from it.")
+OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
+                   "inputs, or its DRAM need.")
 
 
 def table(head, rows):
@@ -186,8 +186,8 @@ OF_NCU = {
     "dram": ("DRAM, GB read and written", lambda line: 1e-9 * (line["ncu"]["dram_ld_bytes"] + line["ncu"]["dram_st_bytes"])),
     "l2": ("sectors that L2 sent", lambda line: line["ncu"]["l2_ld_sectors"]),
     "sectors": ("sectors a global load", lambda line: line["ncu"]["global_ld_sectors"] / line["ncu"]["global_ld_requests"]),
-    "shared": ("shared wavefronts", lambda line: line["ncu"]["shared_ld_wavefronts"] + line["ncu"]["shared_st_wavefronts"]),
-    "conflicts": ("bank conflicts, shared memory", lambda line: line["ncu"]["shared_ld_conflicts"] + line["ncu"]["shared_st_conflicts"]),
+    "shared": ("shared wavefronts", lambda line: floors.total(line["ncu"], "shared", "wavefronts")),
+    "conflicts": ("bank conflicts, shared memory", lambda line: floors.total(line["ncu"], "shared", "conflicts")),
     "instructions": ("instructions, by warp", lambda line: line["ncu"]["instructions"]),
     "ldmatrix": ("ldmatrix instructions, by warp", lambda line: line["ncu"]["ldmatrix_requests"]),
     "ldmatrix_conflicts": ("bank conflicts of ldmatrix", lambda line: line["ncu"]["ldmatrix_conflicts"]),

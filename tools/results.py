@@ -1,6 +1,7 @@
 """What stands in the steps' results.jsonl: figures measured on an H200, never edited by hand."""
 from tools import steps
 from tools.floors import three_digits
+from tools.lines import apart
 
 MOVES_BYTES = {"axpy", "sum", "softmax"}  # operations whose rate is one of bytes
 
@@ -36,7 +37,7 @@ def counted(step, variant, shape):
     """The line of what ncu counted of a variant at a shape, on an H200, or None. The last recorded counts."""
     lines = [line for line in steps.recorded(step)
              if line.get("ncu") and "H200" in line["device"] and line["variant"] == variant and line["shape"] == shape]
-    return lines[-1] if lines else None
+    return lines[-1] | {"ncu": apart(lines[-1]["ncu"])} if lines else None
 
 
 def hardware(step, variant, shape):
