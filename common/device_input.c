@@ -73,6 +73,28 @@ void chains_of_lanes(uint32_t *want, int rounds, bool powers)
     }
 }
 
+struct buffer tiles_input(const struct session *session, int rounds, uint32_t *want)
+{
+    enum { ELEMENTS = FRAGMENT * FRAGMENT, TILES = 4 };
+    float tiles[TILES][FRAGMENT][FRAGMENT];
+    uint16_t halves[TILES * ELEMENTS];
+    for (int i = 0; i < TILES * ELEMENTS; i++)
+        tiles[0][0][i] = (float)(random_bits(session->options->seed, 2, (uint64_t)i) % 17) - 8;
+    dtype_encode(FP16, tiles[0][0], halves, TILES * ELEMENTS);
+    // The sum over all products of one of two A and one of two B is the product of the sums.
+    for (int row = 0; row < FRAGMENT; row++)
+        for (int col = 0; col < FRAGMENT; col++) {
+            float sum = 0;
+            for (int i = 0; i < FRAGMENT; i++)
+                sum += (tiles[0][row][i] + tiles[1][row][i]) * (tiles[2][i][col] + tiles[3][i][col]);
+            sum *= (float)rounds;
+            memcpy(&want[row * FRAGMENT + col], &sum, sizeof sum);
+        }
+    struct buffer in = buffer_allocate(&session->device, "the tiles", sizeof halves, 1);
+    buffer_upload(&in, halves);
+    return in;
+}
+
 uint32_t *ring_order(size_t places, uint64_t seed)
 {
     uint32_t *order = allocate_words(places);

@@ -27,10 +27,12 @@ static void report_device(const struct device *device)
 {
     printf("%s: %d SMs at %.2f GHz, %d threads on each; L2 %s\n", device->name, device->sms, 1e-9 * device->clock,
            device->threads_per_sm, size_words(device->l2_bytes));
-    printf("published: DRAM %.0f GB/s, fp32 %.1f TFLOPS, exp2 %.2f T/s, shared memory %.1f TB/s; the ridge is at %.1f "
-           "operations a byte\n",
-           1e-9 * device->dram_bytes, 1e-12 * device->fp32_flops, 1e-12 * SFU_RESULTS * device->sms * device->clock,
-           1e-12 * SHARED_BYTES * device->sms * device->clock, device->fp32_flops / device->dram_bytes);
+    printf(
+        "published: DRAM %.0f GB/s, fp32 %.1f TFLOPS, tensor cores %.0f TFLOPS, exp2 %.2f T/s, shared memory %.1f TB/s; the ridge is at %.1f "
+        "operations a byte\n",
+        1e-9 * device->dram_bytes, 1e-12 * device->fp32_flops, 1e-12 * device->tensor_flops,
+        1e-12 * SFU_RESULTS * device->sms * device->clock, 1e-12 * SHARED_BYTES * device->sms * device->clock,
+        device->fp32_flops / device->dram_bytes);
     fflush(stdout);
 }
 

@@ -11,8 +11,9 @@ extern "C" {
 
 // The step's variants, in this order. Each kernel does work that can be counted, and leaves results that prove it.
 enum measurement {
-    COPY,         // out[i] = in[i]
-    FMA,          // each thread: `chains` chains of `rounds` multiply-adds x ← a x + b; out[thread] is their sum
+    COPY,  // out[i] = in[i]
+    FMA,   // each thread: `chains` chains of `rounds` multiply-adds x ← a x + b; out[thread] is their sum
+    TENSOR,  // each warp: PRODUCTS sums of `rounds` products of tiles in `in`; out[warp] is the total, FRAGMENT × FRAGMENT
     EXP2,         // each thread: `chains` chains of `rounds` x ← 2^-x; out[thread] is the sum of all the x
     SHARED,       // each block: its copy of the tile `in` is read rounds × READS times; out[thread] sums what it read
     LATENCY,      // one thread: from `in`, follow `rounds` pointers; *out is where it ends
@@ -24,6 +25,8 @@ enum measurement {
 
 // A chain starts at 1 + lane + 32 chain, whatever the block and warp.
 enum { LANES = 32, CHAINS = 8 };
+// TENSOR: sum i adds up A[i / 2] B[i % 2]; `in` has the two tiles A, then the two tiles B, of FRAGMENT × FRAGMENT halves each.
+enum { FRAGMENT = 16, PRODUCTS = 4 };
 // SHARED: in 16-byte words, the tile; it is as large as the block. READS: of a thread in a round.
 enum { TILE = 512, READS = 8 };
 

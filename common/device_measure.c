@@ -80,6 +80,29 @@ static void measure_fma(struct session *session)
     session->fma_tflops = run_point(session, &point);
 }
 
+static void measure_tensor(struct session *session)
+{
+    const int asked = pick_rounds(session, PRODUCT_ROUNDS, 5), rounds = asked < PRODUCT_ROUNDS ? asked : PRODUCT_ROUNDS;
+    const int blocks = full_grid(session, TILE), warps = blocks * (TILE / LANES);
+    const double flops = 2.0 * FRAGMENT * FRAGMENT * FRAGMENT * PRODUCTS * warps * rounds;
+    uint32_t want[FRAGMENT * FRAGMENT];
+    struct buffer in = tiles_input(session, rounds, want);
+    struct point point = {
+        .args = {.variant = TENSOR, .blocks = blocks, .threads = TILE, .rounds = rounds},
+        .in = &in,
+        .outputs = (size_t)warps * FRAGMENT * FRAGMENT,
+        .want = want,
+        .period = FRAGMENT * FRAGMENT,
+        .flops = flops,
+        .dtype = FP16,
+        .figure = {.unit = "TFLOPS", .work = 1e-12 * flops, .published = 1e-12 * session->device.tensor_flops},
+    };
+    snprintf(point.shape, sizeof point.shape, "{\"rounds\":%d}", rounds);
+    snprintf(point.label, sizeof point.label, "%d sums a warp", PRODUCTS);
+    run_point(session, &point);
+    buffer_free(&in);
+}
+
 static void measure_exp2(struct session *session)
 {
     const int rounds = pick_rounds(session, 1 << 12, 5), blocks = full_grid(session, TILE);
@@ -265,6 +288,7 @@ bool measure(struct session *session, enum measurement measurement)
     static void (*const each[MEASUREMENTS])(struct session *) = {
         [COPY] = measure_copy,
         [FMA] = measure_fma,
+        [TENSOR] = measure_tensor,
         [EXP2] = measure_exp2,
         [SHARED] = measure_shared,
         [LATENCY] = measure_latency,

@@ -142,7 +142,7 @@ double run_point(struct session *session, struct point *point)
     struct job job = {
         .step = session->step->name,
         .operation = "device",
-        .dtype = session->step->dtype,
+        .dtype = point->dtype ? point->dtype : session->step->dtype,
         .peer = point->peer,
         .flops = point->flops,
         .bytes = point->bytes,

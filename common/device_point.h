@@ -15,6 +15,7 @@ struct point {
     bool waited;              // timed on the host, until the launch is done
     char shape[96], label[64];
     double flops, bytes;
+    enum dtype dtype;  // of what is multiplied; 0: the step's
     struct figure figure;
 
     size_t outputs;        // words of 32 bits

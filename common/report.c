@@ -38,6 +38,10 @@ static const char ncu_metrics[] = "l1tex__data_bank_conflicts_pipe_lsu_mem_share
                                   "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,"
                                   "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,"
                                   "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
+// And those of ldmatrix and of the tensor cores, for 16-bit inputs.
+static const char ncu_matrix_metrics[] = ",smsp__inst_executed_op_ldsm.sum,"
+                                         "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum,"
+                                         "sm__inst_executed_pipe_tensor_op_hmma.sum";
 
 static void report_memory(const struct job *job)
 {
@@ -53,9 +57,10 @@ void report_variant(const struct job *job, const struct device *device, const st
     printf("%s: %s\n", variant->name, variant->idea);
     report_memory(job);
     if (options->profile && !device->emulated)
-        printf("ncu counts the same on this GPU:\n  ncu --clock-control none --metrics %s \\\n"
+        printf("ncu counts the same on this GPU:\n  ncu --clock-control none --metrics %s%s \\\n"
                "      %s --no-check --no-time --variant %s %s\n",
-               ncu_metrics, program_invocation_name, variant->name, job->shape_flags);
+               ncu_metrics, job->dtype == FP32 ? "" : ncu_matrix_metrics, program_invocation_name, variant->name,
+               job->shape_flags);
     fflush(stdout);
 }
 

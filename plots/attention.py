@@ -12,7 +12,7 @@ LEFT, RIGHT = 0.75, 2.2  # inches: beside the steps, for the axis and for the pe
 
 def data():
     """The ladder's panel of attention: title, unit, bars, peers. None where no step has anything to show."""
-    content = ladder.panel("attention", steps.load())
+    content = ladder.panel(("attention", "fp32"), steps.load())
     return content if content["bars"] else None
 
 

@@ -1,4 +1,5 @@
-"""The ladder as a picture: every step and variant in order, one panel an operation, the peers below to compare with.
+"""The ladder as a picture: every step and variant in order, one panel an operation and element type, the peers below to compare
+with.
 
 Recorded H200 figures where there are any; else what the emulator counts, and the picture says so."""
 from plots import style
@@ -28,9 +29,12 @@ def caption(step):
     return f"{step['number']} {steps.short(step).removeprefix(step['operation'] + '_').replace('_', ' ')}"
 
 
-def panel(operation, every):
-    """What one panel shows: title, unit, bars in order, peers. None where nothing can be shown."""
-    mine = [step for step in every if step["operation"] == operation]
+def panel(kind, every):
+    """What one panel shows: title, unit, bars in order, peers. None where nothing can be shown. The title names the type where
+    there are several."""
+    operation, dtype = kind
+    mine = [step for step in every if steps.kind(step) == kind]
+    name = operation if all(step["dtypes"][0] == dtype for step in every if step["operation"] == operation) else f"{operation} {dtype}"
     known = any(recorded(step, variant) for step in mine for variant in steps.variants(step))
     if not known and operation in results.MOVES_BYTES:  # DRAM binds them all: the counts tell no two apart
         return None
@@ -38,20 +42,19 @@ def panel(operation, every):
     bars = [{"step": caption(step), "variant": (variant or "").replace("_", " "), "value": round(figure, 6)}
             for step in mine for variant in steps.variants(step) if (figure := value(step, variant))]
     if not known:
-        return {"title": f"{operation}: what the counts allow on an H200", "bars": bars, "peers": [],
+        return {"title": f"{name}: what the counts allow on an H200", "bars": bars, "peers": [],
                 "unit": "thousand multiply-adds a clock, at most (emulator's counts; not a time)"}
     peers = {name: line for step in mine for name, line in results.peers(step).items()}
     unit = "GB/s" if operation in results.MOVES_BYTES else "TFLOPS"
     shape = run.shape_words(results.LADDER_SHAPE[operation])
-    return {"title": f"{operation}, {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
+    return {"title": f"{name}, {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
             "peers": [{"name": name.split(" (")[0], "value": round(line["gbps" if unit == "GB/s" else "tflops"], 6)}
                       for name, line in sorted(peers.items())]}
 
 
 def data():
     every = [step for step in steps.load() if step["operation"] != "device"]  # the ground that the ladder stands on
-    operations = dict.fromkeys(step["operation"] for step in every)
-    return [found for operation in operations if (found := panel(operation, every)) and found["bars"]]
+    return [found for kind in dict.fromkeys(map(steps.kind, every)) if (found := panel(kind, every)) and found["bars"]]
 
 
 def places(content):

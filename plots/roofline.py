@@ -9,6 +9,7 @@ from tools.floors import three_digits
 from tools.paths import PLOTS
 
 COLOURS = {"matmul": BLUES[2], "softmax": "#3f8f6b", "attention": "#7a5aa6", "axpy": "#8a6d1f", "sum": "#8a6d1f"}
+PEAKS = {"fp32": (12, 9), "tensor": (12, -16)}  # roofs beside that of DRAM: where their words stand, in points from the ridge
 SIZE = 8.5  # points: of the names
 LINE, LETTER = 1.25 * SIZE, 0.56 * SIZE  # points: what a name needs in height, and for each letter
 # Where a name may stand beside its mark, in points from it, the nearest first: right and left, near and far, up and down.
@@ -17,24 +18,46 @@ OFFSETS = sorted(((side * (9 + 12 * column), 0.5 * LINE * row) for side in (1, -
 SAMPLES = 14  # points of the line from a mark to its name
 
 
-def draw_roofs(axes, roofs, limits, slope):
-    """The measured roofs as one line, the published ones thin above it; slope, in degrees, is that of a bandwidth."""
-    (left, right), ridge = limits, None
+def complete(roofs):
+    """Whether there is a whole roof to draw."""
+    return {"DRAM", "fp32"} <= roofs.keys()
+
+
+def ridge_of(roofs, name, kind="rate"):
+    """Operations a byte, from which on not DRAM but that peak bounds."""
+    return 1e3 * roofs[name][kind] / roofs["DRAM"][kind]
+
+
+def peak_words(roofs, name):
+    """What stands at the roof of a peak."""
+    roof = roofs[name]
+    return f"{name}: {three_digits(roof['rate'])} TFLOPS measured, {three_digits(roof['published'])} published"
+
+
+def draw_roof(axes, roofs, name, limits):
+    """The roof of DRAM and of one peak, as measured; the published one thin above it."""
+    left, right = limits
     for kind, width, colour in (("published", 1, FAINT), ("rate", 2.2, INK)):
-        bandwidth, peak = roofs["DRAM"][kind] / 1e3, roofs["fp32"][kind]
-        ridge = peak / bandwidth
-        under = [x for x in (left, ridge, right) if left <= x <= right]
+        bandwidth, peak = roofs["DRAM"][kind] / 1e3, roofs[name][kind]
+        under = [x for x in (left, ridge_of(roofs, name, kind), right) if left <= x <= right]
         axes.plot(under, [min(x * bandwidth, peak) for x in under], color=colour, linewidth=width, zorder=2,
                   linestyle="-" if kind == "rate" else (0, (2, 2)))
+    if ridge_of(roofs, name) < right:
+        label(axes, peak_words(roofs, name), max(left, ridge_of(roofs, name)), roofs[name]["rate"], PEAKS[name], fontsize=10, color=INK)
+
+
+def draw_roofs(axes, roofs, limits, slope):
+    """The measured roofs, with the published ones; slope, in degrees, is that of a bandwidth."""
+    (left, right), ridge = limits, ridge_of(roofs, "fp32")
+    for name in [name for name in PEAKS if name in roofs]:
+        draw_roof(axes, roofs, name, limits)
+    bandwidth, peak = roofs["DRAM"]["rate"] / 1e3, roofs["fp32"]["rate"]
     if 4 * left < ridge:
         middle = (left * min(ridge, right)) ** 0.5
         text = f"DRAM: {roofs['DRAM']['rate']:,.0f} GB/s measured"
         text += f", {roofs['DRAM']['published']:,.0f} published" if right < ridge else ""
         label(axes, text, middle, middle * bandwidth, (-8, 6), fontsize=10, color=INK, ha="center", rotation=slope,
               rotation_mode="anchor")
-    if ridge < right:
-        label(axes, f"fp32: {three_digits(peak)} TFLOPS measured, {three_digits(roofs['fp32']['published'])} published",
-              max(left, ridge), peak, (12, 9), fontsize=10, color=INK)
     if left < ridge < right:
         axes.plot([ridge, ridge], [axes.get_ylim()[0], peak], color=RULE, linewidth=1, zorder=1)
         label(axes, f"ridge of the measured roofs: {ridge:.1f} operations a byte", ridge, axes.get_ylim()[0], (4, 5), fontsize=9,
@@ -93,11 +116,14 @@ def draw_marks(axes, marks, roofs):
     left, bottom, right, top = (scale * part for corner in ((0, 0), (1, 1)) for part in axes.transAxes.transform(corner))
     forbidden = [(-1e4, -1e4, left, 1e4), (right, -1e4, 1e4, 1e4), (-1e4, -1e4, 1e4, bottom), (-1e4, top, 1e4, 1e4)]
     taken = []
-    if len(roofs) == 2:
-        (low, high), ridge = axes.get_xlim(), roofs["fp32"]["rate"] / roofs["DRAM"]["rate"] * 1e3
-        corners = [(x, roofline.bound(x, roofs)[0]) for x in (low, ridge, high) if low <= x <= high]
+    if complete(roofs):
+        (low, high), highest = axes.get_xlim(), max((name for name in PEAKS if name in roofs), key=lambda name: roofs[name]["rate"])
+        corners = [(x, roofline.bound(x, roofs, highest)[0]) for x in (low, ridge_of(roofs, highest), high) if low <= x <= high]
         forbidden += [(box[0], box[1], box[2], top) for begin, end in zip(corners, corners[1:])
-                      for box in along(points(*begin), points(*end))]  # what lies above a roof
+                      for box in along(points(*begin), points(*end))]  # what lies above the roof
+        for name in [name for name in PEAKS if name in roofs]:
+            forbidden.append(box_of(points(max(low, ridge_of(roofs, name)), roofs[name]["rate"]), peak_words(roofs, name),
+                                    PEAKS[name]))
     for mark in marks:
         colour, x, y = PEER if mark["peer"] else COLOURS.get(mark["operation"], INK), roofline.intensity(mark), mark["tflops"]
         axes.plot(x, y, "D" if mark["peer"] else "o", markersize=6.5, color=colour, zorder=4,
@@ -123,13 +149,13 @@ def draw(axes, marks, roofs, around):
     """One panel: its marks, and the roofs over them; around: how far, as factors, it reaches to their left and right."""
     places = [mark[kind] for mark in marks for kind in ("least", "measured") if mark[kind]]
     limits = min(places) / around[0], max(places) * around[1]
-    peaks = [min(roof[kind] if name == "fp32" else roof[kind] * limits[1] / 1e3 for name, roof in roofs.items())
-             for kind in ("rate", "published") if len(roofs) == 2]
+    peaks = [min(roofs[name][kind], roofs["DRAM"][kind] * limits[1] / 1e3) for name in PEAKS if name in roofs
+             for kind in ("rate", "published") if complete(roofs)]
     rates = [mark["tflops"] for mark in marks] + peaks
     axes.set(xscale="log", yscale="log", xlim=limits, ylim=(min(rates) / 2, max(rates) * 1.6))
     bottom, top = axes.get_ylim()
     width, height = (72 * size * share for size, share in zip(axes.figure.get_size_inches(), axes.get_position().size))  # points
-    if len(roofs) == 2:
+    if complete(roofs):
         slope = degrees(atan2(height / log10(top / bottom), width / log10(limits[1] / limits[0])))
         draw_roofs(axes, roofs, limits, slope)
     for axis, (low, high) in ((axes.xaxis, limits), (axes.yaxis, (bottom, top))):
@@ -154,9 +180,10 @@ def write(folder=PLOTS):
     figure, columns = style.pyplot().subplots(1, len(halves), figsize=(2 + 5.5 * len(halves), 7), squeeze=False)
     figure.subplots_adjust(left=0.05, right=0.985, top=0.89, bottom=0.1, wspace=0.1)
     for axes, (mine, around) in zip(columns[0], halves):
-        draw(axes, mine, roofs, around)
+        needed = {"DRAM", "fp32", *map(roofline.peak, mine)}
+        draw(axes, mine, {name: roof for name, roof in roofs.items() if name in needed}, around)
     figure.suptitle("Roofline: recorded steps under the measured roofs of an NVIDIA H200"
-                    + ("" if len(roofs) == 2 else ", which were not measured yet"), x=0.05, ha="left", fontsize=13,
+                    + ("" if complete(roofs) else ", which were not measured yet"), x=0.05, ha="left", fontsize=13,
                     fontweight="bold", color=INK)
     least = "floating-point operations for each byte that DRAM must move at the least"
     counted = ("floating-point operations for each byte that DRAM moved, as ncu counted. Hollow: for each byte of the fewest possible; "

@@ -10,9 +10,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-COUNTERS = [f"{space}_{op}_{what}" for space, words in (("shared", ("requests", "wavefronts", "conflicts")),
-                                                        ("global", ("requests", "sectors", "bytes")))
-            for op in ("ld", "st") for what in words] + ["barriers", "warp_barriers", "shuffles", "votes", "atomics"]
+COUNTERS = [f"{access}_{what}"
+            for accesses, words in ((("shared_ld", "shared_st", "ldmatrix", "stmatrix", "copy_st"), ("requests", "wavefronts", "conflicts")),
+                                    (("global_ld", "global_st", "copy_ld"), ("requests", "sectors", "bytes")))
+            for access in accesses for what in words] + ["barriers", "warp_barriers", "shuffles", "votes", "atomics", "mma"]
 H200 = {"name": "h200", "title": "NVIDIA H200", "sms": 132, "clock_ghz": 1.98, "fp32_lanes_per_sm": 128,
         "tensor_fp16_tflops": 989.4, "dram_gbps": 4800, "source": "made up"}
 STEPS = [

@@ -393,6 +393,18 @@ def test_floors():
     assert floors.units(counted | {"dram_ld_bytes": 0}, 0, 4.8e6, gpu)["DRAM"] == pytest.approx(1e-6)  # the rest is in L2
 
 
+def test_floors_of_tensor_cores():
+    """A kernel that multiplies fragments computes on them; ldmatrix and cp.async load shared memory's and L1's units, too."""
+    counts = dict.fromkeys(COUNTERS, 0) | {
+        "mma": 1, "shared_st_wavefronts": 11_000, "ldmatrix_wavefronts": 66_000, "stmatrix_wavefronts": 11_000,
+        "copy_st_wavefronts": 44_000, "ldmatrix_requests": 66_000, "copy_st_requests": 33_000, "copy_ld_requests": 33_000,
+        "global_st_requests": 33_000, "copy_ld_sectors": 528_000}
+    gpu = H200 | {"clock_ghz": 1, "tensor_fp16_tflops": 1000}
+    assert floors.units(counts, 3e9, 4.8e6, gpu) == pytest.approx({"tensor": 3e-6, "shared": 1e-6, "L1": 1e-6, "LSU": 1e-6, "DRAM": 1e-6})
+    assert floors.units(counts | {"shared_wavefronts": 264_000}, 3e9, 0, gpu)["shared"] == pytest.approx(2e-6)  # all, by ncu
+    assert "1000 TFLOPS" in floors.legend(["tensor"], {False}, gpu) and "fp32**" not in floors.legend(["tensor"], {False}, gpu)
+
+
 def test_what_ncu_counted_goes_before():
     counts = dict.fromkeys(COUNTERS, 8)
     found = floors.executed(counts, {"shared_ld_requests": 2, "shared_st_requests": 9, "shared_ld_wavefronts": 9, "data_wavefronts": 5,

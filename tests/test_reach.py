@@ -9,9 +9,11 @@ import pytest
 
 from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
 
-sys.path.insert(0, str(TESTS / "planted"))
+sys.path[:0] = [str(TESTS / "planted"), str(ROOT)]
 from bugs import BUGS  # noqa: E402
 from subtle import PROFILE, REACH, SUBTLE, WATCHED  # noqa: E402
+
+from tools.lines import apart  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
@@ -47,7 +49,7 @@ def recorded(name):
     lines = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     counted = [line for line in lines if line.get("ncu")]
     counted.sort(key=lambda line: -math.prod(filter(None, line["shape"].values())))
-    return {line["variant"]: line["ncu"] for line in counted}  # the last of a variant counts
+    return {line["variant"]: apart(line["ncu"]) for line in counted}  # the last of a variant counts
 
 
 def differences(program, name, variant, out):

@@ -55,7 +55,7 @@ def test_no_name_is_cut_where_a_gpu_timed(width):
 
 def test_every_run_has_one_line(runs):
     """At 80 columns no shape goes on in a second line."""
-    for group in ladder.by_operation(runs).values():
+    for group in ladder.by_kind(runs).values():
         title, head, ruler, *rows = printed([ladder.counted(group)], 80).rstrip().splitlines()
         assert set(ruler.strip()) == {"─"} and len(rows) == len(group), rows
 
@@ -63,7 +63,7 @@ def test_every_run_has_one_line(runs):
 def test_atomics_are_shown_where_there_are_any(runs):
     """Sums alone have them."""
     heads = {operation: printed([ladder.counted(group)], 80).splitlines()[1].split()
-             for operation, group in ladder.by_operation(runs).items()}
+             for (operation, _), group in ladder.by_kind(runs).items()}
     assert [operation for operation, head in heads.items() if "atomics" in head] == ["sum"]
 
 
@@ -79,7 +79,7 @@ def test_the_key_explains_the_columns(runs, backend, heads):
 
 def test_every_table_names_its_shape(runs):
     """Of each operation: the counts' title has the counts' shape, and the records' title has theirs."""
-    for operation, group in ladder.by_operation(runs).items():
+    for (operation, _), group in ladder.by_kind(runs).items():
         shapes = [run.shape_words(done["case"]["shape"]) for _, done in group]
         both = ladder.OWN_SHAPES, ladder.OWN_SHAPES
         if operation != "device":

@@ -12,7 +12,7 @@ from small_clone import script
 sys.path += [str(ROOT), str(ROOT / "bench")]
 import verify  # noqa: E402
 
-from tools.lines import belongs  # noqa: E402
+from tools.lines import apart, belongs  # noqa: E402
 from tools.results import LADDER_SHAPE  # noqa: E402
 
 # Two kernels a launch; every known metric counts 1,000 in the first and 24 in the second.
@@ -113,3 +113,11 @@ def test_every_type_of_a_step_is_tried(tmp_path):
     ({"step": None, "dtype": "fp32"}, False), ({"step": None, "dtype": "fp16", "operation": "softmax"}, False)])
 def test_whose_a_line_of_results_is(line, mine):
     assert belongs({"operation": "matmul"} | line, STEP | TYPES["16-bit"]) == mine
+
+
+def test_loads_and_ldmatrix_are_told_apart():
+    """In ncu's wavefronts of loads are those of ldmatrix; its requests of loads are of loads alone."""
+    found = apart({"shared_ld_requests": 1, "shared_ld_wavefronts": 12, "shared_ld_conflicts": 7, "ldmatrix_requests": 2,
+                   "ldmatrix_wavefronts": 8, "ldmatrix_conflicts": 0})
+    assert (found["shared_ld_requests"], found["shared_ld_wavefronts"], found["shared_ld_conflicts"]) == (1, 4, 7)
+    assert apart({"shared_ld_wavefronts": 12}) == {"shared_ld_wavefronts": 12}

@@ -45,14 +45,14 @@ def emulated(here, variant, step=None, at=None):
                            warps=sum(blocks * -(-threads // 32) for blocks, threads in launched))
 
 
-def h200(here, variant=None, peer=None, step=None, **shape):
+def h200(here, variant=None, peer=None, step=None, dtype=None, **shape):
     """What was timed on an H200, last: seconds, bytes, operations, bytes a second (rate), the figure of a device's variant, and
     attention's device_bytes. At the shape of the plots, with the sizes given in place of its own; for a device's variant, at
-    the sizes given."""
+    the sizes given. In the type given, else in the step's first."""
     step = steps.find(step) if step else here
     wanted = shape if step["operation"] == "device" else results.LADDER_SHAPE[step["operation"]] | shape
     found = [line for line in steps.recorded(step)
-             if results.on_h200(line) and bool(line.get("peer")) == bool(peer)
+             if results.on_h200(line) and line["dtype"] == (dtype or step["dtypes"][0]) and bool(line.get("peer")) == bool(peer)
              and (line["peer"].startswith(peer) if peer else line["variant"] == variant)
              and (line["shape"] == wanted or step["operation"] == "device" and wanted.items() <= line["shape"].items())]
     if not found:
@@ -75,6 +75,7 @@ def gpu(here):
     published = counted(here, steps.variants(here)[-1])["profile"]["gpu"]
     clock = 1e9 * published["clock_ghz"]
     return SimpleNamespace(sms=published["sms"], clock=clock, dram=1e9 * published["dram_gbps"],
+                           tensor=1e12 * published["tensor_fp16_tflops"],
                            fp32=2 * published["fp32_lanes_per_sm"] * published["sms"] * clock)
 
 

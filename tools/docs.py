@@ -13,6 +13,8 @@ BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /gener
 OPEN = "<!-- generated: "
 MILESTONES = "03", "04", "07", "10", "12", "13"  # seven at most
 TOUR_LINES = 6
+OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
+                   "inputs, or its DRAM need.")
 
 
 def table(head, rows):
@@ -35,11 +37,18 @@ def counted(step):
         yield variant, done, run.total(done["profile"])
 
 
+def unlike(line, dtype):
+    """The type of a line's inputs, where that is not the one expected."""
+    return "" if line["dtype"] == dtype else f" in {line['dtype']}"
+
+
 def fastest(step):
     """A step's fastest variant on an H200, its rate and its shape, in words."""
     line = results.best(step)
-    name = f"`{line['variant']}`: " if line and line["variant"] else ""
-    return f"{name}{results.rate(line)} at {run.shape_words(line['shape'])}" if line else "–"
+    if not line:
+        return "–"
+    name = f"`{line['variant']}`: " if line["variant"] else ""
+    return f"{name}{results.rate(line)} at {run.shape_words(line['shape'])}{unlike(line, 'fp32')}"
 
 
 def gain(step):
@@ -50,7 +59,8 @@ def gain(step):
         return "–"
     other, name = None, ""
     if before and before["operation"] == step["operation"]:
-        other, name = results.best(before), steps.reference(before)
+        other = results.best(before)
+        name = other and steps.reference(before) + unlike(other, best["dtype"])
     if not other:
         lines = filter(None, (results.ours(step, variant) for variant in steps.variants(step)))
         other = max(lines, key=lambda line: line["time"]["median_ms"])
@@ -66,11 +76,12 @@ def milestones(base):
 
 
 def tour(operation):
-    """The first lines that a tour prints of an operation's counts, as a terminal of 80 columns shows them."""
-    group = [(step, run.counted(step, variant)) for step in steps.load() if step["operation"] == operation
-             for variant in steps.variants(step)]
-    if not group:
+    """The first lines that a tour prints of an operation's counts, in its first type, as a terminal of 80 columns shows them."""
+    alike = [step for step in steps.load() if step["operation"] == operation]
+    if not alike:
         stop(f"No step is a {operation}, and a tour shows nothing of it.")
+    group = [(step, run.counted(step, variant)) for step in alike if steps.kind(step) == steps.kind(alike[0])
+             for variant in steps.variants(step)]
     console = Console(file=io.StringIO(), width=80, highlight=False)
     console.print(ladder.counted(group))
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()[:TOUR_LINES]]
@@ -150,7 +161,8 @@ def results_of(step):
     env = best["env"]
     return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {best['device']} "
             f"(driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):\n\n"
-            + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows))
+            + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows)
+            + ("" if best["dtype"] == "fp32" else f"\n\n{OF_TENSOR_CORES}"))
 
 
 def speed(step):
@@ -162,7 +174,7 @@ def speed(step):
     ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line and line != best]
     others = [(f"`{line['variant']}`", line) for line in ours]
     if before and before["operation"] == step["operation"] and (reached := results.best(before)):
-        others.append((f"{steps.reference(before)}'s `{reached['variant']}`", reached))
+        others.append((f"{steps.reference(before)}'s `{reached['variant']}`{unlike(reached, best['dtype'])}", reached))
     others += [(name.split(" (")[0], line) for name, line in results.peers(step).items()]
     ratios = [f"{time(line) / time(best):.2f} × as fast as {name}" for name, line in others]
     return (f"On an NVIDIA H200, {run.shape_words(best['shape'])} in {best['dtype']}: **`{best['variant']}` takes "
@@ -174,16 +186,19 @@ OF_NCU = {
     "dram": ("DRAM, GB read and written", lambda line: 1e-9 * (line["ncu"]["dram_ld_bytes"] + line["ncu"]["dram_st_bytes"])),
     "l2": ("sectors that L2 sent", lambda line: line["ncu"]["l2_ld_sectors"]),
     "sectors": ("sectors a global load", lambda line: line["ncu"]["global_ld_sectors"] / line["ncu"]["global_ld_requests"]),
-    "shared": ("shared wavefronts", lambda line: line["ncu"]["shared_ld_wavefronts"] + line["ncu"]["shared_st_wavefronts"]),
-    "conflicts": ("bank conflicts, shared memory", lambda line: line["ncu"]["shared_ld_conflicts"] + line["ncu"]["shared_st_conflicts"]),
+    "shared": ("shared wavefronts", lambda line: floors.total(line["ncu"], "shared", "wavefronts")),
+    "conflicts": ("bank conflicts, shared memory", lambda line: floors.total(line["ncu"], "shared", "conflicts")),
     "instructions": ("instructions, by warp", lambda line: line["ncu"]["instructions"]),
+    "ldmatrix": ("ldmatrix instructions, by warp", lambda line: line["ncu"]["ldmatrix_requests"]),
+    "ldmatrix_conflicts": ("bank conflicts of ldmatrix", lambda line: line["ncu"]["ldmatrix_conflicts"]),
+    "mma": ("tensor core instructions, by warp", lambda line: line["ncu"]["mma"]),
     "atomics": ("atomic instructions", lambda line: line["ncu"]["global_red_requests"]),
     "registers": ("registers a thread", lambda line: max(kernel["launch"]["registers"] for kernel in line["kernels"])),
     **{name: (words, lambda line, name=name: sum(kernel["percent"][name] * kernel["launch"]["duration_ns"] for kernel in line["kernels"])
               / sum(kernel["launch"]["duration_ns"] for kernel in line["kernels"]))
        for name, words in (("occupancy", "occupancy achieved, %"), ("issue_active", "clocks with an instruction issued, %"),
-                           ("fma", "FMA pipe busy, %"), ("data_stage", "L1 data stage busy, %"), ("writeback", "L1 writeback busy, %"),
-                           ("dram_throughput", "DRAM busy, %"))},
+                           ("fma", "FMA pipe busy, %"), ("tensor", "tensor pipe busy, %"), ("data_stage", "L1 data stage busy, %"),
+                           ("writeback", "L1 writeback busy, %"), ("dram_throughput", "DRAM busy, %"))},
     **{f"stall_{name}": (f"stall: {name.replace('_', ' ')}, clocks", lambda line, name=name: line["kernels"][0]["stalls"][name])
        for name in ("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier", "math_pipe_throttle",
                     "dispatch_stall", "not_selected", "wait", "no_instruction")},
@@ -244,12 +259,13 @@ def exercises_of(step):
 
 
 def floor_row(name, counts, case, gpu, more):
-    """A variant's row: each unit's floor, the unit that binds, and what else there is to say."""
+    """A variant's row: {column: cell} of each unit's floor and of the unit that binds; more(that floor) has the rest."""
     seconds = floors.units(counts, case["flops"], case["bytes"], gpu)
     unit, longest = floors.binding(counts, case["flops"], case["bytes"], gpu)
-    computes = seconds["fp32"] and case["operation"] not in results.MOVES_BYTES
-    return (name, *map(floors.duration, seconds.values()),
-            f"{unit}, {floors.three_digits(longest / seconds['fp32'])} × fp32" if computes else unit, *more(longest))
+    computer, computing = next(iter(seconds.items()))  # what the operation's arithmetic is on
+    computes = computing and case["operation"] not in results.MOVES_BYTES
+    share = f", {floors.three_digits(longest / computing)} × {computer}" if computes else ""
+    return {"": name, **{unit: floors.duration(least) for unit, least in seconds.items()}, "binding": unit + share, **more(longest)}
 
 
 def floors_of(step):
@@ -264,8 +280,9 @@ def floors_of(step):
         for variant, (line, ncu) in timed.items():
             time = line["time"]["median_ms"]
             rows.append(floor_row(variant or steps.short(step), ncu, line, gpu,
-                                  lambda floor: (floors.duration(time / 1e3), f"{100 * floor * 1e3 / time:.0f} %")))
-        stage, shape, last = {True}, results.LADDER_SHAPE[step["operation"]], ("measured", "floor, of that")
+                                  lambda floor: {"measured": floors.duration(time / 1e3),
+                                                 "floor, of that": f"{100 * floor * 1e3 / time:.0f} %"}))
+        stage, shape = {True}, results.LADDER_SHAPE[step["operation"]]
         what = "for what ncu counted on it"
     else:
         for variant, done, counts in all_counted:
@@ -275,23 +292,28 @@ def floors_of(step):
             stage.add("data_wavefronts" in counts)
             by.add("ncu" if ncu else "the emulator")
             rows.append(floor_row(variant or steps.short(step), counts, done["case"], gpu,
-                                  lambda floor: ("ncu" if ncu else "the emulator",)))
-        last, what = ("counted by",), f"for what {' or '.join(sorted(by))} counted"
+                                  lambda floor: {"counted by": "ncu" if ncu else "the emulator"}))
+        what = f"for what {' or '.join(sorted(by))} counted"
+    shown = [unit for unit in floors.UNITS if any(unit in row for row in rows)]
+    head = ["", *shown, *(column for column in rows[0] if column not in ("", *floors.UNITS))]
     merges = " The emulator counts accesses as they are written; ptxas may merge some." if "the emulator" in by else ""
     return (f"At {run.shape_words(shape)}, for an {gpu['title']} with {gpu['sms']} SMs at {gpu['clock_ghz']} GHz: the least time that "
             f"each unit needs {what}, by published rates. This is arithmetic, not a measurement. The longest floor binds, and no run "
             f"is faster than it.{merges}\n\n"
-            + table(("", *floors.units(all_counted[0][2], 0, 0, gpu), "binding", *last), rows) + "\n\n" + floors.legend(stage, gpu))
+            + table(head, [[row.get(column, "–") for column in head] for row in rows]) + "\n\n" + floors.legend(shown, stage, gpu))
 
 
-def shapes(step):
-    """Every shape that the step was timed at: its variants' and the peers' rates, and their share of the first peer's."""
+def rates(step, dtype):
+    """Of one type, the rates at every shape: the head and the rows of a table, or None where nothing was timed."""
     plain = results.LADDER_SHAPE[step["operation"]].keys()
-    lines = [line for line in steps.recorded(step) if line.get("time") and line["shape"].keys() == plain]
+    lines = [line for line in steps.recorded(step)
+             if line.get("time") and line["dtype"] == dtype and line["shape"].keys() == plain]
+    if not lines:
+        return None
     sizes = list(dict.fromkeys(tuple(line["shape"].values()) for line in lines))
     found = {(line.get("peer") or line["variant"], tuple(line["shape"].values())): line for line in lines}
     names = list(dict.fromkeys(name for name, _ in found))
-    first = next((name for name, _ in found if (found[name, sizes[0]]).get("peer")), None) if sizes else None
+    first = next((name for name, size in found if size == sizes[0] and found[name, size].get("peer")), None)
 
     def cell(name, size):
         line = found.get((name, size))
@@ -299,8 +321,17 @@ def shapes(step):
         return f"{results.rate(line)}{share}" if line else "–"
 
     words = lambda size: run.shape_words(dict(zip(plain, size))) if "seqlen" in plain else " × ".join(f"{part:,}" for part in size)
-    head = ("", *map(words, sizes))
-    return table(head, [(name.split(" (")[0], *(cell(name, size) for size in sizes)) for name in names])
+    return ("", *map(words, sizes)), [(name.split(" (")[0], *(cell(name, size) for size in sizes)) for name in names]
+
+
+def shapes(step):
+    """Every shape that the step was timed at: its variants' and the peers' rates, and their share of the first peer's; a table for
+    each element type."""
+    found = {dtype: rates(step, dtype) for dtype in step["dtypes"]}
+    tables = {dtype: table(*parts) for dtype, parts in found.items() if parts}
+    if not tables:
+        return "Not measured on an H200 yet."
+    return "\n\n".join(tables.values() if step["dtypes"] == ["fp32"] else (f"In {dtype}:\n\n{text}" for dtype, text in tables.items()))
 
 
 def growth(step):
@@ -326,7 +357,12 @@ def growth(step):
     return table(("N", *(f"{length:,}" for length in lengths)), rows)
 
 
-def counter_row(name, counts):
+# Columns that stand in the counters' table where a row has them.
+OF_MATRICES = {"ldmatrix requests": "ldmatrix_requests", "its wavefronts": "ldmatrix_wavefronts",
+               "its bank conflicts": "ldmatrix_conflicts", "products of fragments": "mma"}
+
+
+def counter_row(name, counts, matrices):
     """One row of the counters' table; what ncu was not asked for is a dash."""
     def both(space, counter):
         found = [counts.get(f"{space}_{op}_{counter}") for op in ("ld", "st")]
@@ -334,7 +370,8 @@ def counter_row(name, counts):
 
     requests, sectors = both("global", "requests"), both("global", "sectors")
     cells = [requests, sectors / requests if requests else None, both("shared", "requests"),
-             both("shared", "wavefronts"), both("shared", "conflicts"), counts.get("barriers")]
+             both("shared", "wavefronts"), both("shared", "conflicts"), counts.get("barriers"),
+             *(counts.get(OF_MATRICES[column]) for column in matrices)]
     return (name, *("–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else f"{cell:,}" for cell in cells))
 
 
@@ -355,16 +392,18 @@ def compared(name, counts, ncu):
 
 def counters(step):
     """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
-    rows, shape, notes, seen = [], "", [], False
-    for variant, done, counts in counted(step):
+    rows, shape, notes, seen, of_all = [], "", [], False, list(counted(step))
+    matrices = [column for column, counter in OF_MATRICES.items() if any(counts[counter] for _, _, counts in of_all)]
+    for variant, done, counts in of_all:
         name = variant or steps.short(step)
         shape = run.shape_words(done["case"]["shape"])
-        rows.append(counter_row(f"{name}, as written", counts))
+        rows.append(counter_row(f"{name}, as written", counts, matrices))
         if ncu := results.hardware(step, variant, done["case"]["shape"]):
-            rows.append(counter_row(f"{name}, ncu", ncu))
+            rows.append(counter_row(f"{name}, ncu", ncu, matrices))
             notes += compared(name, counts, ncu)
             seen = True
-    head = "", "global requests", "sectors a request", "shared requests", "wavefronts", "bank conflicts", "barriers (by warp)"
+    head = ("", "global requests", "sectors a request", "shared requests", "wavefronts", "bank conflicts", "barriers (by warp)",
+            *matrices)
     by_ncu = " The rows *ncu* were counted by an H200's hardware, of what ptxas made of the source." if seen else ""
     return (f"At {shape}. The rows *as written* were counted by the emulator, of the source as it stands.{by_ncu}\n\n"
             + "\n\n".join((table(head, rows), *(["\n".join(f"- {note}" for note in notes)] if notes else []))))

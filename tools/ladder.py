@@ -1,4 +1,4 @@
-"""The ladder as tables, one for each operation: what the emulator counted, or what a GPU timed. The line above a table names
+"""The ladder as tables, one for each operation and element type: what the emulator counted, or what a GPU timed. The line above a table names
 the shape of all its figures; where they differ in it, as those of `machine` do, each row names its own."""
 from rich import box
 from rich.console import Group
@@ -9,7 +9,7 @@ from tools import device, floors, results, run, steps
 
 OWN_SHAPES = "each at a shape of its own"
 SILENT = {"", "–", "0"}  # a column in which no row says more is left out
-COUNTS = "step", "shape", "error/bound", "sectors", "shared", "conflicts", "atomics", "floor"
+COUNTS = "step", "shape", "error/bound", "sectors", "shared", "conflicts", "atomics", "mma", "floor"
 TIMES = "step", "shape", "error/bound", "time", "rate", "reached", "as fast as"
 MEANING = {"error/bound": "The bound is the largest error that is accepted: above 100 % the result is wrong.",
            "sectors": "Loads and stores touched this many pieces of 32 bytes of global memory.",
@@ -17,9 +17,11 @@ MEANING = {"error/bound": "The bound is the largest error that is accepted: abov
            "conflicts": "Conflicts of its banks cost those requests this many passes more.",
            "atomics": "Warps made this many atomic requests. The floor leaves out that additions to one address wait for one "
                       "another.",
+           "mma": "Warps made the tensor cores multiply this many pairs of fragments.",
            "floor": "The unit named needs at least this time on an {gpu}, by arithmetic. LSU is the load/store unit.",
            "time": "This is the median time of a launch.",
-           "reached": "The rate is this share of what the fp32 units or the DRAM would reach, as published.",
+           "reached": "The rate is this share of what the DRAM or the units for the inputs' type, fp32 units or tensor cores, would "
+                      "reach, as published.",
            "as fast as": "A figure of 1.51 × step 03 means 1.51 times as fast as the fastest variant of step 03."}
 
 
@@ -47,11 +49,11 @@ def table(title, head, rows):
     return Group(Text(title, style="bold"), made)
 
 
-def by_operation(runs):
-    """{operation: its runs}, in the order of the steps. runs: (step, what run.case gave)."""
+def by_kind(runs):
+    """{(operation, element type): its runs}, in the order of the steps. runs: (step, what run.case gave)."""
     groups = {}
     for step, done in runs:
-        groups.setdefault(step["operation"], []).append((step, done))
+        groups.setdefault(steps.kind(step), []).append((step, done))
     return groups
 
 
@@ -107,13 +109,12 @@ def verdict(done):
 def counts_of(step, done):
     """The cells of what the emulator counted, and the floor that follows."""
     if not (done["profile"] and done["case"]):
-        return ["–"] * 5
+        return ["–"] * 6
     counts, case, gpu = run.total(done["profile"]), done["case"], done["profile"]["gpu"]
     ncu = results.hardware(step, done["variant"], case["shape"]) if gpu["name"] == "h200" else None
     unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], gpu)
-    both = lambda what: f"{counts[what.format('ld')] + counts[what.format('st')]:,}"
-    return [both("global_{}_sectors"), both("shared_{}_requests"), both("shared_{}_conflicts"),
-            f"{counts['atomics']:,}", f"{floors.duration(seconds)}, {unit}"]
+    found = [floors.total(counts, *what) for what in (("global", "sectors"), ("shared", "requests"), ("shared", "conflicts"))]
+    return [*(f"{count:,}" for count in (*found, counts["atomics"], counts["mma"])), f"{floors.duration(seconds)}, {unit}"]
 
 
 def of_runs(group, how, head, cells):

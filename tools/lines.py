@@ -6,3 +6,10 @@ def belongs(line, step):
     if line["step"] is not None:
         return line["step"] == step["name"]
     return line["operation"] == step["operation"] and line["dtype"] in step["dtypes"]
+
+
+def apart(ncu):
+    """What ncu counted, each access by itself as the emulator has it: ncu's wavefronts and conflicts of loads from shared memory
+    have those of ldmatrix in them."""
+    return ncu | {f"shared_ld_{what}": ncu[f"shared_ld_{what}"] - ncu[f"ldmatrix_{what}"]
+                  for what in ("wavefronts", "conflicts") if ncu.get(f"ldmatrix_{what}")}

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from tools import build, run, steps
+from tools import build, floors, run, steps
 from tools.paths import ROOT
 from tools.say import out
 
@@ -17,20 +17,27 @@ NCU = {
     "global requests": "l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum",
     "global sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum",
 }
-ACCESSES = [(space, op, f"{space} {word}") for space in ("global", "shared")
-            for op, word in (("ld", "load"), ("st", "store"))]
-EVENTS = {"barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
+# Beside them for kernels on tensor cores.
+NCU_MATRICES = {
+    "ldmatrix requests": "smsp__inst_executed_op_ldsm.sum",
+    "ldmatrix conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
+    "products": "sm__inst_executed_pipe_tensor_op_hmma.sum",
+}
+ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async, reading global",
+            "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async, writing shared",
+            "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}
+EVENTS = {"mma": "product of fragments", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
           "atomics": "atomic"}
 
 
 def rows(counts):
     """(what, requests, wavefronts or sectors, conflicts or sectors per request) for whatever a line did."""
     found = []
-    for space, op, words in ACCESSES:
-        get = lambda name: counts[f"{space}_{op}_{name}"]
+    for access, words in ACCESSES.items():
+        get = lambda name: counts.get(f"{access}_{name}")
         if not get("requests"):
             continue
-        if space == "shared":
+        if access in floors.ACCESSES["shared"]:
             found.append((words, get("requests"), f"{get('wavefronts'):,} wavefronts", f"{get('conflicts'):,} conflicts"))
         else:
             found.append((words, get("requests"), f"{get('sectors'):,} sectors",
@@ -72,10 +79,11 @@ def show(done):
 def legend(step, done):
     """The ncu line that shows the same numbers on a GPU."""
     out.print("\nThe same under Nsight Compute, on a GPU (ptxas may have merged accesses):", style="dim")
-    for words, metric in NCU.items():
+    more = NCU_MATRICES if run.total(done["profile"])["mma"] else {}
+    for words, metric in (NCU | more).items():
         out.print(f"  {words:<18} {metric.format(op='{ld,st}')}", style="dim", markup=False, soft_wrap=True)
     variant = f" --variant {done['variant']}" if done["variant"] else ""
-    metrics = ",".join(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st"))
+    metrics = ",".join([*(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st")), *more.values()])
     flag = lambda name: f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
     sizes = done["case"]["shape"].items() if done["case"] else ()
     shape = " ".join(flag(name) if size is True else f"{flag(name)} {size}" for name, size in sizes if size is not False)

@@ -1,10 +1,11 @@
 """What stands in the steps' results.jsonl: figures measured on an H200, never edited by hand."""
 from tools import steps
 from tools.floors import three_digits
+from tools.lines import apart
 
 MOVES_BYTES = {"axpy", "sum", "softmax"}  # operations whose rate is one of bytes
 
-# One shape throughout tours and plots for each operation.
+# One shape throughout tours and plots for each operation, whatever the element type.
 LADDER_SHAPE = {"device": {"bytes": 1 << 30}, "axpy": {"n": 1 << 28}, "sum": {"n": 1 << 28},
                 "matmul": {"m": 4096, "n": 4096, "k": 4096}, "softmax": {"rows": 8192, "cols": 8192},
                 "attention": {"batch": 1, "heads": 8, "kv_heads": 8, "seqlen": 8192, "head_dim": 64, "causal": False}}
@@ -19,22 +20,24 @@ def on_ladder(line):
 
 
 def ours(step, variant):
-    """The recorded H200 line of a variant at the ladder's shape, or None. The last recorded counts."""
+    """The recorded H200 line of a variant at the ladder's shape and in the step's first type, or None. The last recorded counts."""
     lines = [line for line in steps.recorded(step)
-             if on_ladder(line) and not line.get("peer") and line["variant"] in (variant, variant or "")]
+             if on_ladder(line) and line["dtype"] == step["dtypes"][0] and not line.get("peer")
+             and line["variant"] in (variant, variant or "")]
     return lines[-1] if lines else None
 
 
 def peers(step):
-    """The peers that were measured beside the step at the ladder's shape: {name: line}."""
-    return {line["peer"]: line for line in steps.recorded(step) if on_ladder(line) and line.get("peer")}
+    """The peers that were measured beside the step at the ladder's shape and in its first type: {name: line}."""
+    return {line["peer"]: line for line in steps.recorded(step)
+            if on_ladder(line) and line["dtype"] == step["dtypes"][0] and line.get("peer")}
 
 
 def counted(step, variant, shape):
     """The line of what ncu counted of a variant at a shape, on an H200, or None. The last recorded counts."""
     lines = [line for line in steps.recorded(step)
              if line.get("ncu") and "H200" in line["device"] and line["variant"] == variant and line["shape"] == shape]
-    return lines[-1] if lines else None
+    return lines[-1] | {"ncu": apart(lines[-1]["ncu"])} if lines else None
 
 
 def hardware(step, variant, shape):

@@ -4,11 +4,11 @@ from tools import results, run, steps
 from tools.floors import three_digits
 from tools.say import out
 
-ROOFS = {"copy": "DRAM", "fma": "fp32"}  # what the machine step measures → what it bounds
+ROOFS = {"copy": "DRAM", "fma": "fp32", "tensor": "tensor"}  # what the machine step measures → what it bounds
 
 
 def roofs(every):
-    """{"DRAM" | "fp32": {"rate": measured, "published": …, "unit": …}}, as far as the machine step was recorded on an H200."""
+    """{"DRAM" | "fp32" | "tensor": {"rate": measured, "published": …, "unit": …}}, as far as the machine step was recorded on an H200."""
     found = {}
     for step in every:
         for line in steps.recorded(step):
@@ -28,6 +28,7 @@ def point(line, name, peer, ncu=None):
     """least: operations for each byte that DRAM must move; measured: for each that it did move, or None."""
     moved = dram_bytes(ncu)
     return {"name": name, "operation": line["operation"], "shape": run.shape_words(line["shape"]), "peer": peer,
+            **({} if line["dtype"] == "fp32" else {"dtype": line["dtype"]}),
             "least": round(line["flops"] / line["bytes"], 4), "measured": round(line["flops"] / moved, 4) if moved else None,
             "tflops": round(line["tflops"], 4)}
 
@@ -52,11 +53,16 @@ def data():
     return {"roofs": roofs(every), "points": marks} if marks else None
 
 
-def bound(intensity, found):
-    """(TFLOPS that the roofs allow at an intensity, the roof that says so); None while a roof is missing."""
-    if set(found) != set(ROOFS.values()):
+def bound(intensity, found, peak="fp32"):
+    """(TFLOPS that DRAM and the peak allow at an intensity, the roof that says so); None while one of the two is missing."""
+    if not {"DRAM", peak} <= found.keys():
         return None
-    return min((found["DRAM"]["rate"] * intensity / 1e3, "DRAM"), (found["fp32"]["rate"], "fp32"))
+    return min((found["DRAM"]["rate"] * intensity / 1e3, "DRAM"), (found[peak]["rate"], peak))
+
+
+def peak(mark):
+    """What multiplies numbers of the mark's type: tensor cores for 16 bits, whether the step uses them or not."""
+    return "tensor" if "dtype" in mark else "fp32"
 
 
 def show(content):
@@ -71,7 +77,7 @@ def show(content):
     for column in table.columns[1:-1]:
         column.justify = "right"
     for mark in sorted(content["points"], key=lambda mark: (mark["operation"], mark["tflops"])):
-        roof = bound(intensity(mark), content["roofs"])
+        roof = bound(intensity(mark), content["roofs"], peak(mark))
         table.add_row(mark["name"], f"{mark['least']:,.4g}",
                       *([f"{mark['measured']:,.4g}" if mark["measured"] else "–"] if measured else []), three_digits(mark["tflops"]),
                       f"{100 * mark['tflops'] / roof[0]:.1f} %" if roof else "–",

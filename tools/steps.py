@@ -75,6 +75,11 @@ def variants(step):
     return step["variants"] or [None]
 
 
+def kind(step):
+    """(operation, element type): what steps have to share before their figures compare. A step's first type stands for it."""
+    return step["operation"], step["dtypes"][0]
+
+
 def require_variant(step, arguments):
     """Stop if a program's arguments name a variant that the step does not have."""
     named = re.findall(r"^--variant(?:=|\n)(.*)$", "\n".join(arguments), re.MULTILINE)

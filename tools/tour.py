@@ -41,8 +41,8 @@ def key(backend, runs):
 
 
 def tables(runs, backend):
-    """The renderables of every operation: its steps' ideas, what ran here and, without a GPU, what was recorded on one."""
-    for group in ladder.by_operation(runs).values():
+    """The renderables of every operation and element type: its steps' ideas, what ran here and, without a GPU, what was recorded on one."""
+    for group in ladder.by_kind(runs).values():
         alike = list({step["name"]: step for step, _ in group}.values())
         yield ladder.ideas(alike)
         if backend == "cuda":

@@ -1,9 +1,11 @@
-// What this machine can do: eight kernels that each do one thing, as fast as the hardware lets them.
+// What this machine can do: nine kernels that each do one thing, as fast as the hardware lets them.
 //
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o machine steps/machine/machine.cu common/*.c
 //   ./learn run machine
 
 #include "device_main.h"
+
+#include <mma.h>
 
 // [copy] A thread moves 16 bytes; the 32 lanes of a warp move 512 that are neighbours.
 constexpr int COPY_THREADS = 256;
@@ -40,6 +42,32 @@ __global__ void fma_chains(float *out,  // [threads]
                            float a, float b, int rounds)
 {
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum_of_chains(a, b, rounds);
+}
+
+// [tensor] A warp multiplies tiles of 16 × 16 on the tensor cores, and adds to four sums, none of which waits for another.
+__global__ void tensor_products(const half *in,  // [4][FRAGMENT][FRAGMENT]: two tiles A, two tiles B
+                                float *out,      // [warps][FRAGMENT][FRAGMENT]
+                                int rounds)
+{
+    using namespace nvcuda;
+    constexpr int ELEMENTS = FRAGMENT * FRAGMENT;
+    wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> a[2];
+    wmma::fragment<wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> b[2];
+    wmma::fragment<wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> sum[PRODUCTS];
+    for (int tile = 0; tile < 2; tile++) {
+        wmma::load_matrix_sync(a[tile], in + tile * ELEMENTS, FRAGMENT);
+        wmma::load_matrix_sync(b[tile], in + (2 + tile) * ELEMENTS, FRAGMENT);
+    }
+    for (int i = 0; i < PRODUCTS; i++)
+        wmma::fill_fragment(sum[i], 0);
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < PRODUCTS; i++)
+            wmma::mma_sync(sum[i], a[i / 2], b[i % 2], sum[i]);
+    for (int i = 1; i < PRODUCTS; i++)
+        for (int element = 0; element < sum[0].num_elements; element++)
+            sum[0].x[element] += sum[i].x[element];
+    const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+    wmma::store_matrix_sync(out + warp * ELEMENTS, sum[0], FRAGMENT, wmma::mem_row_major);
 }
 
 // [exp2]
@@ -152,6 +180,7 @@ int launch(const struct device_args *args, cudaStream_t stream)
     switch (args->variant) {
     case COPY: copy<<<(args->n - 1) / (4 * COPY_THREADS) + 1, COPY_THREADS, 0, stream>>>(in, out, args->n); break;
     case FMA: fma_chains<<<blocks, threads, 0, stream>>>(sums, args->a, args->b, rounds); break;
+    case TENSOR: tensor_products<<<blocks, threads, 0, stream>>>((const half *)args->in, sums, rounds); break;
     case EXP2: exp2_chains<<<blocks, threads, 0, stream>>>(sums, rounds); break;
     case SHARED:
         if (args->bytes == 4)
@@ -173,6 +202,7 @@ int launch(const struct device_args *args, cudaStream_t stream)
 static const struct variant variants[] = {
     {"copy", "from one buffer to another: what DRAM can move"},
     {"fma", "multiply-adds in registers, nothing else: what fp32 can compute"},
+    {"tensor", "products of 16-bit tiles, summed in fp32: what the tensor cores can compute by WMMA"},
     {"exp2", "powers of two, for the softmax: what the special function units can compute"},
     {"shared", "one tile in shared memory, read again and again without conflicts"},
     {"latency", "one thread follows pointers through a ring: how long one load takes"},
