@@ -16,7 +16,7 @@
 
 using namespace nvcuda;
 
-enum { CHUNKS = 1024 };  // of 16 bytes, of shared memory
+enum { CHUNKS = 2048 };  // of 16 bytes, of shared memory
 
 struct pattern {
     int pitch;
