@@ -76,11 +76,12 @@ void chains_of_lanes(uint32_t *want, int rounds, bool powers)
 struct buffer tiles_input(const struct session *session, int rounds, uint32_t *want)
 {
     enum { ELEMENTS = FRAGMENT * FRAGMENT, TILES = 4 };
-    float tiles[TILES][FRAGMENT][FRAGMENT];
+    float values[TILES * ELEMENTS];
+    const float(*tiles)[FRAGMENT][FRAGMENT] = (const float(*)[FRAGMENT][FRAGMENT])values;
     uint16_t halves[TILES * ELEMENTS];
     for (int i = 0; i < TILES * ELEMENTS; i++)
-        tiles[0][0][i] = (float)(random_bits(session->options->seed, 2, (uint64_t)i) % 17) - 8;
-    dtype_encode(FP16, tiles[0][0], halves, TILES * ELEMENTS);
+        values[i] = (float)(random_bits(session->options->seed, 2, (uint64_t)i) % 17) - 8;
+    dtype_encode(FP16, values, halves, TILES * ELEMENTS);
     // The sum over all products of one of two A and one of two B is the product of the sums.
     for (int row = 0; row < FRAGMENT; row++)
         for (int col = 0; col < FRAGMENT; col++) {

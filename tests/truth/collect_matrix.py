@@ -24,7 +24,7 @@ METRICS |= {
     "ldmatrix_requests": "smsp__inst_executed_op_ldsm.sum",
     "ldmatrix_wavefronts": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
     "ldmatrix_conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
-    "stmatrix_requests": "smsp__inst_executed_op_stsm.sum",
+    "stmatrix_requests": "smsp__inst_executed_op_shared_stsm.sum",
     "stmatrix_wavefronts": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum",
     "stmatrix_conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_stsm.sum",
     "hmma": "sm__inst_executed_pipe_tensor_op_hmma.sum",  # the emulator's "mma" is the sum of the two
