@@ -201,6 +201,7 @@ struct program {
     unsigned n, n_slots, n_arguments;
     struct instruction *instructions;
     struct ptx_operand *elements; /* of vectors */
+    bool *enters;                 /* which operands of the statement have a value when it begins */
 };
 
 struct running {

@@ -553,8 +553,11 @@ struct program *ptx_read_program(const struct simt_assembly_site *site, const st
     char *text = clean_text(r);
     p->instructions = calloc(count(text, ";"), sizeof *p->instructions);
     p->elements = calloc(count(text, ",{"), sizeof *p->elements);
-    if (!p->instructions || !p->elements)
+    p->enters = calloc(p->n_arguments + 1, sizeof *p->enters);
+    if (!p->instructions || !p->elements || !p->enters)
         base_out_of_memory();
+    for (int i = 0; i < (int)p->n_arguments; i++)
+        p->enters[i] = i >= site->n_outputs || strchr(operands[i].constraint, '+');
     r->at = text;
     read_statements(r);
     for (unsigned i = 0; i < r->n_branches; i++)
