@@ -339,6 +339,8 @@ static bool fits(const struct instruction *in, char letter, const struct ptx_ope
         return letter == 'a' && o->kind == O_ADDRESS;
     if (letter == 'x')
         return is_single(o, false, o->predicate);
+    if (letter == 'n')
+        return is_single(o, false, false);
     if (letter == 'p' || letter == 'q')
         return is_single(o, written, true);
     if (o->kind == O_VECTOR && (letter == 'd' || letter == 's'))

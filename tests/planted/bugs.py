@@ -44,8 +44,8 @@ WMMA = "14_matmul_wmma"
 WHOLE_FRAGMENT = "__syncwarp();  // the fragment is whole before any lane reads it"
 PARTLY_IN_C = "if (row < m && col + i < n)"
 MMA = "18_matmul_mma"
+LANES = "17_mma_lanes"
 WHOLE_TILES = "__syncthreads();  // both tiles are whole before any warp reads them"
-TILES_READ = "__syncthreads();  // every warp has read both tiles before the next two replace them"
 WHOLE_PAIR = "if (row < m && col + 1 < n)\n        *("
 LAST_HALF = "else if (row < m && col < n)"
 SQUARE = "lane_row = lane % 16, lane_col = lane / 16 * 8"
@@ -207,7 +207,7 @@ BUGS = [
     Bug(WMMA, "wrong_layout", "FRAGMENT, half, wmma::row_major> b;", "FRAGMENT, half, wmma::col_major> b;"),
     Bug(WMMA, "stored_by_columns", "wmma::mem_row_major);", "wmma::mem_col_major);"),
     Bug(WMMA, "lost_tail_of_k", "for (int i = 0; i < TILE_K; i += FRAGMENT) {", "for (int i = 0; i + FRAGMENT < TILE_K; i += FRAGMENT) {"),
-    Bug(WMMA, "nan_behind_a_row", "row + y < m ? k - (tile + A_col) : 0);", "row + y < m ? ceil_div(k - (tile + A_col), VECTOR) * VECTOR : 0);",
+    Bug(WMMA, "nan_behind_a_row", "row + y < m ? k - (tile + A_col) : 0);", "row + y < m && tile + A_col < k ? VECTOR : 0);",
         plain="is NaN"),
     Bug(WMMA, "tail_of_b_read", "tile + B_row + y < k ? n - col : 0);", "n - col);", checked="out of bounds"),
     Bug(WMMA, "one_fragment_for_both_rows", "wmma::mma_sync(sum[y][x], a[y], b,", "wmma::mma_sync(sum[y][x], a[0], b,"),
@@ -222,11 +222,29 @@ BUGS = [
     Bug(WMMA, "lost_tail_of_a_block", "ceil_div(m, TILE));", "m / TILE);", plain="was never written", checked="was never written",
         shape=(150, 45, 50)),
 
+    Bug(LANES, "swapped_registers", "row = first_row + group + i % 2 * 8, col = tile + place + i / 2 * 8;",
+        "row = first_row + group + i / 2 * 8, col = tile + place + i % 2 * 8;", variant="registers"),
+    Bug(LANES, "wrong_layout_of_b", "row = tile + place + i * 8, col = first_col + group;", "row = tile + group + i * 8, col = first_col + place;",
+        variant="registers"),
+    Bug(LANES, "wrong_trans", "ldmatrix_x2_trans(b, &B_smem[lane % 16][0]);", "ldmatrix_x2(b, &B_smem[lane % 16][0]);"),
+    Bug(LANES, "trans_of_a", "ldmatrix_x4(a, &A_smem", "ldmatrix_x4_trans(a, &A_smem"),
+    Bug(LANES, "matrices_of_a_swapped", "&A_smem[lane % 16][lane / 16 * 8]", "&A_smem[lane / 16 * 8 + lane % 8][lane / 8 % 2 * 8]"),
+    Bug(LANES, "lost_tail_of_k", "return row < rows && col < cols ?", "return row < rows && col < cols / 8 * 8 ?"),
+    Bug(LANES, "tail_read_as_it_comes", "return row < rows && col < cols ?", "return row < rows ?", plain="is NaN", checked="out of bounds"),
+    Bug(LANES, "nan_behind_a_row", "col + VECTOR <= cols)", "col < cols)", plain="is NaN"),
+    Bug(LANES, "wrong_layout_of_c", "lane / 4 + i / 2 * 8, col = first_col + lane % 4 * 2 + i % 2;",
+        "lane / 4 * 2 + i / 2, col = first_col + lane % 4 * 2 + i % 2;"),
+    Bug(LANES, "half_of_c", "for (int i = 0; i < 4; i++) {\n        const int row = first_row + lane", "for (int i = 0; i < 2; i++) {\n        const int row = first_row + lane",
+        plain="was never written", checked="was never written"),
+    Bug(LANES, "write_out_of_bounds", "if (row < m && col < n)", "if (row <= m && col < n)", plain="past the end of C",
+        checked="out of bounds"),
+    Bug(LANES, "lost_tail_of_a_block", "ceil_div(args->m, MMA_M)", "args->m / MMA_M", plain="was never written",
+        checked="was never written"),
+
     Bug(MMA, "missing_first_barrier", WHOLE_TILES, "", checked="race in shared memory"),
-    Bug(MMA, "missing_second_barrier", TILES_READ, "", checked="race in shared memory", shape=(70, 45, 150)),
     Bug(MMA, "lost_last_tile", "tile < k; tile += TILE_K", "tile + TILE_K <= k; tile += TILE_K"),
     Bug(MMA, "tail_of_b_read", "tile + B_row + y < k ? n - col : 0", "n - col", checked="out of bounds"),
-    Bug(MMA, "mask_one_too_far", "if (i < count)", "if (i <= count)", plain="was never written", shape=(70, 44, 49)),
+    Bug(MMA, "nan_behind_a_row", "if (i < count)", "if (count > 0)", plain="is NaN", shape=(70, 44, 49)),
     Bug(MMA, "b_not_transposed", "ldmatrix_x4_trans(b", "ldmatrix_x4(b"),
     Bug(MMA, "halves_swapped", SQUARE, "lane_row = lane / 16 * 8 + lane % 8, lane_col = lane / 8 % 2 * 8"),
     Bug(MMA, "half_a_square", SQUARE, "lane_row = lane % 16, lane_col = 0"),
@@ -234,7 +252,7 @@ BUGS = [
     Bug(MMA, "wrong_fragment_of_a", "row + y * MMA_M + lane_row", "row + y * MMA_N + lane_row"),
     Bug(MMA, "wrong_layout_of_c", "lane % 4 * 2;", "lane % 4;", checked="misaligned access"),
     Bug(MMA, "lower_rows_on_the_right", "C_row + 8, C_col, m", "C_row, C_col + 8, m", plain="was never written",
-        checked="race in global memory"),
+        checked="was never written"),
     Bug(MMA, "write_out_of_bounds", WHOLE_PAIR, WHOLE_PAIR.replace("row < m", "row <= m"), plain="past the end of C",
         checked="out of bounds"),
     Bug(MMA, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",

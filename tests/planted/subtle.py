@@ -6,8 +6,8 @@ where the emulator watches; the others are built without its checks, and the ste
 
 import dataclasses
 
-from bugs import (ATTENTION, BLOCK_SUM, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH, HELD, MMA, NAIVE, NEXT, ONLINE,
-                  PUT, QUOTIENT, REGISTER, SHAPED, SOFTMAX, STORE, STORE_VECTOR, SUMMAND, TILED, VECTOR, WARP_SUM,
+from bugs import (ATTENTION, BLOCK_SUM, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH, HELD, LANES, MMA, NAIVE, NEXT,
+                  ONLINE, PUT, QUOTIENT, REGISTER, SHAPED, SOFTMAX, STORE, STORE_VECTOR, SUMMAND, TILED, VECTOR, WARP_SUM,
                   WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
 
 # What every step is right at, all its variants: past the fifth tile and past 512 rows, with the emulator's checks off.
@@ -130,6 +130,22 @@ SUBTLE = [
     Subtle(WMMA, "row_512_of_b", "tile + B_row + y < k ?", "tile + B_row + y < min(k, 512) ?", "should be", "-m 33 -n 70 -k 700"),
     Subtle(WMMA, "sixth_tile", "wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]);",
            "if (tile != 5 * TILE_K) wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]);", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(LANES, "sixth_tile", "&A_smem[lane % 16][lane / 16 * 8]", "&A_smem[tile == 5 * MMA_K ? lane / 2 : lane % 16][lane / 16 * 8]",
+           "should be", "-m 33 -n 70 -k 700"),
+    Subtle(LANES, "row_512", "if (row < m && col < n)", "if (row < min(m, 512) && col < n)", NEVER, "-m 700 -n 661 -k 43"),
+    Subtle(LANES, "last_blocks_lost", "ceil_div(args->m, MMA_M) * ceil_div(args->n, MMA_N);",
+           "min(ceil_div(args->m, MMA_M) * ceil_div(args->n, MMA_N), 3600);", NEVER, "-m 700 -n 661 -k 43"),
+    Subtle(LANES, "pair_across_the_end", "element(A, row, col + 1, m, k, A_pitch)", "element(A, row, col + 1, m, k + 1, A_pitch)",
+           "is NaN", "-m 700 -n 661 -k 43", "registers"),
+    Subtle(LANES, "rows_that_follow_with_no_gap", ".row_bytes = 16,", "",
+           "rows of A, B and C have to begin at multiples of 16 bytes: their pitches are 43, 661 and 661 elements",
+           "-m 700 -n 661 -k 43", status=2),
+    Subtle(LANES, "missing_syncwarp", "__syncwarp();  // both tiles are whole before any lane reads them", "", "race in shared memory",
+           checked=True),
+    Subtle(LANES, "half_a_warp_waits", "__syncwarp();  // both tiles are whole", "if (lane < 16) __syncwarp(0xffff);  // both tiles are whole",
+           "race in shared memory", checked=True),
+    Subtle(LANES, "a_row_of_b_never_stored", "else if (lane < 16)", "else if (lane < 15)", "is NaN"),
+    Subtle(LANES, "row_beyond_the_tile", "&B_smem[lane % 16][0]", "&B_smem[lane % 16 + 1][0]", "out of bounds", checked=True),
     Subtle(MMA, "row_512_of_b", "tile + B_row + y < k ?", "tile + B_row + y < min(k, 512) ?", "should be", "-m 33 -n 70 -k 700"),
     Subtle(MMA, "sixth_row_of_tiles", "C_row = blockIdx.y * TILE + row", "C_row = blockIdx.y % 5 * TILE + row", NEVER,
            "-m 700 -n 661 -k 43"),
@@ -146,8 +162,8 @@ SUBTLE = [
            "race in shared memory", checked=True),
     Subtle(WMMA, "one_fragment_for_all_warps", "wmma::store_matrix_sync(&C_smem[warp][0][0]", "wmma::store_matrix_sync(&C_smem[0][0][0]",
            "race in shared memory", checked=True),
-    Subtle(WMMA, "a_vector_beyond_the_last_row", "if (row < m && col + VECTOR <= n)", "if (row < m && col <= n)", "race in global memory",
-           "-m 36 -n 36 -k 20", checked=True),
+    Subtle(MMA, "missing_second_barrier", "__syncthreads();  // every warp has read both tiles before the next two replace them", "",
+           "race in shared memory", checked=True),
     Subtle(MMA, "no_barrier_in_the_last_tile", WHOLE_TILES, "if (tile + TILE_K < k) __syncthreads();", "race in shared memory",
            checked=True),
     Subtle(ATTENTION, "key_512", EACH_SUM, EACH_SUM.replace("col < n", "col < min(n, 512)"), "should be", KEYS_64),
