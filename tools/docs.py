@@ -418,6 +418,16 @@ def report(path):
     return f"```\n{first}\n```"
 
 
+def output(path):
+    """What a program that is right prints on the emulator."""
+    if not (ROOT / path).is_file():
+        stop(f"There is no {path} to run.")
+    done = emulate.compile_and_run([path], ["-Icommon"], cwd=ROOT, stdout=subprocess.PIPE)
+    if done.returncode:
+        stop(f"{path} ended with status {done.returncode}:\n{done.stdout or ''}", 1)
+    return f"```\n{done.stdout.rstrip()}\n```"
+
+
 def generate(name, base):
     """The text of one block; base is the directory of the README that holds it."""
     kind, *words = name.split()
@@ -428,6 +438,8 @@ def generate(name, base):
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
         return report(words[0])
+    if kind == "output" and len(words) == 1:
+        return output(words[0])
     if kind == "piece" and len(words) == 2:
         return piece(ROOT / words[0], words[1], base)
     if kind == "tour" and len(words) == 1:
@@ -438,7 +450,7 @@ def generate(name, base):
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
-         "piece FILE.cu ANCHOR, report FILE.cu, and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
+         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
          "task N, walk ANCHOR, code FILE, ncu COLUMN….")
 
 

@@ -21,7 +21,7 @@ def compile_program(files, output, flags=(), libraries=(), cwd=None, environment
                               cwd=cwd, env=env, stderr=stderr, text=True)
 
 
-def compile_and_run(files, flags=(), libraries=(), arguments=(), cwd=None, environment=None, stderr=None):
+def compile_and_run(files, flags=(), libraries=(), arguments=(), cwd=None, environment=None, stderr=None, stdout=None):
     """The completed process: of the program, or of the compiler where that failed."""
     build.build("cpu", *TARGETS)
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
@@ -29,7 +29,8 @@ def compile_and_run(files, flags=(), libraries=(), arguments=(), cwd=None, envir
         compiled = compile_program(files, program, flags, libraries, cwd, environment, stderr)
         if compiled.returncode:
             return compiled
-        return subprocess.run([program, *arguments], cwd=cwd, env=build.environment() | (environment or {}), stderr=stderr, text=True)
+        return subprocess.run([program, *arguments], cwd=cwd, env=build.environment() | (environment or {}), stderr=stderr, stdout=stdout,
+                              text=True)
 
 
 def require_files(files):

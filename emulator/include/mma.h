@@ -9,7 +9,7 @@
 #if SIMT_ARCH < 750
 #pragma simt_refuse <mma.h> WMMA of compute capability 7.0, where fragments are laid out otherwise: nvcuda
 #endif
-#pragma simt_refuse <mma.h> WMMA with 4- and 1-bit integers: bmma_sync
+#pragma simt_refuse <mma.h> WMMA with 4- and 1-bit integers: experimental bmma_sync
 
 namespace nvcuda
 {
@@ -25,15 +25,6 @@ namespace precision
 {
 struct tf32;
 }
-namespace experimental
-{
-namespace precision
-{
-struct u4;
-struct s4;
-struct b1;
-}  // namespace precision
-}  // namespace experimental
 
 enum layout_t { mem_row_major, mem_col_major };
 
@@ -48,15 +39,12 @@ SIMT_INLINE float __float_to_tf32(float in)
 
 /* ---- which elements there are ---- */
 
-template <typename T> struct simt_offered {
-    static constexpr bool yes = false;
-};
 template <typename T, simt::element_type TYPE, simt::element_type SUMS> struct simt_element {
-    static constexpr bool yes = true;
     static constexpr simt::element_type type = TYPE;
     static constexpr simt::element_type sums = SUMS; /* of products of them; of sums, themselves */
     typedef T stored;
 };
+template <typename T> struct simt_offered : simt_element<T, simt::E_F64, simt::E_F64> {}; /* not offered */
 template <> struct simt_offered<__half> : simt_element<__half, simt::E_F16, simt::E_F32> {};
 template <> struct simt_offered<__nv_bfloat16> : simt_element<__nv_bfloat16, simt::E_BF16, simt::E_F32> {};
 template <> struct simt_offered<precision::tf32> : simt_element<float, simt::E_TF32, simt::E_F32> {};
@@ -64,6 +52,15 @@ template <> struct simt_offered<signed char> : simt_element<signed char, simt::E
 template <> struct simt_offered<unsigned char> : simt_element<unsigned char, simt::E_U8, simt::E_S32> {};
 template <> struct simt_offered<float> : simt_element<float, simt::E_F32, simt::E_F32> {};
 template <> struct simt_offered<int> : simt_element<int, simt::E_S32, simt::E_S32> {};
+
+/* Is there a fragment of such elements for products of that shape? */
+constexpr bool simt_has(simt::element_type type, int m, int n, int k)
+{
+    if (m == 16 && n == 16 && k == 8)
+        return type == simt::E_TF32 || type == simt::E_F32;
+    bool shape = (m == 16 && n == 16) || (m == 32 && n == 8) || (m == 8 && n == 32);
+    return shape && k == 16 && type != simt::E_TF32 && type != simt::E_F64;
+}
 
 /* A product of that shape in which sums of T stand, or, of inputs, T itself. */
 template <int m, int n, int k, typename T> constexpr simt::product simt_product()
@@ -90,7 +87,8 @@ template <int m, int n, int k, typename T> struct simt_count<matrix_b, m, n, k, 
 
 template <typename Use, int m, int n, int k, typename T, typename Layout = void> class __align__(8) fragment
 {
-    static_assert(simt_offered<T>::yes, "not supported: WMMA fragments of double, or of 4- or 1-bit integers");
+    static_assert(simt_has(simt_offered<T>::type, m, n, k),
+                  "the emulator does not offer WMMA fragments of this shape and type");
 
   public:
     enum { num_elements = simt_count<Use, m, n, k, T>::value, num_storage_elements = num_elements };
@@ -108,10 +106,7 @@ SIMT_INLINE void fill_fragment(fragment<Use, m, n, k, T, Layout> &f, const V &va
         f.x[i] = (typename simt_offered<T>::stored)value;
 }
 
-template <typename T> struct simt_same {
-    typedef T type;
-};
-template <typename T> using simt_stored = typename simt_same<typename simt_offered<T>::stored>::type;
+template <typename T> using simt_stored = typename simt_offered<T>::stored;
 
 template <int m, int n, int k, typename T, typename Layout>
 SIMT_INLINE void load_matrix_sync(fragment<matrix_a, m, n, k, T, Layout> &a, const simt_stored<T> *p, unsigned ldm)

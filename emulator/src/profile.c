@@ -166,6 +166,20 @@ static void table_row(FILE *f, const char *name, const struct counts *c, const c
             sectors, per, c->event[EVENT_BARRIER], text);
 }
 
+/* What a kernel does with matrices, below its lines. */
+static void print_matrices(FILE *f, const struct counts *total)
+{
+    const struct access_counts *load = &total->access[MATRIX_LD], *store = &total->access[MATRIX_ST];
+    if (load->requests)
+        fprintf(f, "       ldmatrix: requests %llu, wavefronts %llu, conflicts %llu\n", load->requests,
+                load->wavefronts, load->conflicts);
+    if (store->requests)
+        fprintf(f, "       stmatrix: requests %llu, wavefronts %llu, conflicts %llu\n", store->requests,
+                store->wavefronts, store->conflicts);
+    if (total->event[EVENT_MMA])
+        fprintf(f, "       products of fragments %llu\n", total->event[EVENT_MMA]);
+}
+
 static void print_table(FILE *f)
 {
     for (unsigned i = 0; i < n_kernels; i++) {
@@ -190,6 +204,7 @@ static void print_table(FILE *f)
         if (e[EVENT_SHUFFLE] + e[EVENT_VOTE] + e[EVENT_WARP_BARRIER] + e[EVENT_ATOMIC])
             fprintf(f, "       shuffles %llu, votes %llu, warp barriers %llu, atomics %llu\n", e[EVENT_SHUFFLE],
                     e[EVENT_VOTE], e[EVENT_WARP_BARRIER], e[EVENT_ATOMIC]);
+        print_matrices(f, &total);
     }
 }
 
