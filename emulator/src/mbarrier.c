@@ -30,7 +30,8 @@ struct mbarrier {
     struct block *block;
     struct place place;
     struct actor initialised;
-    u64 phase; /* how many are over */
+    uint32_t initialised_then; /* its stamp */
+    u64 phase;                 /* how many are over */
     unsigned expected, pending, n_waiting;
     struct attachment *attached;
     unsigned n_attached, room;
@@ -100,13 +101,6 @@ const void *mbarrier_on(const struct block *b, const void *address, unsigned byt
     return NULL;
 }
 
-/* By the running thread: initialising and invalidating are stores, all else is atomic. */
-static void touch(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
-{
-    if (simt_checked)
-        race_access(b, pc, &m->place, MBARRIER_BYTES, kind, SIMT_SCOPE_BLOCK);
-}
-
 static struct place place_of_mbarrier(struct block *b, void *barrier, const void *pc)
 {
     struct place p = place_of(b, barrier, MBARRIER_BYTES);
@@ -120,6 +114,18 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
+/* Whoever uses the object must know that it was initialised. */
+static void check_order(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
+{
+    const struct actor *first = &m->initialised;
+    if (!simt_checked || order_before(b, first->serial, first->thread, m->initialised_then))
+        return;
+    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
+    c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
+    report_race(&c);
+}
+
 /* The object there, for an operation of the running thread. */
 static struct mbarrier *use(void *barrier, const void *pc)
 {
@@ -130,7 +136,9 @@ static struct mbarrier *use(void *barrier, const void *pc)
     if (!m)
         report_access(b, "no mbarrier", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
                       "Nobody has initialised an mbarrier there, or it has been invalidated.");
-    touch(b, m, ACCESS_ATOMIC, pc);
+    check_order(b, m, ACCESS_ATOMIC, pc);
+    if (simt_checked)
+        race_access(b, pc, &m->place, MBARRIER_BYTES, ACCESS_ATOMIC, SIMT_SCOPE_BLOCK);
     return m;
 }
 
@@ -246,8 +254,10 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     if (*at && (*at)->n_waiting)
         report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &(*at)->initialised,
                        "had initialised it before", "Threads are waiting for a phase of it.");
-    if (*at)
+    if (*at) {
+        check_order(b, *at, ACCESS_STORE, pc);
         remove_mbarrier(at);
+    }
     store(b, barrier, expected, pc);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
@@ -257,6 +267,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->block = b;
     m->place = p;
     m->initialised = (struct actor){b->serial, b->cur, pc};
+    m->initialised_then = b->now;
     m->expected = m->pending = expected;
     b->mbarriers = m;
     async_guard(b, barrier, MBARRIER_BYTES);
