@@ -36,7 +36,9 @@ static bool is_written(const struct object *o, size_t offset, unsigned bytes, un
     return true;
 }
 
-static bool is_initialised(const struct object *o, size_t offset, unsigned bytes, const void *pc)
+static bool is_vector(const struct block *b, const void *pc) { return b->vector || lines_of_vector(pc); }
+
+static bool is_initialised(const struct block *b, const struct object *o, size_t offset, unsigned bytes, const void *pc)
 {
     if (bytes == 4) { /* and aligned: half of a byte of the map */
         unsigned bits = __atomic_load_n(&o->written[offset / 8], __ATOMIC_RELAXED) >> (offset & 4) & 15;
@@ -44,7 +46,7 @@ static bool is_initialised(const struct object *o, size_t offset, unsigned bytes
     }
     if (is_written(o, offset, bytes, 4))
         return true;
-    return bytes >= 8 && is_written(o, offset, bytes, 8) && !lines_of_vector(pc);
+    return bytes >= 8 && is_written(o, offset, bytes, 8) && !is_vector(b, pc);
 }
 
 static void mark_written(const struct object *o, size_t offset, unsigned bytes)
@@ -62,17 +64,17 @@ static void mark_written(const struct object *o, size_t offset, unsigned bytes)
 /* ---- checks ---- */
 
 /* A struct of 16 bytes may need an alignment of 8 only; a vector of that size needs 16. */
-static bool is_misaligned(const void *address, unsigned bytes, const void *pc)
+static bool is_misaligned(const struct block *b, const void *address, unsigned bytes, const void *pc)
 {
     uintptr_t beyond = (uintptr_t)address & (bytes - 1);
-    return beyond && (beyond != 8 || lines_of_vector(pc));
+    return beyond && (beyond != 8 || is_vector(b, pc));
 }
 
 static void check_bounds(struct block *b, const void *pc, const struct place *p, const void *address, unsigned bytes,
                          enum access kind)
 {
     const struct object *o = p->object;
-    if (is_misaligned(address, bytes, pc))
+    if (is_misaligned(b, address, bytes, pc))
         report_access(b, "misaligned access", pc, address, bytes, kind, "");
     if (!o || p->offset + bytes > o->bytes)
         report_access(b, "out of bounds", pc, address, bytes, kind, "");
@@ -94,7 +96,7 @@ static void check_local(struct block *b, const void *pc, const void *address, un
         report_access(
             b, "another thread's local memory", pc, address, bytes, kind,
             "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
-    if (is_misaligned(address, bytes, pc))
+    if (is_misaligned(b, address, bytes, pc))
         report_access(b, "misaligned access", pc, address, bytes, kind, "");
 }
 
@@ -125,7 +127,7 @@ static enum space check(struct block *b, const void *pc, const void *address, un
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
         bool reads = kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE;
-        if (reads && !b->copies && !is_initialised(p.object, p.offset, bytes, pc))
+        if (reads && !b->copies && !is_initialised(b, p.object, p.offset, bytes, pc))
             report_uninitialised(b, &p, address, bytes, pc, kind);
         if (stores)
             mark_written(p.object, p.offset, bytes);
@@ -156,7 +158,7 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
-static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, bool vector)
 {
     struct worker *w = simt_worker;
     if (!w) {
@@ -170,10 +172,24 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
         w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
+    if (vector)
+        b->vector = true;
     access_check(b, pc, address, bytes, kind, SIMT_SCOPE_SYSTEM);
+    if (vector)
+        b->vector = false; /* before others run */
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
     if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
         give_way(b, pc); /* a store must be done first */
+}
+
+void access_vector(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    access_as(address, bytes, kind, pc, true);
+}
+
+static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    access_as(address, bytes, kind, pc, false);
 }
 
 static bool is_partly_initialised(const void *address, size_t bytes)

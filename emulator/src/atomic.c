@@ -1,5 +1,6 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
+#include "atomic.h"
 #include "access.h"
 #include "collective.h"
 #include "counters.h"
@@ -106,41 +107,46 @@ static void note_system_scope(const void *address)
         memory_touched(o, true);
 }
 
-unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
-                               unsigned long long value, unsigned long long compare)
+u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, const void *pc)
 {
     struct worker *w = simt_worker;
     struct block *b = w->block;
-    unsigned bytes = types[type].bytes;
+    unsigned bytes = types[a->type].bytes;
     moves_on(w);
-    b->compares = op == SIMT_ATOMIC_CAS;
+    b->compares = a->op == SIMT_ATOMIC_CAS;
     if (simt_checked)
-        access_check(b, CALLER(), address, bytes, ACCESS_ATOMIC, scope);
-    if (!simt_checked && scope == SIMT_SCOPE_SYSTEM)
+        access_check(b, pc, address, bytes, ACCESS_ATOMIC, a->scope);
+    if (!simt_checked && a->scope == SIMT_SCOPE_SYSTEM)
         note_system_scope(address);
-    if (simt_checked && op == SIMT_ATOMIC_CAS)
+    if (simt_checked && a->op == SIMT_ATOMIC_CAS)
         race_compare_and_swap(b, address, bytes);
     if (b->n_undefined)
-        collective_check_value(b, value, bytes, CALLER());
-    counters_event(b, CALLER(), EVENT_ATOMIC);
+        collective_check_value(b, value, bytes, pc);
+    counters_event(b, pc, EVENT_ATOMIC);
     b->quiet += QUIET_ATOMIC;
     if (b->quiet >= QUIET_LIMIT)
-        give_way(b, CALLER());
+        give_way(b, pc);
     bool held = simt_checked && message_atomic_begin(b, address);
     u64 old, new;
     do {
         old = load(address, bytes);
-        new = combine(op, type, old, value, compare);
+        new = combine(a->op, a->type, old, value, compare);
     } while (!swap(address, bytes, old, new));
     if (!simt_checked)
         return old;
-    struct strong_access a = {.address = address,
-                              .scope = scope,
-                              .writes = op != SIMT_ATOMIC_CAS || old == compare,
-                              .compares = op == SIMT_ATOMIC_CAS,
-                              .compare = compare};
-    message_atomic_end(b, &a, held);
+    struct strong_access strong = {.address = address,
+                                   .scope = a->scope,
+                                   .writes = a->op != SIMT_ATOMIC_CAS || old == compare,
+                                   .compares = a->op == SIMT_ATOMIC_CAS,
+                                   .compare = compare};
+    message_atomic_end(b, &strong, held);
     return old;
+}
+
+unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
+                               unsigned long long value, unsigned long long compare)
+{
+    return atomic_do(&(struct atomic){op, type, scope}, address, value, compare, CALLER());
 }
 
 void simt_fence(enum simt_scope scope)

@@ -74,6 +74,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->suspicion->pending = false;
     b->n_undefined = 0;
     b->copies = false;
+    b->vector = false;
     memset(b->undefined, 0, sizeof b->undefined);
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;

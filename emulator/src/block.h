@@ -76,6 +76,7 @@ struct block {
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
     bool compares; /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
+    bool vector;   /* access.c: the running thread's access is not of a struct, whatever its line says */
     bool copies;   /* access.c: the running thread copies something of which a part has been written */
 };
 

@@ -287,45 +287,60 @@ bool collective_resolve_active(struct block *b)
 void collective_sync(unsigned mask, const void *pc) { collective_join(&sync_op, mask, NULL, pc); }
 void simt_warp_sync(unsigned mask) { collective_sync(mask, CALLER()); }
 
-unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
+static u64 join_shuffle(struct shuffle s, unsigned mask, const void *pc)
 {
-    struct shuffle s = {.how = how, .bits = bits, .by = by, .width = width};
-    collective_join(&shuffle_op, mask, &s, CALLER());
+    collective_join(&shuffle_op, mask, &s, pc);
     return s.result;
 }
+unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
+{
+    return join_shuffle((struct shuffle){.how = how, .bits = bits, .by = by, .width = width}, mask, CALLER());
+}
+u64 collective_shuffle(unsigned mask, u64 bits, unsigned from, const void *pc)
+{
+    struct shuffle s = {.how = SIMT_SHUFFLE_INDEX, .bits = bits, .by = (int)from, .width = WARP};
+    return join_shuffle(s, mask, pc);
+}
 
-unsigned simt_warp_ballot(unsigned mask, int predicate)
+unsigned collective_ballot(unsigned mask, bool predicate, const void *pc)
 {
     struct vote v = {.predicate = predicate};
-    collective_join(&ballot_op, mask, &v, CALLER());
+    collective_join(&ballot_op, mask, &v, pc);
     return v.result;
 }
+unsigned simt_warp_ballot(unsigned mask, int predicate) { return collective_ballot(mask, predicate, CALLER()); }
 
-unsigned simt_warp_match(unsigned mask, unsigned long long bits)
+unsigned collective_match(unsigned mask, u64 bits, const void *pc)
 {
     struct match m = {.bits = bits};
-    collective_join(&match_op, mask, &m, CALLER());
+    collective_join(&match_op, mask, &m, pc);
     return m.result;
 }
+unsigned simt_warp_match(unsigned mask, unsigned long long bits) { return collective_match(mask, bits, CALLER()); }
 
-unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value)
+unsigned collective_reduce(enum simt_reduce how, unsigned mask, unsigned value, const void *pc)
 {
     struct reduction r = {.how = how, .value = value};
-    collective_join(&reduce_op, mask, &r, CALLER());
+    collective_join(&reduce_op, mask, &r, pc);
     return r.result;
 }
+unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value)
+{
+    return collective_reduce(how, mask, value, CALLER());
+}
 
-unsigned simt_warp_active(void)
+unsigned collective_active(const void *pc)
 {
     struct block *b = running();
     struct vote v = {.predicate = 0};
     struct collective c = {.waiting.kind = &active_op.waiting, .op = &active_op, .payload = &v};
     current(b)->call = &c;
     moves_on(b->worker);
-    wait_for(b, &c.waiting, CALLER());
+    wait_for(b, &c.waiting, pc);
     current(b)->call = NULL;
     return v.result;
 }
+unsigned simt_warp_active(void) { return collective_active(CALLER()); }
 
 void simt_bad_partition(unsigned size)
 {

@@ -1,12 +1,13 @@
-// Inline PTX: special registers and barriers are known, arithmetic is not yet.
+// Inline PTX that the emulator does not know, among other instructions that it does.
 
 __global__ void three_lanes(int *out)
 {
     int lane;
     asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
-    asm volatile("{\n\t"  // expect: inline PTX `mad.lo.s32 %0, %0, 3, 1`
+    asm volatile("{\n\t"  // expect: inline PTX `wgmma.fence.sync.aligned`: the instruction is not known
                  "membar.cta;\n\t"
                  "mad.lo.s32 %0, %0, 3, 1;\n\t"
+                 "wgmma.fence.sync.aligned;\n\t"
                  "}"
                  : "+r"(lane));
     out[threadIdx.x] = lane;

@@ -1,0 +1,148 @@
+/* Inline PTX: barriers, fences, asynchronous copies and the barriers in memory that wait for them (PTX ISA, "Parallel
+ * Synchronization and Communication Instructions", "Asynchronous copy", "mbarrier"). */
+#include "async.h"
+#include "ptx.h"
+
+/* ---- bar, barrier ---- */
+
+static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
+{
+    return i < in->n ? (unsigned)ptx_get(r, &in->operand[i]) : 0;
+}
+
+static void barrier(struct running *r, const struct instruction *in)
+{
+    block_barrier(number(r, in, 0), number(r, in, 1), r->pc);
+}
+
+/* ---- fences ---- */
+
+static void fence(struct running *r, const struct instruction *in)
+{
+    (void)r;
+    simt_fence(ptx_scope_of(in));
+}
+static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
+
+/* ---- cp.async ---- */
+
+static void copy(struct running *r, const struct instruction *in)
+{
+    unsigned bytes = number(r, in, 2), source_bytes = bytes;
+    void *to = ptx_address(r, &in->operand[0], S_SHARED);
+    const void *from = ptx_address(r, &in->operand[1], S_GLOBAL);
+    if (in->n - (in->field[CACHE_POLICY] != 0) > 3) {
+        const struct ptx_operand *last = &in->operand[3];
+        source_bytes = last->predicate ? (ptx_get_predicate(r, last) ? 0 : bytes) : number(r, in, 3);
+    }
+    async_copy(to, from, bytes, source_bytes, r->pc);
+}
+
+#define CACHE_GLOBAL 2 /* .cg */
+
+static const char *check_copy(struct instruction *in)
+{
+    const struct ptx_operand *size = &in->operand[2];
+    if (in->field[SPACE] != S_SHARED || in->field[SPACE2] != S_GLOBAL || !in->field[CACHE])
+        return "of asynchronous copies, .ca and .cg from global to shared memory are known";
+    if (in->operand[0].kind != O_ADDRESS || in->operand[1].kind != O_ADDRESS)
+        return "the addresses stand in brackets";
+    if (size->kind != O_CONSTANT ||
+        !(size->value == 16 || ((size->value == 4 || size->value == 8) && in->field[CACHE] != CACHE_GLOBAL)))
+        return "it copies 16 bytes, or with .ca 4 or 8, and the number is a constant";
+    return NULL;
+}
+
+static void commit(struct running *r, const struct instruction *in)
+{
+    (void)in;
+    async_commit(r->pc);
+}
+static void wait_group(struct running *r, const struct instruction *in) { async_wait(number(r, in, 0), r->pc); }
+static void wait_all(struct running *r, const struct instruction *in)
+{
+    (void)in;
+    async_wait_all(r->pc);
+}
+static void copies_arrive(struct running *r, const struct instruction *in)
+{
+    async_arrive(ptx_address(r, &in->operand[0], in->field[SPACE]), in->field[NO_INCREMENT], r->pc);
+}
+
+/* ---- mbarrier ---- */
+
+static void *object(const struct running *r, const struct instruction *in, unsigned i)
+{
+    return ptx_address(r, &in->operand[i], in->field[SPACE]);
+}
+
+static void initialise(struct running *r, const struct instruction *in)
+{
+    mbarrier_init(object(r, in, 0), number(r, in, 1), r->pc);
+}
+static void invalidate(struct running *r, const struct instruction *in)
+{
+    mbarrier_invalidate(object(r, in, 0), r->pc);
+}
+
+static void arrive_as(struct running *r, const struct instruction *in, bool drop)
+{
+    unsigned count = in->n > 2 ? number(r, in, 2) : 1;
+    void *barrier = object(r, in, 1);
+    u64 token = in->field[NO_COMPLETE] ? mbarrier_arrive_no_complete(barrier, count, r->pc)
+                                       : mbarrier_arrive(barrier, count, drop, r->pc);
+    ptx_set(r, &in->operand[0], token);
+}
+static void arrive(struct running *r, const struct instruction *in) { arrive_as(r, in, false); }
+static void arrive_and_drop(struct running *r, const struct instruction *in) { arrive_as(r, in, true); }
+
+static void test(struct running *r, const struct instruction *in)
+{
+    u64 phase = ptx_get(r, &in->operand[2]);
+    void *barrier = object(r, in, 1);
+    bool over = in->field[PARITY] ? mbarrier_test_parity(barrier, (unsigned)phase, r->pc)
+                                  : mbarrier_test(barrier, phase, r->pc);
+    ptx_set(r, &in->operand[0], over);
+}
+
+static void pending(struct running *r, const struct instruction *in)
+{
+    ptx_set(r, &in->operand[0], mbarrier_pending(ptx_get(r, &in->operand[1])));
+}
+
+static const char *check_object(struct instruction *in, unsigned i)
+{
+    return in->operand[i].kind == O_ADDRESS ? NULL : "the barrier's address stands in brackets";
+}
+static const char *check_first(struct instruction *in) { return check_object(in, 0); }
+static const char *check_second(struct instruction *in) { return check_object(in, 1); }
+static const char *check_arrival(struct instruction *in)
+{
+    if (in->field[NO_COMPLETE] && in->n < 3)
+        return "an operand is missing";
+    return check_object(in, 1);
+}
+
+#define OBJECT (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
+
+const struct row ptx_sync_rows[] = {
+    {"bar.sync", barrier, 0, 1, 2, 0, NULL},
+    {"bar.cta.sync", barrier, 0, 1, 2, 0, NULL},
+    {"barrier.sync", barrier, HAS(ALIGNED), 1, 2, 0, NULL},
+    {"barrier.cta.sync", barrier, HAS(ALIGNED), 1, 2, 0, NULL},
+    {"membar", fence, HAS(SCOPE), 0, 0, 0, check_fence},
+    {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), 0, 0, 0, check_fence},
+    {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), 3, 4, 0, check_copy},
+    {"cp.async.commit_group", commit, 0, 0, 0, 0, NULL},
+    {"cp.async.wait_group", wait_group, 0, 1, 1, 0, NULL},
+    {"cp.async.wait_all", wait_all, 0, 0, 0, 0, NULL},
+    {"cp.async.mbarrier.arrive", copies_arrive, HAS(NO_INCREMENT) | HAS(SPACE), 1, 1, TYPE(T_B64), check_first},
+    {"mbarrier.init", initialise, HAS(SPACE), 2, 2, TYPE(T_B64), check_first},
+    {"mbarrier.inval", invalidate, HAS(SPACE), 1, 1, TYPE(T_B64), check_first},
+    {"mbarrier.arrive", arrive, OBJECT | HAS(NO_COMPLETE), 2, 3, TYPE(T_B64), check_arrival},
+    {"mbarrier.arrive_drop", arrive_and_drop, OBJECT | HAS(NO_COMPLETE), 2, 3, TYPE(T_B64), check_arrival},
+    {"mbarrier.test_wait", test, OBJECT | HAS(PARITY), 3, 3, TYPE(T_B64), check_second},
+    {"mbarrier.try_wait", test, OBJECT | HAS(PARITY), 3, 4, TYPE(T_B64), check_second},
+    {"mbarrier.pending_count", pending, 0, 2, 2, TYPE(T_B64), NULL},
+    {0},
+};
