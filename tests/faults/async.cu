@@ -252,6 +252,43 @@ __global__ void barrier_without_wait(float *in, float *out)
     out[threadIdx.x] = tile[threadIdx.x];  // expect barrier_without_wait: copy still in flight
 }
 
+__device__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__global__ void ptx_without_wait(float *in, float *out)
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    unsigned to = shared_address(&tile[t]);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(&in[t]));  // expect ptx_without_wait: copy still in flight
+    asm volatile("cp.async.commit_group;");
+    __syncthreads();
+    out[t] = tile[t];  // expect ptx_without_wait: copy still in flight
+}
+
+__global__ void ptx_reads_in_flight(float *in, float *out)
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    float x;
+    unsigned to = shared_address(&tile[t]);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(&in[t]));  // expect ptx_reads_in_flight: copy still in flight
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(to));                      // expect ptx_reads_in_flight: copy still in flight
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    out[t] = x;
+}
+
+__global__ void ptx_one_group_too_few(float *in, float *out)
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    unsigned to = shared_address(&tile[t]);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(&in[t]));  // expect ptx_one_group_too_few: copy still in flight
+    asm volatile("cp.async.commit_group;");
+    asm volatile("cp.async.commit_group;");
+    asm volatile("cp.async.wait_group 2;" ::: "memory");  // expect ptx_one_group_too_few: copy still in flight
+    out[t] = tile[t];                                     // expect ptx_one_group_too_few: copy still in flight
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -289,6 +326,9 @@ int main(int argc, char **argv)
         KERNEL(shared_pipeline_without_wait),
         KERNEL(shared_pipeline_without_acquire),
         KERNEL(barrier_without_wait),
+        KERNEL(ptx_without_wait),
+        KERNEL(ptx_reads_in_flight),
+        KERNEL(ptx_one_group_too_few),
     };
     for (auto k : kernels)
         if (strcmp(name, k.name) == 0)

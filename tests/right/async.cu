@@ -207,6 +207,54 @@ __global__ void by_mbarriers(const float *in, float *out)
     }
 }
 
+__device__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__global__ void by_ptx(const float *in, float *out)
+{
+    __shared__ alignas(16) float tile[2][N];
+    int t = threadIdx.x;
+    for (int step = -1; step < STEPS; step++) {
+        unsigned to = shared_address(&tile[(step + 1) % 2][2 * t]);
+        if (step + 1 < STEPS)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(&in[(step + 1) * N + 2 * t]));
+        asm volatile("cp.async.commit_group;");
+        if (step < 0)
+            continue;
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+        __syncthreads();
+        write_reversed(out + step * N, tile[step % 2], t, THREADS);
+        __syncthreads();
+    }
+}
+
+// The copies themselves arrive: .noinc, so that the mbarrier expects as many as there are threads that copy.
+__global__ void by_ptx_and_mbarrier(const float *in, float *out)
+{
+    __shared__ alignas(16) float tile[N];
+    __shared__ unsigned long long bar;
+    int t = threadIdx.x;
+    if (t == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(&bar)), "r"(N / 4));
+    __syncthreads();
+    for (int step = 0; step < STEPS; step++) {
+        if (t < N / 4) {
+            unsigned to = shared_address(&tile[4 * t]);
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(&in[step * N + 4 * t]));
+            asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(&bar)));
+        }
+        asm volatile("{\n"
+                     ".reg .pred over;\n"
+                     "again:\n"
+                     "mbarrier.try_wait.parity.shared.b64 over, [%0], %1;\n"
+                     "@!over bra again;\n"
+                     "}" ::"r"(shared_address(&bar)),
+                     "r"(step & 1)
+                     : "memory");
+        write_reversed(out + step * N, tile, t, THREADS);
+        __syncthreads();
+    }
+}
+
 // What lies behind `count` is not read, and comes as zeros; so does the rest of a copy that it ends in.
 __global__ void with_zeros(const float *in, int count, float *out)
 {
@@ -314,6 +362,8 @@ int main()
         KERNEL(by_roles),
         KERNEL(by_barrier),
         KERNEL(by_mbarriers),
+        KERNEL(by_ptx),
+        KERNEL(by_ptx_and_mbarrier),
     };
     for (auto k : kernels) {
         CHECK(cudaMemset(out, 0xff, N * STEPS * sizeof *out));
