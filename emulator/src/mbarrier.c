@@ -174,14 +174,19 @@ static void settle(struct mbarrier *m, const void *pc)
     end_phase(m);
 }
 
+static void report_arrivals(const struct mbarrier *m, unsigned count, const void *pc)
+{
+    char did[128];
+    snprintf(did, sizeof did, "arrives %u times, where %u arrivals are pending", count, m->pending - m->n_attached);
+    report_call("too many arrivals", pc, did,
+                "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
+}
+
 static void arrive(struct mbarrier *m, unsigned count, const void *pc)
 {
     struct block *b = m->block;
-    char did[128];
-    snprintf(did, sizeof did, "arrives %u times, where %u arrivals are pending", count, m->pending - m->n_attached);
     if (count > m->pending - m->n_attached)
-        report_call("too many arrivals", pc, did,
-                    "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
+        report_arrivals(m, count, pc);
     if (simt_checked)
         order_release(b, &m->arriving);
     m->pending -= count;
