@@ -36,7 +36,7 @@ static bool is_written(const struct object *o, size_t offset, unsigned bytes, un
     return true;
 }
 
-static bool is_vector(const struct block *b, const void *pc) { return b->vector || lines_of_vector(pc); }
+static bool is_vector(const struct block *b, const void *pc) { return b->manner != AS_WRITTEN || lines_of_vector(pc); }
 
 static bool is_initialised(const struct block *b, const struct object *o, size_t offset, unsigned bytes, const void *pc)
 {
@@ -158,7 +158,7 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
-static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, bool vector)
+static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, enum manner manner)
 {
     struct worker *w = simt_worker;
     if (!w) {
@@ -172,24 +172,24 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
         w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
-    if (vector)
-        b->vector = true;
+    if (manner != AS_WRITTEN)
+        b->manner = manner;
     access_check(b, pc, address, bytes, kind, SIMT_SCOPE_SYSTEM);
-    if (vector)
-        b->vector = false; /* before others run */
+    if (manner != AS_WRITTEN)
+        b->manner = AS_WRITTEN; /* before others run */
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
     if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
         give_way(b, pc); /* a store must be done first */
 }
 
-void access_vector(const void *address, unsigned bytes, enum access kind, const void *pc)
+void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, const void *pc)
 {
-    access_as(address, bytes, kind, pc, true);
+    access_as(address, bytes, kind, pc, manner);
 }
 
 static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
 {
-    access_as(address, bytes, kind, pc, false);
+    access_as(address, bytes, kind, pc, AS_WRITTEN);
 }
 
 static bool is_partly_initialised(const void *address, size_t bytes)

@@ -67,12 +67,10 @@ void simt_assembly(struct simt_assembly_site *site, struct simt_asm_operand *ope
 
 void ptx_branch(struct running *r, const struct instruction *in)
 {
-    struct block *b = running();
-    if (in->target < r->next)
-        b->quiet += QUIET_BRANCH;
+    bool back = in->target < r->next;
     r->next = in->target;
-    if (b->quiet < QUIET_LIMIT)
+    if (!back)
         return;
-    moves_on(b->worker);
-    give_way(b, r->pc);
+    moves_on(simt_worker);
+    may_poll(running(), QUIET_BRANCH, r->pc);
 }

@@ -123,9 +123,7 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
     if (b->n_undefined)
         collective_check_value(b, value, bytes, pc);
     counters_event(b, pc, EVENT_ATOMIC);
-    b->quiet += QUIET_ATOMIC;
-    if (b->quiet >= QUIET_LIMIT)
-        give_way(b, pc);
+    may_poll(b, QUIET_ATOMIC, pc);
     bool held = simt_checked && message_atomic_begin(b, address);
     u64 old, new;
     do {

@@ -21,6 +21,13 @@ extern bool simt_checked; /* was any of the program compiled with hooks? access.
 
 enum access { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC, ACCESS_VOLATILE_LOAD, ACCESS_VOLATILE_STORE };
 
+/* What an access is, that its address does not tell. */
+enum manner {
+    AS_WRITTEN, /* of C++: whether it is of a vector, or of a struct with padding, the line says */
+    AS_VECTOR,  /* of a number or a vector */
+    AS_RELAXED  /* that, and a volatile access which is strong also within its warp (PTX: .relaxed) */
+};
+
 static inline bool access_stores(enum access kind)
 {
     return kind == ACCESS_STORE || kind == ACCESS_ATOMIC || kind == ACCESS_VOLATILE_STORE;

@@ -24,7 +24,7 @@ static const struct waiting_kind whole_barrier = {
 static const struct waiting_kind named_barrier = {
     .call = "a named barrier",
     .deadlock = "barrier deadlock",
-    .rule = "A barrier that was given a number of threads waits for so many, whoever has left.",
+    .rule = "A barrier that was given a number of threads waits for so many, whoever has left; bar.arrive counts, too.",
 };
 
 static void describe_grid(FILE *f, const struct thread *thread)
@@ -55,6 +55,13 @@ struct block *block_new(struct worker *w)
     return b;
 }
 
+static void forget_arrivals(struct barrier *barrier)
+{
+    memset(barrier->part, 0, sizeof barrier->part);
+    barrier->passed = false;
+    clock_clear(&barrier->passing);
+}
+
 void block_begin(struct block *b, struct launch *l, u64 number)
 {
     const struct simt_configuration *asked = l->asked;
@@ -74,12 +81,13 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->suspicion->pending = false;
     b->n_undefined = 0;
     b->copies = false;
-    b->vector = false;
+    b->manner = AS_WRITTEN;
     memset(b->undefined, 0, sizeof b->undefined);
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
         b->barriers[i].expected = 0;
         b->barriers[i].count = 0;
+        forget_arrivals(&b->barriers[i]);
     }
     for (unsigned t = 0; t < l->threads; t++) {
         struct thread *thread = &b->threads[t];
@@ -128,7 +136,7 @@ static void check_lines(struct block *b, const struct barrier *barrier)
 static void order_and_count(struct block *b, const struct barrier *barrier)
 {
     uint32_t met[MAX_WARPS] = {0};
-    if (barrier->arrived >= b->n_live) {
+    if (barrier->arrived >= b->n_live && !barrier->passed) {
         counters_block_joined(b);
         order_block_barrier(b);
         return;
@@ -139,7 +147,7 @@ static void order_and_count(struct block *b, const struct barrier *barrier)
     for (unsigned w = 0; w * WARP < b->launch->threads; w++)
         if (met[w] && met[w] == b->warps[w].live)
             counters_warp_joined(b, w);
-    order_some(b, met);
+    order_some(b, met, &barrier->passing);
 }
 
 static bool is_of_grid(const struct block *b, const struct barrier *barrier)
@@ -158,6 +166,7 @@ static void release(struct block *b, struct barrier *barrier)
     barrier->result = barrier->count;
     barrier->arrived = 0;
     barrier->count = 0;
+    forget_arrivals(barrier);
     b->barriers_in_use &= ~(1u << (barrier - b->barriers));
     for (unsigned t = 0; t < b->launch->threads; t++) {
         if (!waits_in(b, t, barrier))
@@ -168,8 +177,24 @@ static void release(struct block *b, struct barrier *barrier)
     }
 }
 
-/* `expected` threads are waited for, 0: all that have not left. */
-static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predicate, const void *pc)
+static bool is_complete(const struct block *b, const struct barrier *barrier)
+{
+    return barrier->arrived >= (barrier->expected ? barrier->expected : b->n_live);
+}
+
+/* A barrier that was given a number of threads counts whole warps: when all lanes that are left have come, the warp counts
+ * as 32 (PTX ISA, "bar": thread counts are multiples of the warp's size). */
+static void complete_warp(const struct block *b, struct barrier *barrier, unsigned warp)
+{
+    uint32_t part = barrier->part[warp];
+    if (!part || b->warps[warp].live & ~part)
+        return;
+    barrier->arrived += WARP - (unsigned)__builtin_popcount(part);
+    barrier->part[warp] = 0;
+}
+
+/* The running thread counts; `expected` threads are waited for, 0: all that have not left. */
+static struct barrier *arrive(unsigned id, unsigned expected, unsigned predicate, const void *pc)
 {
     struct block *b = running();
     struct barrier *barrier = &b->barriers[id];
@@ -179,7 +204,18 @@ static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predica
     barrier->count += predicate;
     barrier->arrived++;
     b->barriers_in_use |= 1u << id;
-    if (id == GRID_BARRIER || barrier->arrived < (expected ? expected : b->n_live)) {
+    if (expected) {
+        barrier->part[b->cur / WARP] |= 1u << b->cur % WARP;
+        complete_warp(b, barrier, b->cur / WARP);
+    }
+    return barrier;
+}
+
+static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predicate, const void *pc)
+{
+    struct block *b = running();
+    struct barrier *barrier = arrive(id, expected, predicate, pc);
+    if (id == GRID_BARRIER || !is_complete(b, barrier)) {
         wait_for(b, &barrier->waiting, pc);
         return barrier->result;
     }
@@ -194,15 +230,31 @@ int simt_syncthreads_count(int predicate) { return (int)arrive_and_wait(0, 0, (u
 int simt_syncthreads_and(int predicate) { return arrive_and_wait(0, 0, (unsigned)!predicate, CALLER()) == 0; }
 int simt_syncthreads_or(int predicate) { return arrive_and_wait(0, 0, (unsigned)predicate, CALLER()) != 0; }
 
-void block_barrier(unsigned id, unsigned threads, const void *pc)
+static void check_barrier(unsigned id, unsigned threads, const void *pc)
 {
     if (id >= NAMED_BARRIERS || threads % WARP)
         report_host("invalid barrier", pc,
                     "A barrier has a number from 0 to 15, and waits for a multiple of 32 threads.");
-    arrive_and_wait(id, threads, 0, pc);
 }
 
-void simt_barrier(unsigned id, unsigned threads) { block_barrier(id, threads, CALLER()); }
+unsigned block_barrier(unsigned id, unsigned threads, bool predicate, const void *pc)
+{
+    check_barrier(id, threads, pc);
+    return arrive_and_wait(id, threads, predicate, pc);
+}
+
+void block_barrier_arrive(unsigned id, unsigned threads, const void *pc)
+{
+    struct block *b = running();
+    check_barrier(id, threads, pc);
+    struct barrier *barrier = arrive(id, threads, 0, pc);
+    barrier->passed = true;
+    order_arrive(b, &barrier->passing);
+    if (is_complete(b, barrier))
+        release(b, barrier);
+}
+
+void simt_barrier(unsigned id, unsigned threads) { block_barrier(id, threads, false, CALLER()); }
 
 void simt_grid_sync(void)
 {
@@ -234,8 +286,10 @@ void block_thread_done(struct block *b)
     collective_lane_left(b, self / WARP);
     for (unsigned rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
         struct barrier *barrier = &b->barriers[__builtin_ctz(rest)];
-        if (!barrier->expected && barrier->arrived == b->n_live && !is_of_grid(b, barrier))
-            release(b, barrier); /* who has left is not waited for */
+        if (barrier->expected)
+            complete_warp(b, barrier, self / WARP);
+        if (is_complete(b, barrier) && !is_of_grid(b, barrier))
+            release(b, barrier); /* who has left is not waited for, where no number was given */
     }
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {

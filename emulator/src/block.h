@@ -30,8 +30,11 @@ struct warp {
 struct barrier {
     struct waiting waiting;
     unsigned arrived;
-    unsigned expected;      /* threads; 0: all that have not left */
-    unsigned count, result; /* of __syncthreads_count() */
+    unsigned expected;        /* threads; 0: all that have not left */
+    unsigned count, result;   /* of __syncthreads_count() */
+    uint32_t part[MAX_WARPS]; /* lanes that have arrived, of warps of which others may yet */
+    bool passed;              /* some have arrived without waiting */
+    struct clock passing;     /* and what they had done by then */
 };
 
 struct undefined_read { /* the first shuffle of a warp that took something from a lane that took no part */
@@ -75,9 +78,9 @@ struct block {
     unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
-    bool compares; /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
-    bool vector;   /* access.c: the running thread's access is not of a struct, whatever its line says */
-    bool copies;   /* access.c: the running thread copies something of which a part has been written */
+    bool compares;      /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
+    enum manner manner; /* access.c: of the running thread's access */
+    bool copies;        /* access.c: the running thread copies something of which a part has been written */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
@@ -89,8 +92,10 @@ static inline bool has_left(const struct block *b, unsigned thread)
 
 struct block *block_new(struct worker *w);                       /* empty; reused for one block after another */
 void block_begin(struct block *b, struct launch *l, u64 number); /* nobody has run yet */
-/* bar.sync, called at pc by the running thread; threads 0: all that have not left. */
-void block_barrier(unsigned id, unsigned threads, const void *pc);
+/* bar.sync and bar.red, called at pc by the running thread; threads 0: all that have not left. Returns for how many of
+ * those that met the predicate held. */
+unsigned block_barrier(unsigned id, unsigned threads, bool predicate, const void *pc);
+void block_barrier_arrive(unsigned id, unsigned threads, const void *pc); /* bar.arrive: goes on at once */
 /* All threads that are left wait for other blocks: goes on when these have come. False: not all do. */
 bool block_waits_for_grid(struct block *b);
 void block_thread_done(struct block *b); /* called by a fiber at the end of its kernel */

@@ -35,8 +35,8 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     struct attachment *attached;
     unsigned n_attached, room;
-    struct clock arriving, done; /* what those know who have arrived in this phase, and who had in the one before */
-    uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
+    struct release arriving, done; /* by those who have arrived in this phase, and who had in the one before */
+    uint16_t tests[MAX_THREADS];   /* that failed, for each thread's next phase */
 };
 
 static const unsigned char *address_of(const struct mbarrier *m) { return m->place.object->base + m->place.offset; }
@@ -68,8 +68,8 @@ static void remove_mbarrier(struct mbarrier **at)
     struct mbarrier *m = *at;
     async_let_go(m->block, address_of(m), MBARRIER_BYTES);
     *at = m->next;
-    clock_free(&m->arriving);
-    clock_free(&m->done);
+    clock_free(&m->arriving.others);
+    clock_free(&m->done.others);
     free(m->attached);
     free(m);
 }
@@ -149,8 +149,9 @@ static void end_phase(struct mbarrier *m)
     struct block *b = m->block;
     m->phase++;
     m->pending = m->expected;
-    clock_copy(&m->done, &m->arriving);
-    clock_clear(&m->arriving);
+    clock_free(&m->done.others);
+    m->done = m->arriving;
+    m->arriving = (struct release){0};
     for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
         if (b->threads[t].waits_for == &m->waiting)
             wake(b, t), m->n_waiting--;
@@ -167,7 +168,8 @@ static void settle(struct mbarrier *m, const void *pc)
         uint32_t stamp = a->stamp > b->floor ? a->stamp
                                              : b->now; /* a barrier since then does not order what lands now */
         async_land(b, a->thread, a->issued, stamp, pc);
-        clock_add(&m->arriving, (struct entry){b->serial, a->thread, stamp});
+        m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
+                                                                                : m->arriving.threads[a->thread];
     }
     m->n_attached = 0;
     b->now++;

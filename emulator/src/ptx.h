@@ -179,11 +179,14 @@ struct instruction {
     struct product product; /* of mma and wmma */
 };
 
+/* Letters of operands: d a register that is written, p a predicate that is written, s a number, q a predicate, a an
+ * address, w one register or a vector that is written, v one number or a vector, x a number or a predicate. d, s, w and v
+ * are predicates where the instruction's type is. */
 struct row {
     const char *name; /* the stem, "ld"; the longest that fits is meant. NULL ends a table */
     void (*run)(struct running *r, const struct instruction *in);
     u64 fields;           /* that it may have */
-    unsigned least, most; /* operands */
+    const char *operands; /* a letter for each, above; behind a `?`, those that may be missing */
     u64 types;            /* that it may have, a bit for each; 0: it has none */
     /* What is wrong with it, in a few words, else NULL; may complete the instruction. NULL: nothing more to look at. */
     const char *(*prepare)(struct instruction *in);

@@ -18,13 +18,12 @@ static const struct format {
     int fraction, least;
     u64 largest, infinity, nan;
     unsigned shift;
-    unsigned sign; /* bit */
+    unsigned sign;  /* bit */
+    bool saturates; /* numbers too large become the largest: PTX has these only with .satfinite */
 } formats[TYPES] = {
-    [T_F16] = {10, -14, 0x7bff, 0x7c00, 0x7fff, 0, 15},
-    [T_BF16] = {7, -126, 0x7f7f, 0x7f80, 0x7fff, 0, 15},
-    [T_TF32] = {10, -126, 0x3fbff, 0x3fc00, 0x3ffff, 13, 31},
-    [T_E4M3] = {3, -6, 0x7e, 0, 0x7f, 0, 7},
-    [T_E5M2] = {2, -14, 0x7b, 0x7c, 0x7f, 0, 7},
+    [T_F16] = {10, -14, 0x7bff, 0x7c00, 0x7fff, 0, 15},       [T_BF16] = {7, -126, 0x7f7f, 0x7f80, 0x7fff, 0, 15},
+    [T_TF32] = {10, -126, 0x3fbff, 0x3fc00, 0x3ffff, 13, 31}, [T_E4M3] = {3, -6, 0x7e, 0, 0x7f, 0, 7, true},
+    [T_E5M2] = {2, -14, 0x7b, 0x7c, 0x7f, 0, 7, true},
 };
 
 u64 ptx_nan(enum type t)
@@ -71,7 +70,7 @@ static u64 encode(double x, const struct format *f, enum ptx_rounding how)
     u64 code = isinf(x) ? ~0ull : ((u64)(exponent - f->least) << f->fraction) + (u64)whole;
     bool stays = !isinf(x) && (how == R_RZ || how == (sign ? R_RP : R_RM)); /* rounded towards 0 */
     if (code > f->largest)
-        code = stays || !f->infinity ? f->largest : f->infinity;
+        code = stays || f->saturates ? f->largest : f->infinity;
     return code << f->shift | sign << f->sign;
 }
 
@@ -268,7 +267,7 @@ static const char *check_convert(struct instruction *in)
 }
 
 const struct row ptx_convert_rows[] = {
-    {"cvt", convert, HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE) | HAS(RELU), 2, 3, INTEGERS | FLOATS | PAIRS,
+    {"cvt", convert, HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE) | HAS(RELU), "ds?s", INTEGERS | FLOATS | PAIRS,
      check_convert},
     {0},
 };

@@ -24,19 +24,17 @@ static void store(struct running *r, const struct instruction *in)
     matrix_store(in->field[COUNT], in->field[TRANSPOSED], row, words, r->pc);
 }
 
-static const char *check_matrices(struct instruction *in, unsigned address, unsigned registers)
+static const char *check_matrices(struct instruction *in, unsigned registers)
 {
     const struct product *shape = &in->product;
     if (shape->m != 8 || shape->n != 8 || shape->k)
         return "of shapes, only .m8n8 is known";
     if (!in->field[SYNC] || !in->field[ALIGNED] || !in->field[COUNT])
         return ".sync, .aligned and .x1, .x2 or .x4 are needed";
-    if (in->operand[address].kind != O_ADDRESS)
-        return "the address stands in brackets";
     return in->operand[registers].n == in->field[COUNT] ? NULL : "there must be as many registers as matrices";
 }
-static const char *check_load(struct instruction *in) { return check_matrices(in, 1, 0); }
-static const char *check_store(struct instruction *in) { return check_matrices(in, 0, 1); }
+static const char *check_load(struct instruction *in) { return check_matrices(in, 0); }
+static const char *check_store(struct instruction *in) { return check_matrices(in, 1); }
 
 /* ---- mma, wmma.mma ---- */
 
@@ -156,20 +154,18 @@ static void complete_product(struct instruction *in)
     in->product.c = in->product.d = whole ? E_S32 : e == E_F16 ? E_F16 : E_F32;
 }
 
-static const char *check_fragment(struct instruction *in, unsigned address, unsigned registers, enum operand which)
+static const char *check_fragment(struct instruction *in, unsigned registers, enum operand which)
 {
     if (!in->field[SYNC] || !in->field[ALIGNED] || !in->field[LAYOUT] || !in->field[SHAPE])
         return ".sync.aligned, a layout and a shape are needed";
-    if (in->operand[address].kind != O_ADDRESS)
-        return "the address stands in brackets";
     complete_product(in);
     unsigned n = matrix_registers(&in->product, which);
     if (!n || n > MOST_REGISTERS)
         return "there is no such fragment that the emulator knows";
     return in->operand[registers].n == n ? NULL : "the fragment has another number of registers";
 }
-static const char *check_fragment_load(struct instruction *in) { return check_fragment(in, 1, 0, operand_of(in)); }
-static const char *check_fragment_store(struct instruction *in) { return check_fragment(in, 0, 1, OPERAND_D); }
+static const char *check_fragment_load(struct instruction *in) { return check_fragment(in, 0, operand_of(in)); }
+static const char *check_fragment_store(struct instruction *in) { return check_fragment(in, 1, OPERAND_D); }
 
 #define TOGETHER (HAS(SYNC) | HAS(ALIGNED) | HAS(SHAPE))
 #define FRAGMENT (TOGETHER | HAS(SPACE) | HAS(LAYOUT))
@@ -179,13 +175,13 @@ static const char *check_fragment_store(struct instruction *in) { return check_f
 #define SUMS (TYPE(T_F16) | TYPE(T_F32) | TYPE(T_S32))
 
 const struct row ptx_matrix_rows[] = {
-    {"ldmatrix", load, MATRICES, 2, 2, TYPE(T_B16), check_load},
-    {"stmatrix", store, MATRICES, 2, 2, TYPE(T_B16), check_store},
-    {"mma", multiply, PRODUCT, 4, 4, MMA_TYPES, check_mma},
-    {"wmma.mma", multiply, PRODUCT, 4, 4, MMA_TYPES, check_wmma},
-    {"wmma.load.a", load_fragment, FRAGMENT, 2, 3, FACTORS, check_fragment_load},
-    {"wmma.load.b", load_fragment, FRAGMENT, 2, 3, FACTORS, check_fragment_load},
-    {"wmma.load.c", load_fragment, FRAGMENT, 2, 3, SUMS, check_fragment_load},
-    {"wmma.store.d", store_fragment, FRAGMENT, 2, 3, SUMS, check_fragment_store},
+    {"ldmatrix", load, MATRICES, "ds", TYPE(T_B16), check_load},
+    {"stmatrix", store, MATRICES, "ds", TYPE(T_B16), check_store},
+    {"mma", multiply, PRODUCT, "dsss", MMA_TYPES, check_mma},
+    {"wmma.mma", multiply, PRODUCT, "dsss", MMA_TYPES, check_wmma},
+    {"wmma.load.a", load_fragment, FRAGMENT, "dss", FACTORS, check_fragment_load},
+    {"wmma.load.b", load_fragment, FRAGMENT, "dss", FACTORS, check_fragment_load},
+    {"wmma.load.c", load_fragment, FRAGMENT, "dss", SUMS, check_fragment_load},
+    {"wmma.store.d", store_fragment, FRAGMENT, "dss", SUMS, check_fragment_store},
     {0},
 };

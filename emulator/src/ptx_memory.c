@@ -11,6 +11,7 @@
 #define BITS (TYPE(T_B8) | TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64))
 #define ACCESSED (INTEGERS | BITS | TYPE(T_F32) | TYPE(T_F64))
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))
+#define QUIET_LOAD (1u << 8) /* 4,096 strong loads, and others run */
 #define WHERE (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
 
 /* ---- addresses ---- */
@@ -67,6 +68,11 @@ static void is_space(struct running *r, const struct instruction *in)
 
 static bool is_strong(const struct instruction *in) { return in->field[SEMANTICS] > ORDER_WEAK; }
 
+static enum manner manner(const struct instruction *in)
+{
+    return is_strong(in) && in->field[SEMANTICS] != ORDER_VOLATILE ? AS_RELAXED : AS_VECTOR;
+}
+
 static void fence_if(const struct instruction *in, enum semantics this)
 {
     if (in->field[SEMANTICS] == this || in->field[SEMANTICS] == ORDER_ACQ_REL)
@@ -83,7 +89,9 @@ static void load(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
-        access_vector(from, n * each, kind, r->pc);
+        access_in_manner(from, n * each, kind, manner(in), r->pc);
+    } else if (is_strong(in)) {
+        may_poll(running(), QUIET_LOAD, r->pc);
     }
     memcpy(bytes, from, n * each);
     for (unsigned i = 0; i < n; i++) {
@@ -106,17 +114,15 @@ static void store(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
-        access_vector(to, n * each, kind, r->pc);
+        access_in_manner(to, n * each, kind, manner(in), r->pc);
     }
     memcpy(to, bytes, n * each);
 }
 
-static const char *check_access(struct instruction *in, unsigned address, unsigned values, u64 semantics)
+static const char *check_access(struct instruction *in, unsigned values, u64 semantics)
 {
     unsigned n = in->field[VECTOR];
     const struct ptx_operand *v = &in->operand[values];
-    if (in->operand[address].kind != O_ADDRESS)
-        return "the address stands in brackets";
     if (n ? v->kind != O_VECTOR || v->n != n : v->kind == O_VECTOR || v->kind == O_ADDRESS)
         return "the vector has not as many elements as the instruction says";
     if (n * ptx_types[in->type[0]].bytes > 16)
@@ -128,8 +134,8 @@ static const char *check_access(struct instruction *in, unsigned address, unsign
 
 #define WEAKLY (1u << ORDER_NONE | 1u << ORDER_WEAK | 1u << ORDER_RELAXED | 1u << ORDER_VOLATILE)
 
-static const char *check_load(struct instruction *in) { return check_access(in, 1, 0, WEAKLY | 1u << ORDER_ACQUIRE); }
-static const char *check_store(struct instruction *in) { return check_access(in, 0, 1, WEAKLY | 1u << ORDER_RELEASE); }
+static const char *check_load(struct instruction *in) { return check_access(in, 0, WEAKLY | 1u << ORDER_ACQUIRE); }
+static const char *check_store(struct instruction *in) { return check_access(in, 1, WEAKLY | 1u << ORDER_RELEASE); }
 
 /* ---- atomic operations ---- */
 
@@ -198,8 +204,6 @@ static const char *check_atomic(struct instruction *in, unsigned address)
         return "there is no such operation of that type";
     if (in->n < address + 2 + compares)
         return "an operand is missing";
-    if (in->operand[address].kind != O_ADDRESS)
-        return "the address stands in brackets";
     return NULL;
 }
 static const char *check_with_result(struct instruction *in) { return check_atomic(in, 1); }
@@ -216,17 +220,17 @@ static void nothing(struct running *r, const struct instruction *in) { (void)r, 
 #define ATOMIC_FIELDS (WHERE | HAS(OPERATION) | HAS(CACHE_POLICY) | HAS(NO_FTZ))
 
 const struct row ptx_memory_rows[] = {
-    {"ld", load, WHERE | CACHED | HAS(READ_ONLY) | HAS(VECTOR), 2, 2, ACCESSED, check_load},
-    {"ldu", load, HAS(SPACE) | HAS(VECTOR), 2, 2, ACCESSED, check_load},
-    {"st", store, WHERE | CACHED | HAS(VECTOR), 2, 2, ACCESSED, check_store},
-    {"atom", atomic_with_result, ATOMIC_FIELDS, 3, 4, WHOLE | FLOATING | BITS, check_with_result},
-    {"red", atomic_without_result, ATOMIC_FIELDS, 2, 2, WHOLE | FLOATING | BITS, check_without_result},
-    {"cvta", convert_address, HAS(TOWARD) | HAS(SPACE), 2, 2, TYPE(T_U32) | TYPE(T_U64), check_conversion},
-    {"isspacep", is_space, HAS(SPACE), 2, 2, 0, check_conversion},
-    {"prefetch", nothing, HAS(SPACE) | HAS(HINT), 1, 1, 0, NULL},
-    {"prefetchu", nothing, HAS(HINT), 1, 1, 0, NULL},
-    {"discard", nothing, HAS(SPACE) | HAS(HINT), 2, 2, 0, NULL},
-    {"applypriority", nothing, HAS(SPACE) | HAS(HINT), 2, 2, 0, NULL},
-    {"createpolicy.fractional", nothing, HAS(HINT), 1, 2, TYPE(T_B64), NULL},
+    {"ld", load, WHERE | CACHED | HAS(READ_ONLY) | HAS(VECTOR), "wa", ACCESSED, check_load},
+    {"ldu", load, HAS(SPACE) | HAS(VECTOR), "wa", ACCESSED, check_load},
+    {"st", store, WHERE | CACHED | HAS(VECTOR), "av", ACCESSED, check_store},
+    {"atom", atomic_with_result, ATOMIC_FIELDS, "das?s", WHOLE | FLOATING | BITS, check_with_result},
+    {"red", atomic_without_result, ATOMIC_FIELDS, "as", WHOLE | FLOATING | BITS, check_without_result},
+    {"cvta", convert_address, HAS(TOWARD) | HAS(SPACE), "ds", TYPE(T_U32) | TYPE(T_U64), check_conversion},
+    {"isspacep", is_space, HAS(SPACE), "ps", 0, check_conversion},
+    {"prefetch", nothing, HAS(SPACE) | HAS(HINT), "a", 0, NULL},
+    {"prefetchu", nothing, HAS(HINT), "a", 0, NULL},
+    {"discard", nothing, HAS(SPACE) | HAS(HINT), "as", 0, NULL},
+    {"applypriority", nothing, HAS(SPACE) | HAS(HINT), "as", 0, NULL},
+    {"createpolicy.fractional", nothing, HAS(HINT), "d?s", TYPE(T_B64), NULL},
     {0},
 };

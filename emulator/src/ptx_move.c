@@ -182,17 +182,17 @@ static void pause(struct running *r, const struct instruction *in)
 static void nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
 
 const struct row ptx_move_rows[] = {
-    {"mov", move, 0, 2, 2, INTEGERS | BITS | FLOATS | TYPE(T_PRED), check_move},
-    {"setp", set_predicates, HAS(COMPARISON) | HAS(PART) | HAS(OPERATION) | HAS(FTZ), 3, 4, INTEGERS | BITS | FLOATS,
+    {"mov", move, 0, "wv", INTEGERS | BITS | FLOATS | TYPE(T_PRED), check_move},
+    {"setp", set_predicates, HAS(COMPARISON) | HAS(PART) | HAS(OPERATION) | HAS(FTZ), "pss?q", INTEGERS | BITS | FLOATS,
      check_comparison},
-    {"set", set_value, HAS(COMPARISON) | HAS(PART) | HAS(OPERATION) | HAS(FTZ), 3, 4, INTEGERS | BITS | FLOATS,
+    {"set", set_value, HAS(COMPARISON) | HAS(PART) | HAS(OPERATION) | HAS(FTZ), "dss?q", INTEGERS | BITS | FLOATS,
      check_set},
-    {"selp", select_by_predicate, 0, 4, 4, INTEGERS | BITS | FLOATS, NULL},
-    {"slct", select_by_sign, HAS(FTZ), 4, 4, INTEGERS | BITS | FLOATS, check_slct},
-    {"bra", ptx_branch, HAS(UNIFORM), 0, 0, 0, NULL},
-    {"trap", trap, 0, 0, 0, 0, NULL},
-    {"nanosleep", pause, 0, 1, 1, TYPE(T_U32), NULL},
-    {"griddepcontrol.wait", nothing, 0, 0, 0, 0, NULL},
-    {"griddepcontrol.launch_dependents", nothing, 0, 0, 0, 0, NULL},
+    {"selp", select_by_predicate, 0, "dssq", INTEGERS | BITS | FLOATS, NULL},
+    {"slct", select_by_sign, HAS(FTZ), "dsss", INTEGERS | BITS | FLOATS, check_slct},
+    {"bra", ptx_branch, HAS(UNIFORM), "", 0, NULL},
+    {"trap", trap, 0, "", 0, NULL},
+    {"nanosleep", pause, 0, "s", TYPE(T_U32), NULL},
+    {"griddepcontrol.wait", nothing, 0, "", 0, NULL},
+    {"griddepcontrol.launch_dependents", nothing, 0, "", 0, NULL},
     {0},
 };

@@ -60,7 +60,7 @@ static char *clean_text(const struct reader *r)
         base_out_of_memory();
     for (const char *p = r->site->text; *p;) {
         size_t length = 1;
-        int argument = *p == '%' ? argument_at(r, p + 1, &length) : -1;
+        int argument = *p == '%' && isdigit((unsigned char)p[1]) ? argument_at(r, p + 1, &length) : -1;
         const char *close = strncmp(p, "/*", 2) == 0 ? strstr(p + 2, "*/") : NULL;
         if (strncmp(p, "//", 2) == 0) {
             p += strcspn(p, "\n");
@@ -119,28 +119,20 @@ static void read_word(struct reader *r, const char *signs, char *word, size_t si
 
 /* ---- operands ---- */
 
-/* Behind a %: `3` or `[name]`; -1: neither. */
+/* The number behind a %; -1: the statement has no such operand. (nvcc does not know %[name].) */
 static int argument_at(const struct reader *r, const char *text, size_t *length)
 {
-    int n = r->site->n_outputs + r->site->n_inputs;
-    if (isdigit((unsigned char)*text)) {
-        char *end;
-        unsigned long number = strtoul(text, &end, 10);
-        *length = (size_t)(end - text);
-        return number < (unsigned long)n ? (int)number : -1;
-    }
-    *length = strcspn(text, "]") + 1;
-    for (int i = 0; *text == '[' && i < n; i++)
-        if (strncmp(r->arguments[i].constraint, text, *length) == 0)
-            return i;
-    return -1;
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    *length = (size_t)(end - text);
+    return *length && number < (unsigned long)(r->site->n_outputs + r->site->n_inputs) ? (int)number : -1;
 }
 
 static bool read_argument(struct reader *r, struct ptx_operand *o)
 {
     size_t length;
     skip_space(r);
-    if (*r->at != '%' || !(r->at[1] == '[' || isdigit((unsigned char)r->at[1])))
+    if (*r->at != '%' || !isdigit((unsigned char)r->at[1]))
         return false;
     int argument = argument_at(r, r->at + 1, &length);
     if (argument < 0)
@@ -319,13 +311,51 @@ static void settle_decimals(const struct reader *r, struct instruction *in)
     }
 }
 
+/* One register or number: is it what this letter of a row stands for? */
+static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
+{
+    if (o->kind == O_SLOT)
+        return o->predicate == predicate;
+    return written ? o->kind == O_SINK : !predicate && (o->kind == O_CONSTANT || o->kind == O_SPECIAL);
+}
+
+static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)
+{
+    bool of_predicates = in->type[0] == T_PRED, written = strchr("dpw", letter);
+    if (letter == 'a' || o->kind == O_ADDRESS)
+        return letter == 'a' && o->kind == O_ADDRESS;
+    if (letter == 'x')
+        return is_single(o, false, o->predicate);
+    if (letter == 'p' || letter == 'q')
+        return is_single(o, written, true);
+    if (o->kind == O_VECTOR && (letter == 'd' || letter == 's'))
+        return false;
+    for (unsigned i = 0; i < o->n; i++)
+        if (!is_single(&o->elements[i], written, of_predicates))
+            return false;
+    return true;
+}
+
 static void check_operands(const struct reader *r, struct instruction *in)
 {
-    unsigned most = in->row->most + (in->field[CACHE_POLICY] != 0);
-    if (in->n < in->row->least)
-        refuse(r, "an operand is missing");
-    if (in->n > most)
-        refuse(r, "there are too many operands");
+    const char *letter = in->row->operands;
+    bool optional = false;
+    for (unsigned i = 0; i < in->n || *letter; i++) {
+        char why[64];
+        optional |= *letter == '?';
+        letter += *letter == '?';
+        bool policy = in->field[CACHE_POLICY] && i + 1 == in->n && (!*letter || optional);
+        if (i == in->n && optional)
+            break;
+        if (i == in->n)
+            refuse(r, "an operand is missing");
+        if (!*letter && !policy)
+            refuse(r, "there are too many operands");
+        snprintf(why, sizeof why, "operand %u is not of the kind that belongs there", i + 1);
+        if (!fits(in, policy ? 's' : *letter, &in->operand[i]))
+            refuse(r, why);
+        letter += *letter != 0;
+    }
     settle_decimals(r, in);
     const char *why = in->row->prepare ? in->row->prepare(in) : NULL;
     if (why)

@@ -12,7 +12,33 @@ static unsigned number(const struct running *r, const struct instruction *in, un
 
 static void barrier(struct running *r, const struct instruction *in)
 {
-    block_barrier(number(r, in, 0), number(r, in, 1), r->pc);
+    block_barrier(number(r, in, 0), number(r, in, 1), false, r->pc);
+}
+
+static void barrier_arrive(struct running *r, const struct instruction *in)
+{
+    block_barrier_arrive(number(r, in, 0), number(r, in, 1), r->pc);
+}
+
+/* d, barrier, p; or d, barrier, threads, p. */
+static void barrier_reduce(struct running *r, const struct instruction *in)
+{
+    bool all = in->field[OPERATION] == OP_AND;
+    bool predicate = ptx_get_predicate(r, &in->operand[in->n - 1]);
+    unsigned threads = in->n > 3 ? number(r, in, 2) : 0;
+    unsigned held = block_barrier(number(r, in, 1), threads, predicate != all, r->pc);
+    u64 result = all ? !held : in->field[OPERATION] == OP_OR ? held != 0 : held;
+    ptx_set(r, &in->operand[0], result);
+}
+
+static const char *check_reduce(struct instruction *in)
+{
+    enum operation o = in->field[OPERATION];
+    if (!in->operand[in->n - 1].predicate || (in->n > 3 && in->operand[2].predicate))
+        return "the last operand is the predicate";
+    if (o == OP_POPC ? in->type[0] != T_U32 : (o != OP_AND && o != OP_OR) || in->type[0] != T_PRED)
+        return "there are .popc.u32, .and.pred and .or.pred";
+    return NULL;
 }
 
 /* ---- fences ---- */
@@ -45,8 +71,6 @@ static const char *check_copy(struct instruction *in)
     const struct ptx_operand *size = &in->operand[2];
     if (in->field[SPACE] != S_SHARED || in->field[SPACE2] != S_GLOBAL || !in->field[CACHE])
         return "of asynchronous copies, .ca and .cg from global to shared memory are known";
-    if (in->operand[0].kind != O_ADDRESS || in->operand[1].kind != O_ADDRESS)
-        return "the addresses stand in brackets";
     if (size->kind != O_CONSTANT ||
         !(size->value == 16 || ((size->value == 4 || size->value == 8) && in->field[CACHE] != CACHE_GLOBAL)))
         return "it copies 16 bytes, or with .ca 4 or 8, and the number is a constant";
@@ -110,39 +134,42 @@ static void pending(struct running *r, const struct instruction *in)
     ptx_set(r, &in->operand[0], mbarrier_pending(ptx_get(r, &in->operand[1])));
 }
 
-static const char *check_object(struct instruction *in, unsigned i)
-{
-    return in->operand[i].kind == O_ADDRESS ? NULL : "the barrier's address stands in brackets";
-}
-static const char *check_first(struct instruction *in) { return check_object(in, 0); }
-static const char *check_second(struct instruction *in) { return check_object(in, 1); }
 static const char *check_arrival(struct instruction *in)
 {
     if (in->field[NO_COMPLETE] && in->n < 3)
         return "an operand is missing";
-    return check_object(in, 1);
+    return NULL;
 }
 
 #define OBJECT (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
 
 const struct row ptx_sync_rows[] = {
-    {"bar.sync", barrier, 0, 1, 2, 0, NULL},
-    {"bar.cta.sync", barrier, 0, 1, 2, 0, NULL},
-    {"barrier.sync", barrier, HAS(ALIGNED), 1, 2, 0, NULL},
-    {"barrier.cta.sync", barrier, HAS(ALIGNED), 1, 2, 0, NULL},
-    {"membar", fence, HAS(SCOPE), 0, 0, 0, check_fence},
-    {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), 0, 0, 0, check_fence},
-    {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), 3, 4, 0, check_copy},
-    {"cp.async.commit_group", commit, 0, 0, 0, 0, NULL},
-    {"cp.async.wait_group", wait_group, 0, 1, 1, 0, NULL},
-    {"cp.async.wait_all", wait_all, 0, 0, 0, 0, NULL},
-    {"cp.async.mbarrier.arrive", copies_arrive, HAS(NO_INCREMENT) | HAS(SPACE), 1, 1, TYPE(T_B64), check_first},
-    {"mbarrier.init", initialise, HAS(SPACE), 2, 2, TYPE(T_B64), check_first},
-    {"mbarrier.inval", invalidate, HAS(SPACE), 1, 1, TYPE(T_B64), check_first},
-    {"mbarrier.arrive", arrive, OBJECT | HAS(NO_COMPLETE), 2, 3, TYPE(T_B64), check_arrival},
-    {"mbarrier.arrive_drop", arrive_and_drop, OBJECT | HAS(NO_COMPLETE), 2, 3, TYPE(T_B64), check_arrival},
-    {"mbarrier.test_wait", test, OBJECT | HAS(PARITY), 3, 3, TYPE(T_B64), check_second},
-    {"mbarrier.try_wait", test, OBJECT | HAS(PARITY), 3, 4, TYPE(T_B64), check_second},
-    {"mbarrier.pending_count", pending, 0, 2, 2, TYPE(T_B64), NULL},
+    {"bar.sync", barrier, 0, "s?s", 0, NULL},
+    {"bar.cta.sync", barrier, 0, "s?s", 0, NULL},
+    {"barrier.sync", barrier, HAS(ALIGNED), "s?s", 0, NULL},
+    {"barrier.cta.sync", barrier, HAS(ALIGNED), "s?s", 0, NULL},
+    {"bar.arrive", barrier_arrive, 0, "ss", 0, NULL},
+    {"bar.cta.arrive", barrier_arrive, 0, "ss", 0, NULL},
+    {"barrier.arrive", barrier_arrive, HAS(ALIGNED), "ss", 0, NULL},
+    {"barrier.cta.arrive", barrier_arrive, HAS(ALIGNED), "ss", 0, NULL},
+    {"bar.red", barrier_reduce, HAS(OPERATION), "dsx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
+    {"bar.cta.red", barrier_reduce, HAS(OPERATION), "dsx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
+    {"barrier.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dsx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
+    {"barrier.cta.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dsx?q", TYPE(T_U32) | TYPE(T_PRED),
+     check_reduce},
+    {"membar", fence, HAS(SCOPE), "", 0, check_fence},
+    {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), "", 0, check_fence},
+    {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aas?x", 0, check_copy},
+    {"cp.async.commit_group", commit, 0, "", 0, NULL},
+    {"cp.async.wait_group", wait_group, 0, "s", 0, NULL},
+    {"cp.async.wait_all", wait_all, 0, "", 0, NULL},
+    {"cp.async.mbarrier.arrive", copies_arrive, HAS(NO_INCREMENT) | HAS(SPACE), "a", TYPE(T_B64), NULL},
+    {"mbarrier.init", initialise, HAS(SPACE), "as", TYPE(T_B64), NULL},
+    {"mbarrier.inval", invalidate, HAS(SPACE), "a", TYPE(T_B64), NULL},
+    {"mbarrier.arrive", arrive, OBJECT | HAS(NO_COMPLETE), "da?s", TYPE(T_B64), check_arrival},
+    {"mbarrier.arrive_drop", arrive_and_drop, OBJECT | HAS(NO_COMPLETE), "da?s", TYPE(T_B64), check_arrival},
+    {"mbarrier.test_wait", test, OBJECT | HAS(PARITY), "pas", TYPE(T_B64), NULL},
+    {"mbarrier.try_wait", test, OBJECT | HAS(PARITY), "pas?s", TYPE(T_B64), NULL},
+    {"mbarrier.pending_count", pending, 0, "ds", TYPE(T_B64), NULL},
     {0},
 };

@@ -116,12 +116,12 @@ static void warp_barrier(struct running *r, const struct instruction *in)
 }
 
 const struct row ptx_warp_rows[] = {
-    {"shfl", shuffle, HAS(SYNC) | HAS(MODE), 5, 5, TYPE(T_B32), check_shuffle},
-    {"vote", vote, HAS(SYNC) | HAS(MODE) | HAS(UNIFORM), 3, 3, TYPE(T_PRED) | TYPE(T_B32), check_vote},
-    {"match", match, HAS(SYNC) | HAS(MODE), 3, 3, TYPE(T_B32) | TYPE(T_B64), check_match},
-    {"redux", reduce, HAS(SYNC) | HAS(OPERATION), 3, 3, TYPE(T_U32) | TYPE(T_S32) | TYPE(T_B32), check_reduce},
-    {"activemask", active_mask, 0, 1, 1, TYPE(T_B32), NULL},
-    {"elect", elect, HAS(SYNC), 2, 2, 0, check_sync},
-    {"bar.warp.sync", warp_barrier, 0, 1, 1, 0, NULL},
+    {"shfl", shuffle, HAS(SYNC) | HAS(MODE), "dssss", TYPE(T_B32), check_shuffle},
+    {"vote", vote, HAS(SYNC) | HAS(MODE) | HAS(UNIFORM), "dqs", TYPE(T_PRED) | TYPE(T_B32), check_vote},
+    {"match", match, HAS(SYNC) | HAS(MODE), "dss", TYPE(T_B32) | TYPE(T_B64), check_match},
+    {"redux", reduce, HAS(SYNC) | HAS(OPERATION), "dss", TYPE(T_U32) | TYPE(T_S32) | TYPE(T_B32), check_reduce},
+    {"activemask", active_mask, 0, "d", TYPE(T_B32), NULL},
+    {"elect", elect, HAS(SYNC), "ds", 0, check_sync},
+    {"bar.warp.sync", warp_barrier, 0, "s", 0, NULL},
     {0},
 };

@@ -211,7 +211,8 @@ static void meet_strong(struct visit *v, const struct record *r, unsigned thread
 {
     struct block *b = v->b;
     bool too_small = r->serial != b->serial && (v->strength == ATOMIC_BLOCK || strength == ATOMIC_BLOCK);
-    bool volatile_data = v->strength == VOLATILE || (strength == VOLATILE && v->kind != ACCESS_ATOMIC);
+    bool volatile_data = b->manner != AS_RELAXED &&
+                         (v->strength == VOLATILE || (strength == VOLATILE && v->kind != ACCESS_ATOMIC));
     if (!too_small && !volatile_data)
         return;
     bool loosely = message_loosely(b, r->serial, thread, STAMP(r));
@@ -243,7 +244,7 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
     if (v->strength != PLAIN && message_seen(v->b, r->serial, thread, STAMP(r)))
         return;
     bool warp_synchronous = r->serial == v->b->serial && thread / WARP == v->warp && v->strength == VOLATILE &&
-                            strength == VOLATILE;
+                            strength == VOLATILE && v->b->manner != AS_RELAXED;
     if (v->strength != PLAIN && strength != PLAIN && !warp_synchronous) {
         meet_strong(v, r, thread, strength, stored);
         return;

@@ -70,6 +70,13 @@ void give_way(struct block *b, const void *pc)
         fiber_switch(b, self, next);
 }
 
+void may_poll(struct block *b, unsigned accesses, const void *pc)
+{
+    b->quiet += accesses;
+    if (b->quiet >= QUIET_LIMIT)
+        give_way(b, pc);
+}
+
 void simt_yield(void)
 {
     if (!simt_worker)

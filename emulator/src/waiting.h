@@ -31,6 +31,8 @@ void wake(struct block *b, unsigned thread);
 
 /* The running thread, at code address pc, may be polling: lets others run, of this block and then of others. */
 void give_way(struct block *b, const void *pc);
+/* It has done something that a poll might do, worth so many accesses: gives way now and then. */
+void may_poll(struct block *b, unsigned accesses, const void *pc);
 
 /* The thread that runs next, after the running one; NO_THREAD when none can. */
 unsigned next_ready(const struct block *b);
