@@ -252,6 +252,33 @@ __global__ void barrier_without_wait(float *in, float *out)
     out[threadIdx.x] = tile[threadIdx.x];  // expect barrier_without_wait: copy still in flight
 }
 
+__global__ void one_waits_for_all(float *in, float *out)
+{
+    __shared__ float tile[64];
+    __shared__ __mbarrier_t bar;
+    int t = threadIdx.x;
+    if (t == 0)
+        __mbarrier_init(&bar, blockDim.x);
+    __syncthreads();
+    __pipeline_memcpy_async(&tile[t], &in[t], 4);  // expect one_waits_for_all: race in shared memory
+    __pipeline_arrive_on(&bar);
+    __mbarrier_token_t token = __mbarrier_arrive(&bar);
+    __syncthreads();
+    while (t == 62 && !__mbarrier_test_wait(&bar, token)) {
+    }
+    out[t] = tile[t ^ 1];  // expect one_waits_for_all: race in shared memory
+}
+
+__global__ void uninitialised_source(float *in, float *out)
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&tile[t], &out[t], 4);  // expect uninitialised_source: uninitialised global memory
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    in[t] = tile[t];
+}
+
 __device__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 __global__ void ptx_without_wait(float *in, float *out)
@@ -326,6 +353,8 @@ int main(int argc, char **argv)
         KERNEL(shared_pipeline_without_wait),
         KERNEL(shared_pipeline_without_acquire),
         KERNEL(barrier_without_wait),
+        KERNEL(one_waits_for_all),
+        KERNEL(uninitialised_source),
         KERNEL(ptx_without_wait),
         KERNEL(ptx_reads_in_flight),
         KERNEL(ptx_one_group_too_few),
