@@ -276,6 +276,7 @@ __global__ void with_clamped_indices(const float *in, int count, float *out)
     int i = threadIdx.x < count ? threadIdx.x : count - 1;
     __pipeline_memcpy_async(&tile[i], &in[i], 4);
     __pipeline_commit();
+    __syncthreads();  // all copies are in flight
     __pipeline_wait_prior(0);
     __syncthreads();
     out[threadIdx.x] = tile[threadIdx.x < count ? count - 1 - threadIdx.x : 0];
