@@ -1,6 +1,6 @@
-"""The emulator counts what an H200 counts, for every launch of tests/truth/banks.cu.
+"""The emulator counts what an H200 counts, for every launch of tests/truth/banks.cu and its like.
 
-tests/truth/collect.py recorded h200.jsonl on the GPU; here the same program runs under the emulator, which appends one
+tests/truth/collect.py recorded h200*.jsonl on the GPU; here the same programs run under the emulator, which appends one
 line to SIMT_PROFILE_JSON for each launch between cudaProfilerStart and cudaProfilerStop."""
 
 import json
@@ -15,9 +15,20 @@ TRUTH = TESTS / "truth"
 sys.path.insert(0, str(TRUTH))
 from collect import parameters  # noqa: E402
 
-PROVENANCE, *ROWS = [json.loads(line) for line in (TRUTH / "h200.jsonl").read_text().splitlines()]
-KERNELS = sorted({row["kernel"] for row in ROWS})
+
+
+def tables():
+    """The name of a program -> where its recording comes from, and the rows."""
+    read = [[json.loads(line) for line in path.read_text().splitlines()] for path in sorted(TRUTH.glob("h200*.jsonl"))]
+    return {provenance.get("program", "banks"): (provenance, rows) for provenance, *rows in read}
+
+
+TABLES = tables()
 PROGRAMS = [Program(TRUTH / "banks.cu", compiler) for compiler in COMPILERS]
+
+
+def kernels(name):
+    return sorted({row["kernel"] for row in TABLES[name][1]})
 
 
 def split(row):
@@ -36,7 +47,7 @@ def emulated(compile_cu, tmp_path_factory):
             out = tmp_path_factory.mktemp("truth") / "profile.jsonl"
             done = run(compile_cu(program), SIMT_PROFILE_JSON=str(out))
             assert done.returncode == 0, done.stderr
-            launches = [parameters(line) for line in done.stdout.splitlines() if line.startswith(tuple(KERNELS))]
+            launches = [parameters(line) for line in done.stdout.splitlines()]
             profiles = [json.loads(line) for line in out.read_text().splitlines()]
             assert len(launches) == len(profiles)
             runs[program] = [(launch, profile["kernels"][0]) for launch, profile in zip(launches, profiles)]
@@ -45,19 +56,25 @@ def emulated(compile_cu, tmp_path_factory):
     return once
 
 
-def test_table_is_whole():
-    assert "H200" in PROVENANCE["gpu"] and PROVENANCE["ncu"]
-    assert len(KERNELS) == 4 and {row["bytes"] for row in ROWS} == {1, 2, 4, 8, 16}
-    assert all(value is not None for row in ROWS for value in row.values())
+@pytest.mark.parametrize("name", TABLES)
+def test_table_is_whole(name):
+    provenance, rows = TABLES[name]
+    assert "H200" in provenance["gpu"] and provenance["ncu"]
+    assert all(value is not None for row in rows for value in row.values())
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_table_of_banks_has_every_size():
+    assert len(kernels("banks")) == 4 and {row["bytes"] for row in TABLES["banks"][1]} == {1, 2, 4, 8, 16}
+
+
+@pytest.mark.parametrize("program, kernel", [
+    pytest.param(Program(TRUTH / f"{name}.cu", compiler), kernel, id=f"{name}-{compiler}-{kernel}")
+    for name in TABLES for compiler in COMPILERS for kernel in kernels(name)])
 def test_counters_equal_the_hardware(emulated, program, kernel):
-    launches = emulated(program)
-    assert len(launches) == len(ROWS)
+    launches, rows = emulated(program), TABLES[program.source.stem][1]
+    assert len(launches) == len(rows)
     wrong = []
-    for row, (launch, profile) in zip(ROWS, launches):
+    for row, (launch, profile) in zip(rows, launches):
         counters, described = split(row)
         assert launch == described
         counted = {name: profile["total"][name] for name in counters}

@@ -1,5 +1,6 @@
 """The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
 import io
+import os
 import re
 import subprocess
 
@@ -127,7 +128,7 @@ def piece(path, anchor, base):
     if anchor not in known:
         stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}]. It has: {', '.join(known) or 'none'}.")
     first, last, code = known[anchor]
-    return f"[{path.name}, lines {first}–{last}]({path.relative_to(base)}#L{first}-L{last})\n\n```cuda\n{code}\n```"
+    return f"[{path.name}, lines {first}–{last}]({os.path.relpath(path, base)}#L{first}-L{last})\n\n```cuda\n{code}\n```"
 
 
 def walk(step, anchor):

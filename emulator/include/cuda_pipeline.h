@@ -5,5 +5,5 @@
 #include "cuda_pipeline_primitives.h"
 
 /* What is not offered: refused where it is used. */
-#pragma simt_refuse <cuda_pipeline.h> the experimental pipeline: nvcuda
+#pragma simt_refuse <cuda_pipeline.h> the experimental pipeline: experimental
 #endif

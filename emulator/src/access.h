@@ -11,11 +11,11 @@
 void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
                   enum simt_scope scope);
 
-/* A plain or volatile load or store of checked code, before it is done. */
-void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, const void *pc);
-
 /* Part of a copy, which is counted elsewhere: of any number of bytes, and from where something has been written. */
 void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind);
+
+/* A plain or volatile load or store of checked code, before it is done. */
+void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, const void *pc);
 
 u64 access_value(const void *address, unsigned bytes); /* of at most 8 bytes; the first 8 of more */
 

@@ -133,34 +133,50 @@ static bool others_bring_the_same(struct block *b, const struct copy *mine)
 
 /* ---- reports ---- */
 
-static const char *what_is_missing(const struct issuer *i, const struct copy *c, char *out, size_t size)
+struct words {
+    char text[800];
+};
+
+static struct words wait_at(const void *pc)
 {
-    bool waited = i->waited_at && (u64)(c - i->copies - i->first) + i->issued - i->n < i->issued_before;
-    int line = waited ? lines_of(i->waited_at).line : 0;
-    if (!waited)
-        snprintf(out, size, "That thread has not waited for it since: only a wait makes a copy land.");
-    else if (c->group >= i->committed_before)
-        snprintf(out, size, "The wait at line %d does not cover it: it had not been committed to a group.", line);
+    struct source_line l = lines_of(pc);
+    struct words w;
+    snprintf(w.text, sizeof w.text, "the wait at %s:%d", l.file, l.line);
+    return w;
+}
+
+static struct words what_is_missing(const struct issuer *i, const struct copy *c)
+{
+    u64 number = i->issued - i->n + (u64)(c - i->copies - i->first);
+    struct words w;
+    if (!i->waited_at || number >= i->issued_before) {
+        snprintf(w.text, sizeof w.text, "That thread has not waited for it since: only a wait makes a copy land.");
+        return w;
+    }
+    struct words wait = wait_at(i->waited_at);
+    if (c->group >= i->committed_before)
+        snprintf(w.text, sizeof w.text, "T%.600s does not cover it: it had not been committed to a group.",
+                 wait.text + 1);
     else if (i->groups_left == 1)
-        snprintf(out, size, "The wait at line %d leaves the last group under way, and this copy is in it.", line);
+        snprintf(w.text, sizeof w.text, "T%.600s leaves the last group under way, and this copy is in it.",
+                 wait.text + 1);
     else
-        snprintf(out, size, "The wait at line %d leaves the last %u groups under way, and this copy is in one of them.",
-                 line, i->groups_left);
-    return out;
+        snprintf(w.text, sizeof w.text, "T%.600s leaves the last %u groups under way, and this copy is in one of them.",
+                 wait.text + 1, i->groups_left);
+    return w;
 }
 
 void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
     struct actor other = {.serial = b->serial};
     const struct copy *c = NULL;
-    char why[128];
     if (!any_guarded(b, address, bytes))
         return;
     if (next_copy_to(b, address, bytes, &other.thread, &c)) {
         other.pc = c->pc;
         report_meeting(b, access_stores(kind) ? "target overwritten in flight" : "copy still in flight", pc, address,
                        bytes, kind, &other, "began to copy to it",
-                       what_is_missing(&b->flight->issuers[other.thread], c, why, sizeof why));
+                       what_is_missing(&b->flight->issuers[other.thread], c).text);
     }
     if (mbarrier_on(b, address, bytes, &other))
         report_meeting(b, "access to an mbarrier", pc, address, bytes, kind, &other, "made it an mbarrier",
@@ -170,7 +186,6 @@ void async_check(struct block *b, const void *pc, const void *address, unsigned 
 static void check_source(struct block *b, const struct copy *c, const void *waited_at)
 {
     unsigned at = 0;
-    char why[160];
     while (at < c->source_bytes && c->from[at] == c->brings[at])
         at++;
     if (at == c->source_bytes)
@@ -179,10 +194,11 @@ static void check_source(struct block *b, const struct copy *c, const void *wait
     struct actor writer;
     if (!race_last_writer(b, &place, &writer))
         writer = (struct actor){b->serial, b->cur, waited_at};
-    snprintf(why, sizeof why, "The copy lands at the wait at line %d: until then its source must stay as it is.",
-             lines_of(waited_at).line);
+    struct words why, wait = wait_at(waited_at);
+    snprintf(why.text, sizeof why.text, "The copy lands at %.600s: until then its source must stay as it is.",
+             wait.text);
     report_meeting(b, "source overwritten in flight", c->pc, c->from, c->source_bytes, ACCESS_LOAD, &writer,
-                   "wrote there", why);
+                   "wrote there", why.text);
 }
 
 /* ---- issue ---- */

@@ -249,7 +249,7 @@ void block_barrier_arrive(unsigned id, unsigned threads, const void *pc)
     check_barrier(id, threads, pc);
     struct barrier *barrier = arrive(id, threads, 0, pc);
     barrier->passed = true;
-    order_release(b, &barrier->passing);
+    order_arrive(b, &barrier->passing);
     if (is_complete(b, barrier))
         release(b, barrier);
 }

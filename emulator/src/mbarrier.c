@@ -30,12 +30,13 @@ struct mbarrier {
     struct block *block;
     struct place place;
     struct actor initialised;
-    u64 phase; /* how many are over */
+    uint32_t initialised_then; /* its stamp */
+    u64 phase;                 /* how many are over */
     unsigned expected, pending, n_waiting;
     struct attachment *attached;
     unsigned n_attached, room;
-    struct clock arriving, done; /* what those know who have arrived in this phase, and who had in the one before */
-    uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
+    struct release arriving, done; /* by those who have arrived in this phase, and who had in the one before */
+    uint16_t tests[MAX_THREADS];   /* that failed, for each thread's next phase */
 };
 
 static const unsigned char *address_of(const struct mbarrier *m) { return m->place.object->base + m->place.offset; }
@@ -67,8 +68,8 @@ static void remove_mbarrier(struct mbarrier **at)
     struct mbarrier *m = *at;
     async_let_go(m->block, address_of(m), MBARRIER_BYTES);
     *at = m->next;
-    clock_free(&m->arriving);
-    clock_free(&m->done);
+    clock_free(&m->arriving.others);
+    clock_free(&m->done.others);
     free(m->attached);
     free(m);
 }
@@ -100,13 +101,6 @@ const void *mbarrier_on(const struct block *b, const void *address, unsigned byt
     return NULL;
 }
 
-/* By the running thread: initialising and invalidating are stores, all else is atomic. */
-static void touch(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
-{
-    if (simt_checked)
-        race_access(b, pc, &m->place, MBARRIER_BYTES, kind, SIMT_SCOPE_BLOCK);
-}
-
 static struct place place_of_mbarrier(struct block *b, void *barrier, const void *pc)
 {
     struct place p = place_of(b, barrier, MBARRIER_BYTES);
@@ -120,6 +114,18 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
+/* Whoever uses the object must know that it was initialised. */
+static void check_order(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
+{
+    const struct actor *first = &m->initialised;
+    if (!simt_checked || order_before(b, first->serial, first->thread, m->initialised_then))
+        return;
+    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
+    c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
+    report_race(&c);
+}
+
 /* The object there, for an operation of the running thread. */
 static struct mbarrier *use(void *barrier, const void *pc)
 {
@@ -130,7 +136,9 @@ static struct mbarrier *use(void *barrier, const void *pc)
     if (!m)
         report_access(b, "no mbarrier", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
                       "Nobody has initialised an mbarrier there, or it has been invalidated.");
-    touch(b, m, ACCESS_ATOMIC, pc);
+    check_order(b, m, ACCESS_ATOMIC, pc);
+    if (simt_checked)
+        race_access(b, pc, &m->place, MBARRIER_BYTES, ACCESS_ATOMIC, SIMT_SCOPE_BLOCK);
     return m;
 }
 
@@ -141,8 +149,9 @@ static void end_phase(struct mbarrier *m)
     struct block *b = m->block;
     m->phase++;
     m->pending = m->expected;
-    clock_copy(&m->done, &m->arriving);
-    clock_clear(&m->arriving);
+    clock_free(&m->done.others);
+    m->done = m->arriving;
+    m->arriving = (struct release){0};
     for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
         if (b->threads[t].waits_for == &m->waiting)
             wake(b, t), m->n_waiting--;
@@ -159,21 +168,27 @@ static void settle(struct mbarrier *m, const void *pc)
         uint32_t stamp = a->stamp > b->floor ? a->stamp
                                              : b->now; /* a barrier since then does not order what lands now */
         async_land(b, a->thread, a->issued, stamp, pc);
-        clock_add(&m->arriving, (struct entry){b->serial, a->thread, stamp});
+        m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
+                                                                                : m->arriving.threads[a->thread];
     }
     m->n_attached = 0;
     b->now++;
     end_phase(m);
 }
 
+static void report_arrivals(const struct mbarrier *m, unsigned count, const void *pc)
+{
+    char did[128];
+    snprintf(did, sizeof did, "arrives %u times, where %u arrivals are pending", count, m->pending - m->n_attached);
+    report_call("too many arrivals", pc, did,
+                "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
+}
+
 static void arrive(struct mbarrier *m, unsigned count, const void *pc)
 {
     struct block *b = m->block;
-    char did[128];
-    snprintf(did, sizeof did, "arrives %u times, where %u arrivals are pending", count, m->pending - m->n_attached);
     if (count > m->pending - m->n_attached)
-        report_call("too many arrivals", pc, did,
-                    "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
+        report_arrivals(m, count, pc);
     if (simt_checked)
         order_release(b, &m->arriving);
     m->pending -= count;
@@ -246,8 +261,10 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     if (*at && (*at)->n_waiting)
         report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &(*at)->initialised,
                        "had initialised it before", "Threads are waiting for a phase of it.");
-    if (*at)
+    if (*at) {
+        check_order(b, *at, ACCESS_STORE, pc);
         remove_mbarrier(at);
+    }
     store(b, barrier, expected, pc);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
@@ -257,6 +274,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->block = b;
     m->place = p;
     m->initialised = (struct actor){b->serial, b->cur, pc};
+    m->initialised_then = b->now;
     m->expected = m->pending = expected;
     b->mbarriers = m;
     async_guard(b, barrier, MBARRIER_BYTES);

@@ -31,6 +31,7 @@ struct knowledge *order_knowledge(struct block *b, unsigned thread)
 static void knowledge_clear(struct knowledge *k)
 {
     clock_free(&k->acquired);
+    free(k->acquired_own);
     clock_free(&k->loose);
     clock_free(&k->taken);
     for (int scope = 0; scope < 2; scope++) {
@@ -69,7 +70,26 @@ bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t st
     if (b->phase && grid_before(b, serial, stamp))
         return true;
     const struct knowledge *k = current(b)->knowledge;
+    if (k && k->acquired_own && serial == b->serial && k->acquired_own[thread] >= stamp)
+        return true;
     return (k && clock_knows(&k->acquired, serial, thread, stamp)) || clock_knows(&b->acquired, serial, thread, stamp);
+}
+
+static void join_stamps(const struct block *b, uint32_t *into, const uint32_t *from)
+{
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        into[t] = from[t] > into[t] ? from[t] : into[t];
+}
+
+static void join_own(const struct block *b, struct knowledge *k, const uint32_t *from)
+{
+    if (!from)
+        return;
+    if (!k->acquired_own)
+        k->acquired_own = calloc(MAX_THREADS, sizeof *k->acquired_own);
+    if (!k->acquired_own)
+        base_out_of_memory();
+    join_stamps(b, k->acquired_own, from);
 }
 
 /* ---- barriers ---- */
@@ -90,6 +110,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
             continue;
         any = true;
         clock_join(&all.acquired, &k->acquired);
+        join_own(b, &all, k->acquired_own);
         clock_join(&all.loose, &k->loose);
         clock_join(&all.taken, &k->taken);
         for (int scope = 0; scope < 2; scope++) {
@@ -104,6 +125,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
             continue;
         struct knowledge *k = order_knowledge(b, warp * WARP + lane);
         clock_copy(&k->acquired, &all.acquired);
+        join_own(b, k, all.acquired_own);
         clock_copy(&k->loose, &all.loose);
         clock_copy(&k->taken, &all.taken);
         for (int scope = 0; scope < 2; scope++) {
@@ -151,7 +173,16 @@ static void snapshot(struct block *b, unsigned self, const struct knowledge *k, 
         clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
     if (k)
         clock_join(out, &k->acquired);
+    for (unsigned t = 0; k && k->acquired_own && t < b->launch->threads; t++)
+        if (k->acquired_own[t] > b->floor)
+            clock_add(out, (struct entry){b->serial, t, k->acquired_own[t]});
     clock_join(out, &b->acquired);
+}
+
+void order_arrive(struct block *b, struct clock *passing)
+{
+    snapshot(b, b->cur, current(b)->knowledge, passing);
+    b->now++;
 }
 
 void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing)
@@ -168,15 +199,30 @@ void order_some(struct block *b, const uint32_t *lanes, const struct clock *pass
     b->now++;
 }
 
-void order_release(struct block *b, struct clock *into)
+/* ---- objects of one block ---- */
+
+void order_release(struct block *b, struct release *into)
 {
-    snapshot(b, b->cur, current(b)->knowledge, into);
+    const struct knowledge *k = current(b)->knowledge;
+    unsigned first = b->cur / WARP * WARP;
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        uint32_t known = b->warps[b->cur / WARP].known[b->cur % WARP][lane];
+        if (known > into->threads[first + lane])
+            into->threads[first + lane] = known;
+    }
+    into->threads[b->cur] = b->now;
+    if (k && k->acquired_own)
+        join_stamps(b, into->threads, k->acquired_own);
+    if (k)
+        clock_join(&into->others, &k->acquired);
     b->now++;
 }
 
-void order_acquire(struct block *b, const struct clock *from)
+void order_acquire(struct block *b, const struct release *from)
 {
-    clock_join(&order_knowledge(b, b->cur)->acquired, from);
+    struct knowledge *k = order_knowledge(b, b->cur);
+    join_own(b, k, from->threads);
+    clock_join(&k->acquired, &from->others);
 }
 
 void order_notice(struct block *b)

@@ -20,8 +20,9 @@ struct block;
 enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
 
 struct knowledge {
-    struct clock acquired; /* has happened before */
-    struct clock seen[2];  /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
+    struct clock acquired;  /* has happened before */
+    uint32_t *acquired_own; /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
+    struct clock seen[2];   /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
     struct clock
         taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
     struct clock released[2];   /* what the last fence of at least that scope covers */
@@ -39,9 +40,14 @@ void order_block_barrier(struct block *b);
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
 /* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
 void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
-/* Adds to the clock what the running thread knows and has done; and: it knows what the clock does. */
-void order_release(struct block *b, struct clock *into);
-void order_acquire(struct block *b, const struct clock *from);
+void order_arrive(struct block *b, struct clock *passing); /* the running thread is such a one */
+/* For an object that threads of one block release to and acquire from, each by itself. */
+struct release {
+    uint32_t threads[MAX_THREADS]; /* up to which stamp each is known */
+    struct clock others;           /* of other blocks */
+};
+void order_release(struct block *b, struct release *into); /* adds what the running thread knows and has done */
+void order_acquire(struct block *b, const struct release *from);
 void order_fence(struct block *b, enum simt_scope scope);
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);

@@ -241,7 +241,7 @@ def main():
     if len(rows) != len(launches):
         sys.exit(f"collect: {len(launches)} launches listed, {len(rows)} counted")
     with options.output.open("w") as table:
-        print(json.dumps(provenance()), file=table)
+        print(json.dumps({"program": options.program, **provenance()}), file=table)
         for launch, row in zip(launches, rows):
             line = parameters(launch)
             kernel = line["kernel"]

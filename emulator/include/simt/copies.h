@@ -43,13 +43,15 @@ SIMT_INLINE void copy_plainly(const Group &group, char *to, const char *from, si
         ((Unit *)to)[i] = ((const Unit *)from)[i];
 }
 
-/* In pieces of `unit` bytes; what is left over is less than one of them. */
+/* In pieces of `unit` bytes, the rest in pieces of 4, and what is left of that byte by byte. */
 template <class Group>
 SIMT_INLINE void copy_asynchronously(const Group &group, char *to, const char *from, size_t bytes, size_t unit)
 {
-    size_t whole = bytes / unit * unit;
-    for (size_t i = group.thread_rank() * unit; i < whole; i += group.size() * unit)
+    size_t wide = bytes / unit * unit, whole = bytes / 4 * 4;
+    for (size_t i = group.thread_rank() * unit; i < wide; i += group.size() * unit)
         simt_async_copy(to + i, from + i, (unsigned)unit, (unsigned)unit);
+    for (size_t i = wide + group.thread_rank() * 4; i < whole; i += group.size() * 4)
+        simt_async_copy(to + i, from + i, 4, 4);
     copy_plainly<char>(group, to + whole, from + whole, bytes - whole);
 }
 
