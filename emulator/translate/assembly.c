@@ -31,8 +31,11 @@ static bool operand(int first, int last, bool output, struct parts *p)
     int constraint = is(first, "[") ? tokens[first].partner + 1 : first, open = constraint;
     while (tokens[open].kind == STRING)
         open++;
-    if (open == constraint || !is(open, "(") || tokens[open].partner != last)
+    if (open == constraint || !is(open, "("))
         return false;
+    int end = tokens[open].partner;
+    if (end != last) /* nvcc needs no comma between two */
+        return operand(first, end, output, p) && operand(end + 1, last, output, p);
     char *name = constraint > first ? format("\"%s\" ", source_text(first, constraint - 1)) : "";
     char *letters = source_text(constraint, open - 1);
     delete (first, open - 1);

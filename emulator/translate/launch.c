@@ -48,9 +48,9 @@ static int kernel_begin(int i)
     }
 }
 
-/* The `>>>` that closes the configuration: three that touch, followed by `(`, unless as many templates are open. Where
- * `<< <` opened it, as some formatters leave it, they need not touch. */
-static int config_close(int i, bool loose)
+/* The `>>>` that closes the configuration: three in a row, followed by `(`, unless as many templates are open. They need
+ * not touch: some formatters leave `>> >`. */
+static int config_close(int i)
 {
     int open = 0;
     for (; !is_any(i, "; ) ] }"); i++) {
@@ -61,7 +61,7 @@ static int config_close(int i, bool loose)
         if (!is(i, ">"))
             continue;
         int n = 1;
-        while (is(i + n, ">") && (loose || !tokens[i + n].spaced))
+        while (is(i + n, ">"))
             n++;
         if (n >= 3 && open < n && is(i + n, "("))
             return i + n - 3;
@@ -75,7 +75,7 @@ static int config_close(int i, bool loose)
 void launch(int i)
 {
     bool loose = is(i, "<<");
-    int kernel = kernel_begin(i - 1), close = config_close(i + 1 + loose, loose);
+    int kernel = kernel_begin(i - 1), close = config_close(i + 1 + loose);
     if (!kernel) {
         refuse(i, "`<<<` does not follow the name of a kernel");
         return;

@@ -98,6 +98,8 @@ int main(void)
     SAME(added(), 1);
     add <<< 2, 32 >>> (total, 1);
     SAME(added(), 64);
+    add<<<n >> 5, 3 >> > (total, 1);
+    SAME(added(), 6);
     add<<<dim3(2, 2), dim3{2, 2, 2}, 0, cudaStream_t(0)>>>(total, 1);
     SAME(added(), 32);
     add<<<1, 1, 0, NULL>>>(total, 1), add<<<1, 1>>>(total, 2);
