@@ -23,6 +23,7 @@ WHY = {
     "unknown_special": "`%clusterid.x` is not a register",
     "constant_written": "operand 1 is not of the kind",
     "address_as_number": "operand 2 is not of the kind",
+    "sum_of_registers": "must be a constant",
     "number_as_address": "operand 2 is not of the kind",
     "not_a_predicate": "operand 4 is not of the kind",
     "short_vector": "not as many elements",

@@ -51,13 +51,6 @@ static void refuse(const struct reader *r, const char *why)
 
 static int argument_at(const struct reader *r, const char *text, size_t *length);
 
-/* An operand's constraint, without the name in front of it. */
-static const char *letters_of(const struct reader *r, int argument)
-{
-    const char *constraint = r->arguments[argument].constraint;
-    return constraint[0] == '[' ? strchr(constraint, ']') : constraint;
-}
-
 /* A copy without comments, and with the strings that operands of constraint "C" put into the text. */
 static char *clean_text(const struct reader *r)
 {
@@ -75,7 +68,7 @@ static char *clean_text(const struct reader *r)
         } else if (close) {
             fputc(' ', out);
             p = close + 2;
-        } else if (argument >= 0 && strchr(letters_of(r, argument), 'C')) {
+        } else if (argument >= 0 && strchr(r->arguments[argument].constraint, 'C')) {
             fputs((const char *)(uintptr_t)r->values[argument], out);
             p += 1 + length;
         } else {
@@ -147,9 +140,10 @@ static bool read_argument(struct reader *r, struct ptx_operand *o)
         refuse(r, "the statement has no such operand");
     r->at += 1 + length;
     o->bytes = (uint8_t)r->arguments[argument].bytes;
-    if (strpbrk(letters_of(r, argument), "ni")) { /* a number that is known when the program is compiled */
+    if (strpbrk(r->arguments[argument].constraint, "ni")) { /* a constant, which nvcc writes into the text */
+        u64 value = r->values[argument];
         o->kind = O_CONSTANT;
-        o->value = r->values[argument];
+        o->value = o->bytes == 4 ? (u64)(int32_t)value : value;
         return true;
     }
     o->kind = O_SLOT;
@@ -274,10 +268,11 @@ static void read_address(struct reader *r, struct ptx_operand *o)
     u64 value = o->kind == O_CONSTANT ? o->value : 0;
     if (*r->at == '+' || *r->at == '-') {
         r->at += *r->at == '+';
-        skip_space(r);
-        read_number(r, &offset);
+        read_single(r, &offset);
     }
     expect(r, ']');
+    if (offset.kind > O_NONE && offset.kind != O_CONSTANT)
+        refuse(r, "what is added to an address must be a constant");
     if (o->kind != O_SLOT && o->kind != O_CONSTANT)
         refuse(r, "an address is a register, a number, or their sum");
     if (o->kind == O_CONSTANT)
@@ -316,8 +311,10 @@ static void settle_decimals(const struct reader *r, struct instruction *in)
         if (!o->decimal)
             continue;
         enum type t = in->n_types ? in->type[in->n_types - 1] : T_NONE;
+        if (t == T_B64)
+            t = T_F64;
         if (t != T_F32 && t != T_F64)
-            refuse(r, "a decimal number needs an instruction of type .f32 or .f64");
+            refuse(r, "a decimal number needs an instruction of type .f32, .f64 or .b64");
         memcpy(&value, &o->value, sizeof value);
         o->value = ptx_from_double(value, t, R_RN);
         o->decimal = false;

@@ -23,6 +23,7 @@ REFUSED(unknown_register, "add.s32 %0, %1, r3;")
 REFUSED(unknown_special, "mov.u32 %0, %%clusterid.x;")
 REFUSED(constant_written, "add.s32 3, %1, 1;")
 REFUSED(address_as_number, "add.s32 %0, [%2], 1;")
+REFUSED(sum_of_registers, "ld.global.s32 %0, [%2 + %1];")
 REFUSED(number_as_address, "ld.global.s32 %0, %2;")
 REFUSED(not_a_predicate, "selp.s32 %0, 1, 2, %1;")
 REFUSED(short_vector, "{.reg .b32 r<4>; ld.global.v4.b32 {r0, r1, r2}, [%2]; mov.b32 %0, r0;}")
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
     RUN(unknown_special);
     RUN(constant_written);
     RUN(address_as_number);
+    RUN(sum_of_registers);
     RUN(number_as_address);
     RUN(not_a_predicate);
     RUN(short_vector);
