@@ -28,6 +28,7 @@ WHY = {
     "not_a_predicate": "operand 4 is not of the kind",
     "short_vector": "not as many elements",
     "too_wide": "at most 16 bytes",
+    "no_scope": "need a scope",
     "no_label": "no label `NOWHERE`",
     "inner_label": "no label `IN`",
     "open_brace": "`{` is not closed",

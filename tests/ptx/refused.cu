@@ -28,6 +28,7 @@ REFUSED(number_as_address, "ld.global.s32 %0, %2;")
 REFUSED(not_a_predicate, "selp.s32 %0, 1, 2, %1;")
 REFUSED(short_vector, "{.reg .b32 r<4>; ld.global.v4.b32 {r0, r1, r2}, [%2]; mov.b32 %0, r0;}")
 REFUSED(too_wide, "{.reg .b64 r<4>; ld.global.v4.b64 {r0, r1, r2, r3}, [%2]; mov.b32 %0, 1;}")
+REFUSED(no_scope, "ld.acquire.global.s32 %0, [%2];")
 REFUSED(no_label, "bra NOWHERE; mov.b32 %0, 1;")
 REFUSED(inner_label, "{ {IN: mov.b32 %0, 1;} bra IN; }")
 REFUSED(open_brace, "{ mov.b32 %0, 1;")
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
     RUN(not_a_predicate);
     RUN(short_vector);
     RUN(too_wide);
+    RUN(no_scope);
     RUN(no_label);
     RUN(inner_label);
     RUN(open_brace);
