@@ -41,7 +41,8 @@ def number_casts(text):
 def program_of(step):
     return Program(source_of(step["name"]), options=("--plain", f"-DMANY={MANY.get(step['name'], 1024)}", "-include",
                                               str(TESTS / "large_tensors" / "last_blocks.h"), "-I", str(ROOT / "common")),
-                   libraries=(str(TESTS / "large_tensors" / f"{step['operation']}.c"),), edit=number_casts)
+                   libraries=(str(TESTS / "large_tensors" / f"{step['operation']}.c"), str(BUILD / "common" / "libcommon.a")),
+                   edit=number_casts)
 
 
 INT_LISTS = {"axpy", "sum"}  # operations whose lists have an int of elements: no index of theirs needs more than 32 bits
