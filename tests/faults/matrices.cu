@@ -4,9 +4,8 @@
 #include <cuda_runtime.h>
 #include <string.h>
 
-// WORDS: the 8 elements of a row.
-enum { ROWS = 32,
-       WORDS = 4 };
+enum { ROWS = 32 };
+enum { WORDS = 4 };  // 8 elements of 16 bits: a row
 
 __device__ unsigned address_of(const void *shared) { return (unsigned)__cvta_generic_to_shared(shared); }
 
