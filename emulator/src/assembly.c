@@ -19,30 +19,47 @@ static const struct program *program_of(struct simt_assembly_site *site, const s
         return p;
     free(p->instructions);
     free(p->elements);
+    free(p->enters);
     free(p);
     return none;
 }
 
-static u64 load_operand(const struct simt_asm_operand *o)
+/* Widths are told apart here, since a memcpy() of unknown length would cost more than all the rest. */
+static u64 load_value(const void *value, unsigned bytes)
 {
-    u64 value = 0;
-    memcpy(&value, o->value, o->bytes < sizeof value ? o->bytes : sizeof value);
-    return value;
+    u64 bits = 0;
+    switch (bytes) {
+    case 2: memcpy(&bits, value, 2); break;
+    case 4: memcpy(&bits, value, 4); break;
+    case 8: memcpy(&bits, value, 8); break;
+    default: memcpy(&bits, value, bytes < sizeof bits ? bytes : sizeof bits);
+    }
+    return bits;
+}
+
+static void store_value(void *value, u64 bits, unsigned bytes)
+{
+    switch (bytes) {
+    case 2: memcpy(value, &bits, 2); break;
+    case 4: memcpy(value, &bits, 4); break;
+    case 8: memcpy(value, &bits, 8); break;
+    default: memcpy(value, &bits, bytes < sizeof bits ? bytes : sizeof bits);
+    }
 }
 
 /* What only leaves the statement, and its own registers, hold no number that could be right by chance. */
-static void begin(u64 *slots, const struct program *p, const struct simt_asm_operand *operands, unsigned n_outputs)
+static void begin(u64 *slots, const struct program *p, const struct simt_asm_operand *operands)
 {
-    for (unsigned i = 0; i < p->n_slots; i++) {
-        bool enters = i < p->n_arguments && (i >= n_outputs || strchr(operands[i].constraint, '+'));
-        slots[i] = enters ? load_operand(&operands[i]) : ~0ull;
-    }
+    for (unsigned i = 0; i < p->n_arguments; i++)
+        slots[i] = p->enters[i] ? load_value(operands[i].value, operands[i].bytes) : ~0ull;
+    for (unsigned i = p->n_arguments; i < p->n_slots; i++)
+        slots[i] = ~0ull;
 }
 
 static void end(const u64 *slots, const struct simt_asm_operand *operands, unsigned n_outputs)
 {
     for (unsigned i = 0; i < n_outputs; i++)
-        memcpy(operands[i].value, &slots[i], operands[i].bytes < sizeof *slots ? operands[i].bytes : sizeof *slots);
+        store_value(operands[i].value, slots[i], operands[i].bytes);
 }
 
 static bool holds(const struct running *r, const struct instruction *in)
@@ -56,7 +73,7 @@ void simt_assembly(struct simt_assembly_site *site, struct simt_asm_operand *ope
     unsigned n_outputs = (unsigned)site->n_outputs;
     u64 slots[p->n_slots + 1]; /* of a few registers; ptx_read.c limits them */
     struct running r = {.slots = slots, .pc = CALLER()};
-    begin(slots, p, operands, n_outputs);
+    begin(slots, p, operands);
     while (r.next < p->n) {
         const struct instruction *in = &p->instructions[r.next++];
         if (holds(&r, in))

@@ -180,8 +180,8 @@ struct instruction {
 };
 
 /* Letters of operands: d a register that is written, p a predicate that is written, s a number, q a predicate, a an
- * address, w one register or a vector that is written, v one number or a vector, x a number or a predicate. d, s, w and v
- * are predicates where the instruction's type is. */
+ * address, w one register or a vector that is written, v one number or a vector, x a number or a predicate. n a
+ * number whatever the type; d, s, w and v are predicates where the instruction's type is. */
 struct row {
     const char *name; /* the stem, "ld"; the longest that fits is meant. NULL ends a table */
     void (*run)(struct running *r, const struct instruction *in);
@@ -201,6 +201,7 @@ struct program {
     unsigned n, n_slots, n_arguments;
     struct instruction *instructions;
     struct ptx_operand *elements; /* of vectors */
+    bool *enters;                 /* which operands of the statement have a value when it begins */
 };
 
 struct running {

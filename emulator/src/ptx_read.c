@@ -128,6 +128,14 @@ static int argument_at(const struct reader *r, const char *text, size_t *length)
     return *length && number < (unsigned long)(r->site->n_outputs + r->site->n_inputs) ? (int)number : -1;
 }
 
+/* Of constraint "n": a constant, which nvcc writes into the text. */
+static u64 constant_of(const struct simt_asm_operand *a)
+{
+    u64 value = 0;
+    memcpy(&value, a->value, a->bytes < sizeof value ? a->bytes : sizeof value);
+    return a->bytes == 4 ? (u64)(int32_t)value : value;
+}
+
 static bool read_argument(struct reader *r, struct ptx_operand *o)
 {
     size_t length;
@@ -137,10 +145,16 @@ static bool read_argument(struct reader *r, struct ptx_operand *o)
     int argument = argument_at(r, r->at + 1, &length);
     if (argument < 0)
         refuse(r, "the statement has no such operand");
+    const struct simt_asm_operand *a = &r->arguments[argument];
     r->at += 1 + length;
+    o->bytes = (uint8_t)a->bytes;
+    if (strchr(a->constraint, 'n')) {
+        o->kind = O_CONSTANT;
+        o->value = constant_of(a);
+        return true;
+    }
     o->kind = O_SLOT;
     o->slot = (uint16_t)argument;
-    o->bytes = (uint8_t)r->arguments[argument].bytes;
     o->value = ptx_bits(o->bytes);
     return true;
 }
@@ -261,10 +275,11 @@ static void read_address(struct reader *r, struct ptx_operand *o)
     u64 value = o->kind == O_CONSTANT ? o->value : 0;
     if (*r->at == '+' || *r->at == '-') {
         r->at += *r->at == '+';
-        skip_space(r);
-        read_number(r, &offset);
+        read_single(r, &offset);
     }
     expect(r, ']');
+    if (offset.kind > O_NONE && offset.kind != O_CONSTANT)
+        refuse(r, "what is added to an address must be a constant");
     if (o->kind != O_SLOT && o->kind != O_CONSTANT)
         refuse(r, "an address is a register, a number, or their sum");
     if (o->kind == O_CONSTANT)
@@ -303,8 +318,10 @@ static void settle_decimals(const struct reader *r, struct instruction *in)
         if (!o->decimal)
             continue;
         enum type t = in->n_types ? in->type[in->n_types - 1] : T_NONE;
+        if (t == T_B64)
+            t = T_F64;
         if (t != T_F32 && t != T_F64)
-            refuse(r, "a decimal number needs an instruction of type .f32 or .f64");
+            refuse(r, "a decimal number needs an instruction of type .f32, .f64 or .b64");
         memcpy(&value, &o->value, sizeof value);
         o->value = ptx_from_double(value, t, R_RN);
         o->decimal = false;
@@ -326,6 +343,8 @@ static bool fits(const struct instruction *in, char letter, const struct ptx_ope
         return letter == 'a' && o->kind == O_ADDRESS;
     if (letter == 'x')
         return is_single(o, false, o->predicate);
+    if (letter == 'n')
+        return is_single(o, false, false);
     if (letter == 'p' || letter == 'q')
         return is_single(o, written, true);
     if (o->kind == O_VECTOR && (letter == 'd' || letter == 's'))
@@ -551,8 +570,11 @@ struct program *ptx_read_program(const struct simt_assembly_site *site, const st
     char *text = clean_text(r);
     p->instructions = calloc(count(text, ";"), sizeof *p->instructions);
     p->elements = calloc(count(text, ",{"), sizeof *p->elements);
-    if (!p->instructions || !p->elements)
+    p->enters = calloc(p->n_arguments + 1, sizeof *p->enters);
+    if (!p->instructions || !p->elements || !p->enters)
         base_out_of_memory();
+    for (int i = 0; i < (int)p->n_arguments; i++)
+        p->enters[i] = i >= site->n_outputs || strchr(operands[i].constraint, '+');
     r->at = text;
     read_statements(r);
     for (unsigned i = 0; i < r->n_branches; i++)

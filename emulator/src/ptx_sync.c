@@ -50,6 +50,9 @@ static void fence(struct running *r, const struct instruction *in)
 }
 static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
 
+/* Between proxies: no instruction that is known uses another than the generic one. */
+static void nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
+
 /* ---- cp.async ---- */
 
 static void copy(struct running *r, const struct instruction *in)
@@ -152,13 +155,14 @@ const struct row ptx_sync_rows[] = {
     {"bar.cta.arrive", barrier_arrive, 0, "ss", 0, NULL},
     {"barrier.arrive", barrier_arrive, HAS(ALIGNED), "ss", 0, NULL},
     {"barrier.cta.arrive", barrier_arrive, HAS(ALIGNED), "ss", 0, NULL},
-    {"bar.red", barrier_reduce, HAS(OPERATION), "dsx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
-    {"bar.cta.red", barrier_reduce, HAS(OPERATION), "dsx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
-    {"barrier.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dsx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
-    {"barrier.cta.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dsx?q", TYPE(T_U32) | TYPE(T_PRED),
+    {"bar.red", barrier_reduce, HAS(OPERATION), "dnx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
+    {"bar.cta.red", barrier_reduce, HAS(OPERATION), "dnx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
+    {"barrier.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dnx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
+    {"barrier.cta.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dnx?q", TYPE(T_U32) | TYPE(T_PRED),
      check_reduce},
     {"membar", fence, HAS(SCOPE), "", 0, check_fence},
     {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), "", 0, check_fence},
+    {"fence.proxy.async", nothing, HAS(SPACE), "", 0, NULL},
     {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aas?x", 0, check_copy},
     {"cp.async.commit_group", commit, 0, "", 0, NULL},
     {"cp.async.wait_group", wait_group, 0, "s", 0, NULL},

@@ -249,7 +249,8 @@ __global__ void halves(int *wrong)
     HOLDS(neg_bf16x2(0x3f800000) == 0xbf808000);
     // 1 + 2^-10 + 2^-11 is half way between two numbers, and the product's 2^-22 decides: 0x3c01 * 0x3c01 + 2^-11.
     HOLDS(fma_f16(0x3c01, 0x3c01, 0x1000) == 0x3c03 && fma_f16(0x3c00, 0x3c01, 0x1000) == 0x3c02);
-    // 1 + 2^-8 - 2^-140: a double holds it as half way; it is below.
+    // 7 * 37 is half way between 258 and 260, and 2^-60, which a double cannot hold beside it, decides.
+    HOLDS(fma_bf16(0x40e0, 0x4214, 0x2180) == 0x4382 && fma_bf16(0x40e0, 0x4214, 0xa180) == 0x4381);
     HOLDS(fma_bf16(0x3f80, 0x3f80, 0x3b80) == 0x3f80 && fma_bf16(0x3b80, 0x3f81, 0x3f80) == 0x3f81);
     HOLDS(fma_bf16(0x2080, 0x0080, 0x3f80) == 0x3f80);
 }
@@ -273,6 +274,7 @@ FROM(f16_rz, unsigned short, "h", "cvt.rz.f16.f32", float, "f")
 FROM(f32_of_f16, float, "f", "cvt.f32.f16", unsigned short, "h")
 FROM(f32_of_bf16, float, "f", "cvt.f32.bf16", unsigned short, "h")
 FROM(f16_of_f64, unsigned short, "h", "cvt.rn.f16.f64", double, "d")
+FROM(bf16_of_s64, unsigned short, "h", "cvt.rn.bf16.s64", long long, "l")
 FROM(tf32_of, unsigned, "r", "cvt.rna.tf32.f32", float, "f")
 FROM(f16x2_of_e4m3x2, unsigned, "r", "cvt.rn.f16x2.e4m3x2", unsigned short, "h")
 FROM(f16x2_of_e5m2x2, unsigned, "r", "cvt.rn.f16x2.e5m2x2", unsigned short, "h")
@@ -303,6 +305,7 @@ __global__ void conversions(int *wrong)
     HOLDS(f16_of(0x1p-24f) == 1 && f16_of(0x1p-25f) == 0 && f16_of(-0x1.8p-25f) == 0x8001 && f16_of(1 + 0x1p-11f) == 0x3c00);
     HOLDS(f32_of_f16(0x0001) == 0x1p-24f && f32_of_f16(0xfc00) == -I && f32_of_bf16(0x3fc0) == 1.5f);
     HOLDS(f16_of_f64(1 + 0x1p-11 + 0x1p-40) == 0x3c01); // rounded once
+    HOLDS(bf16_of_s64((257ll << 54) + 1) == 0x5e81 && bf16_of_s64(-(257ll << 54)) == 0xde80);
     HOLDS(tf32_of(1 + 0x1p-11f) == 0x3f802000 && (tf32_of(1 + 0x1p-12f) & 0xffffe000) == 0x3f800000);
     HOLDS(f16x2_of(1, -2) == 0x3c00c000 && f16x2_relu(-1, 2) == 0x00004000 && bf16x2_of(1, -2) == 0x3f80c000);
     HOLDS(bf16x2_of(1 + 0x1.8p-8f, 3.4e38f) == 0x3f817f80 && bf16x2_rz(1 + 0x1.8p-8f, 3.4e38f) == 0x3f807f7f);

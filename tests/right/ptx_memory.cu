@@ -13,8 +13,8 @@ __global__ void vectors(const float *in, float *out)
     asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
                  : "l"(in + 4 * t));
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n\tst.shared::cta.v2.b32 [%0+8], {%3, %4};" ::"r"(here), "f"(x[0]),
-                 "f"(x[1]), "f"(x[2]), "f"(x[3])
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n\tst.shared::cta.v2.b32 [%0 + %5], {%3, %4};" ::"r"(here), "f"(x[0]),
+                 "f"(x[1]), "f"(x[2]), "f"(x[3]), "n"(2 * sizeof(float))
                  : "memory");
     __syncthreads();
     asm volatile("ld.volatile.shared.v4.f32 {%3, %2, %1, %0}, [%4];"

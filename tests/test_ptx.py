@@ -1,0 +1,55 @@
+"""Inline PTX that is wrong or unknown is refused: by its text, its line, and what is the matter with it."""
+
+import re
+
+import pytest
+
+from conftest import TESTS, Program, run
+
+PROGRAM = Program(TESTS / "ptx" / "refused.cu")
+
+WHY = {
+    "unknown_instruction": "the instruction is not known",
+    "unknown_modifier": "no modifier .frob",
+    "modifier_of_others": "no modifier .sat",
+    "modifier_twice": "modifier .hi contradicts another",
+    "unknown_type": "no modifier .s31",
+    "no_type": "the type is missing",
+    "wrong_type": "not known for the type .f32",
+    "missing_operand": "an operand is missing",
+    "too_many_operands": "too many operands",
+    "no_such_operand": "no such operand",
+    "unknown_register": "`r3` is not a register",
+    "unknown_special": "`%clusterid.x` is not a register",
+    "constant_written": "operand 1 is not of the kind",
+    "address_as_number": "operand 2 is not of the kind",
+    "sum_of_registers": "must be a constant",
+    "number_as_address": "operand 2 is not of the kind",
+    "not_a_predicate": "operand 4 is not of the kind",
+    "short_vector": "not as many elements",
+    "too_wide": "at most 16 bytes",
+    "no_scope": "need a scope",
+    "no_label": "no label `NOWHERE`",
+    "inner_label": "no label `IN`",
+    "open_brace": "`{` is not closed",
+    "no_semicolon": "`;` is missing",
+    "out_of_scope": "`r` is not a register",
+    "no_rounding": "its rounding is missing",
+    "returns": "the instruction is not known",
+    "of_parameters": "no modifier .param",
+    "of_cluster": "no modifier .cluster",
+    "shape_of_mma": "no such product",
+    "registers_of_ldmatrix": "as many registers as matrices",
+    "copied_bytes": "it copies 16 bytes, or with .ca 4 or 8",
+    "bulk_copy": "no modifier .bulk",
+}
+
+
+@pytest.mark.parametrize("name", WHY)
+def test_refused_with_its_text_and_line(compile_cu, name):
+    done = run(compile_cu(PROGRAM), name)
+    assert done.returncode == 2, done.stderr
+    lines = PROGRAM.source.read_text().splitlines()
+    [line] = [n for n, text in enumerate(lines, 1) if text.startswith(f"REFUSED({name},")]
+    assert re.search(rf"not supported: \S*refused.cu:{line}\n.* inline PTX `.+`: ", done.stderr), done.stderr
+    assert WHY[name] in done.stderr
