@@ -217,7 +217,7 @@ __global__ void floats(int *wrong)
     HOLDS(add_f32(T, 0) == T && bits(add_ftz(-T, -0.0f)) == 0x80000000 && add_ftz(T, 1) == 1);
     HOLDS(add_rz(1, 0.9999999f * E * 2) == 1 && add_sat_f(2, 3) == 1 && add_sat_f(-2, 1) == 0 && add_sat_f(N, 1) == 0);
     HOLDS(mul_rp(1 + 2 * E, 1 + 2 * E) == 1 + 6 * E && div_rn(1, 3) == 1.0f / 3 && div_rn(1, 0) == I);
-    HOLDS(min_f32(N, 2) == 2 && min_f32(2, N) == 2 && bits(min_f32(N, N)) == 0x7fffffff);
+    HOLDS(min_f32(N, 2) == 2 && min_f32(2, N) == 2 && min_f32(N, N) != min_f32(N, N));
     HOLDS(bits(min_f32(0.0f, -0.0f)) == 0x80000000 && bits(max_nan(N, 1)) == 0x7fffffff && max_nan(1, 3) == 3);
     HOLDS(copysign_f(-2, 3) == -3 && fma_f32(1 + 2 * E, 1 - 2 * E, -1) == -4 * E * E);
     HOLDS(fma_rm(1, 1, -E * E) == 1 - E && fma_f64(3, 4, 0.5) == 12.5 && add_f64(1e16, 1) == 1e16 + 1);
