@@ -1,5 +1,6 @@
-"""The roofline as a picture: the measured roofs, and every step and peer under them, each where the bytes that DRAM moved put
-it, with the place that the fewest possible bytes would give it as a hollow mark beside."""
+"""The roofline as a picture, a panel for what moves bytes and one for each kind of arithmetic: the measured roofs, and every step
+and peer under them, each where the bytes that DRAM moved put it, with the place that the fewest possible bytes would give it as a
+hollow mark beside."""
 from math import atan2, degrees, log10
 
 from plots import style
@@ -9,7 +10,6 @@ from tools.floors import three_digits
 from tools.paths import PLOTS
 
 COLOURS = {"matmul": BLUES[2], "softmax": "#3f8f6b", "attention": "#7a5aa6", "axpy": "#8a6d1f", "sum": "#8a6d1f"}
-PEAKS = {"fp32": (12, 9), "tensor": (12, -16)}  # roofs beside that of DRAM: where their words stand, in points from the ridge
 SIZE = 8.5  # points: of the names
 LINE, LETTER = 1.25 * SIZE, 0.56 * SIZE  # points: what a name needs in height, and for each letter
 # Where a name may stand beside its mark, in points from it, the nearest first: right and left, near and far, up and down.
@@ -18,46 +18,30 @@ OFFSETS = sorted(((side * (9 + 12 * column), 0.5 * LINE * row) for side in (1, -
 SAMPLES = 14  # points of the line from a mark to its name
 
 
-def complete(roofs):
-    """Whether there is a whole roof to draw."""
-    return {"DRAM", "fp32"} <= roofs.keys()
-
-
-def ridge_of(roofs, name, kind="rate"):
-    """Operations a byte, from which on not DRAM but that peak bounds."""
-    return 1e3 * roofs[name][kind] / roofs["DRAM"][kind]
-
-
-def peak_words(roofs, name):
-    """What stands at the roof of a peak."""
-    roof = roofs[name]
-    return f"{name}: {three_digits(roof['rate'])} TFLOPS measured, {three_digits(roof['published'])} published"
-
-
-def draw_roof(axes, roofs, name, limits):
-    """The roof of DRAM and of one peak, as measured; the published one thin above it."""
-    left, right = limits
-    for kind, width, colour in (("published", 1, FAINT), ("rate", 2.2, INK)):
-        bandwidth, peak = roofs["DRAM"][kind] / 1e3, roofs[name][kind]
-        under = [x for x in (left, ridge_of(roofs, name, kind), right) if left <= x <= right]
-        axes.plot(under, [min(x * bandwidth, peak) for x in under], color=colour, linewidth=width, zorder=2,
-                  linestyle="-" if kind == "rate" else (0, (2, 2)))
-    if ridge_of(roofs, name) < right:
-        label(axes, peak_words(roofs, name), max(left, ridge_of(roofs, name)), roofs[name]["rate"], PEAKS[name], fontsize=10, color=INK)
+def peak_of(roofs):
+    """Of a panel's roofs, the one that is not DRAM's."""
+    return next(name for name in roofs if name != "DRAM")
 
 
 def draw_roofs(axes, roofs, limits, slope):
-    """The measured roofs, with the published ones; slope, in degrees, is that of a bandwidth."""
-    (left, right), ridge = limits, ridge_of(roofs, "fp32")
-    for name in [name for name in PEAKS if name in roofs]:
-        draw_roof(axes, roofs, name, limits)
-    bandwidth, peak = roofs["DRAM"]["rate"] / 1e3, roofs["fp32"]["rate"]
+    """The measured roofs as one line, the published ones thin above it; slope, in degrees, is that of a bandwidth."""
+    (left, right), ridge, name = limits, None, peak_of(roofs)
+    for kind, width, colour in (("published", 1, FAINT), ("rate", 2.2, INK)):
+        bandwidth, peak = roofs["DRAM"][kind] / 1e3, roofs[name][kind]
+        ridge = peak / bandwidth
+        under = [x for x in (left, ridge, right) if left <= x <= right]
+        axes.plot(under, [min(x * bandwidth, peak) for x in under], color=colour, linewidth=width, zorder=2,
+                  linestyle="-" if kind == "rate" else (0, (2, 2)))
     if 4 * left < ridge:
         middle = (left * min(ridge, right)) ** 0.5
         text = f"DRAM: {roofs['DRAM']['rate']:,.0f} GB/s measured"
         text += f", {roofs['DRAM']['published']:,.0f} published" if right < ridge else ""
         label(axes, text, middle, middle * bandwidth, (-8, 6), fontsize=10, color=INK, ha="center", rotation=slope,
               rotation_mode="anchor")
+    if ridge < right:
+        title = {"tensor": "tensor cores, by WMMA"}.get(name, name)  # wgmma reaches more, which is how cuBLAS stands above it
+        label(axes, f"{title}: {three_digits(peak)} TFLOPS measured, {three_digits(roofs[name]['published'])} published",
+              max(left, ridge), roofs[name]["published"], (4, 8), fontsize=10, color=INK)
     if left < ridge < right:
         axes.plot([ridge, ridge], [axes.get_ylim()[0], peak], color=RULE, linewidth=1, zorder=1)
         label(axes, f"ridge of the measured roofs: {ridge:.1f} operations a byte", ridge, axes.get_ylim()[0], (4, 5), fontsize=9,
@@ -116,14 +100,12 @@ def draw_marks(axes, marks, roofs):
     left, bottom, right, top = (scale * part for corner in ((0, 0), (1, 1)) for part in axes.transAxes.transform(corner))
     forbidden = [(-1e4, -1e4, left, 1e4), (right, -1e4, 1e4, 1e4), (-1e4, -1e4, 1e4, bottom), (-1e4, top, 1e4, 1e4)]
     taken = []
-    if complete(roofs):
-        (low, high), highest = axes.get_xlim(), max((name for name in PEAKS if name in roofs), key=lambda name: roofs[name]["rate"])
-        corners = [(x, roofline.bound(x, roofs, highest)[0]) for x in (low, ridge_of(roofs, highest), high) if low <= x <= high]
+    if len(roofs) == 2:
+        (low, high), peak = axes.get_xlim(), peak_of(roofs)
+        ridge = roofs[peak]["rate"] / roofs["DRAM"]["rate"] * 1e3
+        corners = [(x, roofline.bound(x, roofs, peak)[0]) for x in (low, ridge, high) if low <= x <= high]
         forbidden += [(box[0], box[1], box[2], top) for begin, end in zip(corners, corners[1:])
-                      for box in along(points(*begin), points(*end))]  # what lies above the roof
-        for name in [name for name in PEAKS if name in roofs]:
-            forbidden.append(box_of(points(max(low, ridge_of(roofs, name)), roofs[name]["rate"]), peak_words(roofs, name),
-                                    PEAKS[name]))
+                      for box in along(points(*begin), points(*end))]  # what lies above a roof
     for mark in marks:
         colour, x, y = PEER if mark["peer"] else COLOURS.get(mark["operation"], INK), roofline.intensity(mark), mark["tflops"]
         axes.plot(x, y, "D" if mark["peer"] else "o", markersize=6.5, color=colour, zorder=4,
@@ -149,13 +131,13 @@ def draw(axes, marks, roofs, around):
     """One panel: its marks, and the roofs over them; around: how far, as factors, it reaches to their left and right."""
     places = [mark[kind] for mark in marks for kind in ("least", "measured") if mark[kind]]
     limits = min(places) / around[0], max(places) * around[1]
-    peaks = [min(roofs[name][kind], roofs["DRAM"][kind] * limits[1] / 1e3) for name in PEAKS if name in roofs
-             for kind in ("rate", "published") if complete(roofs)]
+    peaks = [min(roof[kind] * limits[1] / 1e3 if name == "DRAM" else roof[kind] for name, roof in roofs.items())
+             for kind in ("rate", "published") if len(roofs) == 2]
     rates = [mark["tflops"] for mark in marks] + peaks
     axes.set(xscale="log", yscale="log", xlim=limits, ylim=(min(rates) / 2, max(rates) * 1.6))
     bottom, top = axes.get_ylim()
     width, height = (72 * size * share for size, share in zip(axes.figure.get_size_inches(), axes.get_position().size))  # points
-    if complete(roofs):
+    if len(roofs) == 2:
         slope = degrees(atan2(height / log10(top / bottom), width / log10(limits[1] / limits[0])))
         draw_roofs(axes, roofs, limits, slope)
     for axis, (low, high) in ((axes.xaxis, limits), (axes.yaxis, (bottom, top))):
@@ -174,16 +156,17 @@ def write(folder=PLOTS):
     if not content:
         return []
     marks, roofs = content["points"], content["roofs"]
-    halves = [([mark for mark in marks if (mark["operation"] in results.MOVES_BYTES) == moves], around)
-              for moves, around in ((True, (1.6, 5)), (False, (3, 16)))]
-    halves = [half for half in halves if half[0]]
-    figure, columns = style.pyplot().subplots(1, len(halves), figsize=(2 + 5.5 * len(halves), 7), squeeze=False)
+    kind = lambda mark: (mark["operation"] in results.MOVES_BYTES, roofline.peak(mark))
+    panels = [([mark for mark in marks if kind(mark) == (moves, peak)], peak, around)
+              for moves, peak, around in ((True, "fp32", (1.6, 5)), (False, "fp32", (3, 16)), (False, "tensor", (3, 16)))]
+    panels = [panel for panel in panels if panel[0]]
+    figure, columns = style.pyplot().subplots(1, len(panels), figsize=(2 + 5.5 * len(panels), 7), squeeze=False)
     figure.subplots_adjust(left=0.05, right=0.985, top=0.89, bottom=0.1, wspace=0.1)
-    for axes, (mine, around) in zip(columns[0], halves):
-        needed = {"DRAM", "fp32", *map(roofline.peak, mine)}
-        draw(axes, mine, {name: roof for name, roof in roofs.items() if name in needed}, around)
+    for axes, (mine, peak, around) in zip(columns[0], panels):
+        draw(axes, mine, {name: roofs[name] for name in ("DRAM", peak) if name in roofs}, around)
+    lacking = {"DRAM", *(peak for _, peak, _ in panels)} - roofs.keys()
     figure.suptitle("Roofline: recorded steps under the measured roofs of an NVIDIA H200"
-                    + ("" if complete(roofs) else ", which were not measured yet"), x=0.05, ha="left", fontsize=13,
+                    + (f"; not measured yet: {', '.join(sorted(lacking))}" if lacking else ""), x=0.05, ha="left", fontsize=13,
                     fontweight="bold", color=INK)
     least = "floating-point operations for each byte that DRAM must move at the least"
     counted = ("floating-point operations for each byte that DRAM moved, as ncu counted. Hollow: for each byte of the fewest possible; "

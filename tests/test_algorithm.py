@@ -1,8 +1,11 @@
-"""The attention steps' algorithm.c, plain C for one head, against the formula in double precision."""
+"""The steps' algorithm.c, in plain C: attention's, for one head, against the formula in double precision; that of halves against
+Python's."""
 
 import ctypes
+import itertools
 import math
 import random
+import struct
 
 import pytest
 
@@ -16,12 +19,12 @@ WRONG = [  # (step, what stands there, what it is changed to)
 ]
 
 
-def compile_and_load(folder, text):
+def compile_library(folder, text):
     (folder / "algorithm.c").write_text(text)
     done = run("cc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", folder / "algorithm.so",
                folder / "algorithm.c", "-lm")
     assert done.returncode == 0, done.stderr
-    return ctypes.CDLL(str(folder / "algorithm.so")).attention
+    return ctypes.CDLL(str(folder / "algorithm.so"))
 
 
 def reference(Q, K, V, n, d):
@@ -54,7 +57,7 @@ def bound(n):
 @pytest.mark.parametrize("n", [1, 7, 33])
 @pytest.mark.parametrize("step", [NAIVE, FLASH])
 def test_algorithm_is_right(tmp_path, step, n, d, largest):
-    attention = compile_and_load(tmp_path, (ROOT / "steps" / step / "algorithm.c").read_text())
+    attention = compile_library(tmp_path, (ROOT / "steps" / step / "algorithm.c").read_text()).attention
     assert largest_error(attention, n, d, largest) <= bound(n)
 
 
@@ -62,7 +65,7 @@ def test_algorithm_is_right(tmp_path, step, n, d, largest):
 def test_a_wrong_line_is_found(tmp_path, step, before, after):
     text = (ROOT / "steps" / step / "algorithm.c").read_text()
     assert before in text
-    attention = compile_and_load(tmp_path, text.replace(before, after))
+    attention = compile_library(tmp_path, text.replace(before, after)).attention
     assert max(largest_error(attention, 33, d, largest) for d in (8, 64) for largest in (1, 60)) > bound(33)
 
 
@@ -70,3 +73,35 @@ def test_a_wrong_line_is_found(tmp_path, step, before, after):
 def test_algorithm_is_short(step):
     function = (ROOT / "steps" / step / "algorithm.c").read_text().partition("\nvoid attention(")[2]
     assert 0 < len(function.splitlines()) <= 30
+
+
+# ---- halves ----
+
+WMMA = "14_matmul_wmma"
+HALVES = sorted(value for (value,) in struct.iter_unpack("<e", b"".join(bits.to_bytes(2, "little") for bits in range(65536)))
+                if math.isfinite(value))
+WRONG_HALVES = [("exponent - 11", "exponent - 12"), ("-24)", "-25)"), ("> -13", "> -12"), ("nearbyintf", "roundf"),
+                ("65504", "65536"), ("copysignf(INFINITY, x)", "INFINITY"), ("nearest_half(sum + 1)", "sum + 1")]
+
+
+def wrong_halves(folder, text):
+    """How many of all halves, of what lies between neighbours, and of sums of ones come out wrong."""
+    library = compile_library(folder, text)
+    for function, argument in ((library.nearest_half, ctypes.c_float), (library.sum_of_ones, ctypes.c_int)):
+        function.restype, function.argtypes = ctypes.c_float, [argument]
+    middles = [(a + b) / 2 for a, b in itertools.pairwise(HALVES)]  # exact in fp32
+    nearest = [(x, struct.unpack("<e", struct.pack("<e", x))[0]) for x in HALVES + middles]
+    nearest += [(65519, 65504), (65520, math.inf), (-65520, -math.inf), (1e30, math.inf), (-math.inf, -math.inf)]
+    return (sum(library.nearest_half(x) != half for x, half in nearest)
+            + sum(library.sum_of_ones(n) != min(n, 2048) for n in (0, 1, 2047, 2048, 2049, 4096)))
+
+
+def test_halves_are_right(tmp_path):
+    assert wrong_halves(tmp_path, (ROOT / "steps" / WMMA / "algorithm.c").read_text()) == 0
+
+
+@pytest.mark.parametrize("before, after", WRONG_HALVES, ids=str)
+def test_a_wrong_half_is_found(tmp_path, before, after):
+    text = (ROOT / "steps" / WMMA / "algorithm.c").read_text()
+    assert before in text
+    assert wrong_halves(tmp_path, text.replace(before, after)) > 0

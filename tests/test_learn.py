@@ -325,7 +325,7 @@ def test_floors_at_the_shape_that_was_measured(learn, clone):
 def roofs(clone):
     """machine as it was measured, added to the clone's steps: DRAM copies 4,000 GB/s, fp32 does 60 TFLOPS."""
     step = {"name": "machine", "number": "", "dir": "steps/machine", "idea": "roofs", "from": [], "arch": "75",
-            "chapter": "A. Memory", "operation": "device", "variants": ["copy", "fma"]}
+            "chapter": "A. Memory", "operation": "device", "dtypes": ["fp32"], "variants": ["copy", "fma"]}
     (clone.parent / "steps.json").write_text(json.dumps({"steps": [step, *STEPS]}))
     add_step(clone, step)
     configure(clone)

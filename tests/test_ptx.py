@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conftest import TESTS, Program, run
+from conftest import COMPILERS, TESTS, Program, run
 
 PROGRAM = Program(TESTS / "ptx" / "refused.cu")
 
@@ -23,10 +23,12 @@ WHY = {
     "unknown_special": "`%clusterid.x` is not a register",
     "constant_written": "operand 1 is not of the kind",
     "address_as_number": "operand 2 is not of the kind",
+    "sum_of_registers": "must be a constant",
     "number_as_address": "operand 2 is not of the kind",
     "not_a_predicate": "operand 4 is not of the kind",
     "short_vector": "not as many elements",
     "too_wide": "at most 16 bytes",
+    "no_scope": "need a scope",
     "no_label": "no label `NOWHERE`",
     "inner_label": "no label `IN`",
     "open_brace": "`{` is not closed",
@@ -51,3 +53,10 @@ def test_refused_with_its_text_and_line(compile_cu, name):
     [line] = [n for n, text in enumerate(lines, 1) if text.startswith(f"REFUSED({name},")]
     assert re.search(rf"not supported: \S*refused.cu:{line}\n.* inline PTX `.+`: ", done.stderr), done.stderr
     assert WHY[name] in done.stderr
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_an_operand_of_another_type_than_its_constraint_does_not_compile(compile_output, compiler):
+    _, done = compile_output(Program(TESTS / "ptx" / "operand.cu", compiler))
+    assert done.returncode == 2 and "operand.cu:6" in done.stderr, done.stderr
+    assert "operand %1 of `asm` has another type than its constraint stands for" in done.stderr, done.stderr

@@ -40,7 +40,7 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      ("02_warp_sum", "tuned"): SPLIT, ("05_matmul_register", "register"): ("shared_st_conflicts",),
                      ("08_softmax_naive", "block_per_row"): REQUESTS,
                      ("12_attention_naive", "transposed_read"): REQUESTS, ("12_attention_naive", "pre_transposed"): REQUESTS,
-                     ("04_matmul_tiled", "tiled"): LOADS}
+                     ("04_matmul_tiled", "tiled"): LOADS, ("14_matmul_wmma", "wmma"): (*LOADS, "shared_ld_conflicts")}
 
 
 def recorded(name):

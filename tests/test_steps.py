@@ -63,6 +63,15 @@ def test_right_for_other_inputs(name, variant, arguments):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (33, 31, 9), (127, 129, 33), (130, 136, 47)], ids=lambda shape: "x".join(map(str, shape)))
+@pytest.mark.parametrize("name, dtype", [pytest.param(step["name"], dtype, id=f"{step['name']}-{dtype}")
+                                         for step in MATMUL for dtype in step["dtypes"][1:]])
+def test_right_in_every_type(name, dtype, shape):
+    """All tests but this take a step's first type."""
+    done = run_step(name, "--all-variants", "--dtype", dtype, *shape_arguments(shape))
+    assert done.returncode == 0 and f", {dtype}," in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step["name"])
 def test_all_variants_at_the_default_shape(step):
     done = run_step(step["name"], "--all-variants")
@@ -201,7 +210,7 @@ def test_json_lines(step, tmp_path):
         assert line["time"] is None and line["tflops"] is None  # the emulator counts, it does not time
         assert line["check"]["right"] and line["check"]["error"] <= line["check"]["bound"]
         assert line["flops"] == 2 * 33 * 20 * 40
-        assert line["bytes"] == 4 * (33 * 40 + 40 * 20 + 33 * 20)
+        assert line["bytes"] == (4 if step["dtypes"][0] == "fp32" else 2) * (33 * 40 + 40 * 20 + 33 * 20)
     assert unchecked["check"] is None and unchecked["seed"] == 3
 
 

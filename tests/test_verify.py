@@ -115,9 +115,10 @@ def test_whose_a_line_of_results_is(line, mine):
     assert belongs({"operation": "matmul"} | line, STEP | TYPES["16-bit"]) == mine
 
 
-def test_loads_and_ldmatrix_are_told_apart():
-    """In ncu's wavefronts of loads are those of ldmatrix; its requests of loads are of loads alone."""
-    found = apart({"shared_ld_requests": 1, "shared_ld_wavefronts": 12, "shared_ld_conflicts": 7, "ldmatrix_requests": 2,
-                   "ldmatrix_wavefronts": 8, "ldmatrix_conflicts": 0})
-    assert (found["shared_ld_requests"], found["shared_ld_wavefronts"], found["shared_ld_conflicts"]) == (1, 4, 7)
-    assert apart({"shared_ld_wavefronts": 12}) == {"shared_ld_wavefronts": 12}
+@pytest.mark.parametrize("accesses, matrices", [("shared_ld", "ldmatrix"), ("shared_st", "stmatrix")])
+def test_accesses_and_those_of_matrices_are_told_apart(accesses, matrices):
+    """In ncu's wavefronts of loads are those of ldmatrix; its requests of loads are of loads alone. So it is of stores."""
+    found = apart({f"{accesses}_requests": 1, f"{accesses}_wavefronts": 12, f"{accesses}_conflicts": 7,
+                   f"{matrices}_requests": 2, f"{matrices}_wavefronts": 8, f"{matrices}_conflicts": 0})
+    assert [found[f"{accesses}_{what}"] for what in ("requests", "wavefronts", "conflicts")] == [1, 4, 7]
+    assert apart({f"{accesses}_wavefronts": 12}) == {f"{accesses}_wavefronts": 12}

@@ -9,7 +9,7 @@ from tools import device, floors, results, run, steps
 
 OWN_SHAPES = "each at a shape of its own"
 SILENT = {"", "–", "0"}  # a column in which no row says more is left out
-COUNTS = "step", "shape", "error/bound", "sectors", "shared", "conflicts", "atomics", "mma", "floor"
+COUNTS = "step", "shape", "error/bound", "sectors", "shared", "conflicts", "atomics", "floor"
 TIMES = "step", "shape", "error/bound", "time", "rate", "reached", "as fast as"
 MEANING = {"error/bound": "The bound is the largest error that is accepted: above 100 % the result is wrong.",
            "sectors": "Loads and stores touched this many pieces of 32 bytes of global memory.",
@@ -17,7 +17,6 @@ MEANING = {"error/bound": "The bound is the largest error that is accepted: abov
            "conflicts": "Conflicts of its banks cost those requests this many passes more.",
            "atomics": "Warps made this many atomic requests. The floor leaves out that additions to one address wait for one "
                       "another.",
-           "mma": "Warps made the tensor cores multiply this many pairs of fragments.",
            "floor": "The unit named needs at least this time on an {gpu}, by arithmetic. LSU is the load/store unit.",
            "time": "This is the median time of a launch.",
            "reached": "The rate is this share of what the DRAM or the units for the inputs' type, fp32 units or tensor cores, would "
@@ -109,12 +108,12 @@ def verdict(done):
 def counts_of(step, done):
     """The cells of what the emulator counted, and the floor that follows."""
     if not (done["profile"] and done["case"]):
-        return ["–"] * 6
+        return ["–"] * 5
     counts, case, gpu = run.total(done["profile"]), done["case"], done["profile"]["gpu"]
     ncu = results.hardware(step, done["variant"], case["shape"]) if gpu["name"] == "h200" else None
     unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], gpu)
     found = [floors.total(counts, *what) for what in (("global", "sectors"), ("shared", "requests"), ("shared", "conflicts"))]
-    return [*(f"{count:,}" for count in (*found, counts["atomics"], counts["mma"])), f"{floors.duration(seconds)}, {unit}"]
+    return [*(f"{count:,}" for count in (*found, counts["atomics"])), f"{floors.duration(seconds)}, {unit}"]
 
 
 def of_runs(group, how, head, cells):

@@ -10,6 +10,7 @@ def belongs(line, step):
 
 def apart(ncu):
     """What ncu counted, each access by itself as the emulator has it: ncu's wavefronts and conflicts of loads from shared memory
-    have those of ldmatrix in them."""
-    return ncu | {f"shared_ld_{what}": ncu[f"shared_ld_{what}"] - ncu[f"ldmatrix_{what}"]
-                  for what in ("wavefronts", "conflicts") if ncu.get(f"ldmatrix_{what}")}
+    have those of ldmatrix in them, and those of stores stmatrix's."""
+    return ncu | {f"{accesses}_{what}": ncu[f"{accesses}_{what}"] - ncu[f"{matrices}_{what}"]
+                  for accesses, matrices in (("shared_ld", "ldmatrix"), ("shared_st", "stmatrix"))
+                  for what in ("wavefronts", "conflicts") if ncu.get(f"{matrices}_{what}")}

@@ -53,7 +53,7 @@ def data():
     return {"roofs": roofs(every), "points": marks} if marks else None
 
 
-def bound(intensity, found, peak="fp32"):
+def bound(intensity, found, peak):
     """(TFLOPS that DRAM and the peak allow at an intensity, the roof that says so); None while one of the two is missing."""
     if not {"DRAM", peak} <= found.keys():
         return None

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // row: the address of 8 elements in shared memory.
-__device__ inline void ldmatrix_x4(uint32_t to[4], const void *row)
+__device__ __forceinline__ void ldmatrix_x4(uint32_t to[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -18,7 +18,7 @@ __device__ inline void ldmatrix_x4(uint32_t to[4], const void *row)
 }
 
 // As ldmatrix_x4, and each matrix is transposed on its way.
-__device__ inline void ldmatrix_x4_trans(uint32_t to[4], const void *row)
+__device__ __forceinline__ void ldmatrix_x4_trans(uint32_t to[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -27,7 +27,7 @@ __device__ inline void ldmatrix_x4_trans(uint32_t to[4], const void *row)
 }
 
 // As ldmatrix_x4 with two matrices: the addresses that count are those of lanes 0 to 15.
-__device__ inline void ldmatrix_x2(uint32_t to[2], const void *row)
+__device__ __forceinline__ void ldmatrix_x2(uint32_t to[2], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                  : "=r"(to[0]), "=r"(to[1])
@@ -36,7 +36,7 @@ __device__ inline void ldmatrix_x2(uint32_t to[2], const void *row)
 }
 
 // As ldmatrix_x2, and each matrix is transposed on its way.
-__device__ inline void ldmatrix_x2_trans(uint32_t to[2], const void *row)
+__device__ __forceinline__ void ldmatrix_x2_trans(uint32_t to[2], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                  : "=r"(to[0]), "=r"(to[1])

@@ -13,8 +13,8 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-// sum += A B, fp16 products in fp32.
-__device__ inline void mma_m16n8k16(float sum[4], const uint32_t a[4], const uint32_t b[2], half)
+// [fp16] sum += A B, fp16 products in fp32.
+__device__ __forceinline__ void mma_m16n8k16(float sum[4], const uint32_t a[4], const uint32_t b[2], half)
 {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -22,8 +22,8 @@ __device__ inline void mma_m16n8k16(float sum[4], const uint32_t a[4], const uin
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// sum += A B, bf16 products in fp32.
-__device__ inline void mma_m16n8k16(float sum[4], const uint32_t a[4], const uint32_t b[2], __nv_bfloat16)
+// [bf16] sum += A B, bf16 products in fp32.
+__device__ __forceinline__ void mma_m16n8k16(float sum[4], const uint32_t a[4], const uint32_t b[2], __nv_bfloat16)
 {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

@@ -94,6 +94,22 @@ SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 namespace simt
 {
+/* Does a value of type T belong into the register that a constraint of `asm` stands for? nvcc accepts no other. */
+template <class T> constexpr bool fits(const char *constraint)
+{
+    const char *letter = constraint;
+    while (letter[0] && letter[1])
+        letter++;
+    bool number = std::is_integral<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value;
+    switch (*letter) {
+    case 'h': return number && sizeof(T) == 2;
+    case 'r': return number && sizeof(T) == 4;
+    case 'l': return number && sizeof(T) == 8;
+    case 'f': return std::is_same<T, float>::value;
+    case 'd': return std::is_same<T, double>::value;
+    default: return true;
+    }
+}
 /* An operand of `asm`, as it fills a register. */
 template <class T> SIMT_INLINE unsigned long long bits(T value)
 {

@@ -36,7 +36,10 @@ static bool is_written(const struct object *o, size_t offset, unsigned bytes, un
     return true;
 }
 
-static bool is_vector(const struct block *b, const void *pc) { return b->manner != AS_WRITTEN || lines_of_vector(pc); }
+static bool is_vector(const struct block *b, const void *pc)
+{
+    return b->manner == AS_VECTOR || b->manner == AS_RELAXED || lines_of_vector(pc);
+}
 
 static bool is_initialised(const struct block *b, const struct object *o, size_t offset, unsigned bytes, const void *pc)
 {
@@ -137,7 +140,7 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     if (p.object->written) {
         bool reads = !stores || kind == ACCESS_ATOMIC;
         bool carries = access_collective_load(kind) && p.space == SPACE_SHARED; /* what nobody has written, as NaN */
-        if (reads && !carries && !b->copies && !is_initialised(b, p.object, p.offset, bytes, pc))
+        if (reads && !carries && b->manner != AS_COPY && !is_initialised(b, p.object, p.offset, bytes, pc))
             report_uninitialised(b, &p, address, bytes, pc, kind);
         if (stores)
             mark_written(p.object, p.offset, bytes);
@@ -202,11 +205,15 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
     access_as(address, bytes, kind, pc, AS_WRITTEN);
 }
 
-static bool is_partly_initialised(const void *address, size_t bytes)
+/* How a move of so many bytes is looked at. */
+static enum manner manner_of_move(struct block *b, const void *address, size_t bytes, enum access kind)
 {
-    struct place p = place_of(running(), address, 1);
-    return p.object && p.object->written && p.offset + bytes <= p.object->bytes &&
-           written_any(p.object, p.offset, bytes);
+    if (kind != ACCESS_LOAD)
+        return AS_WRITTEN;
+    struct place p = place_of(b, address, 1);
+    bool partly = p.object && p.object->written && p.offset + bytes <= p.object->bytes &&
+                  written_any(p.object, p.offset, bytes);
+    return partly ? AS_COPY : AS_WRITTEN;
 }
 
 /* The widest access, of at most 16 bytes, that this address allows. */
@@ -221,26 +228,23 @@ static unsigned widest(const void *address, size_t bytes)
 /* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
 static void range(const void *address, size_t bytes, enum access kind, const void *pc)
 {
-    if (simt_worker && kind == ACCESS_LOAD)
-        running()->copies = is_partly_initialised(address, bytes);
+    enum manner manner = simt_worker ? manner_of_move(running(), address, bytes, kind) : AS_WRITTEN;
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
-        access(p, piece, kind, pc);
+        access_as(p, piece, kind, pc, manner);
         p += piece;
     }
-    if (simt_worker)
-        running()->copies = false;
 }
 
 void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
-    b->copies = kind == ACCESS_LOAD && is_partly_initialised(address, bytes);
+    b->manner = manner_of_move(b, address, bytes, kind);
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
         check(b, pc, p, piece, kind, SIMT_SCOPE_SYSTEM);
         p += piece;
     }
-    b->copies = false;
+    b->manner = AS_WRITTEN;
 }
 
 #define HOOKS(BYTES) \

@@ -25,6 +25,7 @@ struct copy {
     const void *pc;
     u64 group; /* how many its thread had committed before */
     unsigned bytes, source_bytes;
+    bool past_l1;
     unsigned char brings[MOST_BYTES]; /* what the source held at the issue, and zeros; under checks only */
 };
 
@@ -232,11 +233,8 @@ static void announce(struct block *b, struct copy *c)
     if (b->suspicion->pending)
         race_judge_copy(b, c->brings);
     async_guard(b, c->to, c->bytes);
-    if (!b->counting)
-        return;
-    if (c->source_bytes)
-        counters_access(b, c->pc, COPY_LD, c->from, c->bytes);
-    counters_access(b, c->pc, COPY_ST, c->to, c->bytes);
+    if (b->counting)
+        counters_copy(b, c->pc, c->to, c->source_bytes ? c->from : NULL, c->bytes, c->past_l1);
 }
 
 /* A place behind the last. */
@@ -256,12 +254,17 @@ static struct copy *new_copy(struct issuer *i)
     return &i->copies[i->first + i->n - 1];
 }
 
-void async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes, const void *pc)
+void async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes, bool past_l1, const void *pc)
 {
     struct block *b = running();
     struct issuer *i = issuer_of(b);
-    struct copy c = {
-        .to = to, .from = from, .pc = pc, .group = i->committed, .bytes = bytes, .source_bytes = source_bytes};
+    struct copy c = {.to = to,
+                     .from = from,
+                     .pc = pc,
+                     .group = i->committed,
+                     .bytes = bytes,
+                     .source_bytes = source_bytes,
+                     .past_l1 = past_l1};
     if ((bytes != 4 && bytes != 8 && bytes != 16) || source_bytes > bytes)
         report_call("invalid copy", pc, "begins an asynchronous copy of a size that there is not",
                     "It writes 4, 8 or 16 bytes, and reads at most as many.");
@@ -343,7 +346,7 @@ void async_land(struct block *b, unsigned thread, u64 issued, uint32_t stamp, co
 
 void simt_async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes)
 {
-    async_copy(to, from, bytes, source_bytes, CALLER());
+    async_copy(to, from, bytes, source_bytes, bytes == 16, CALLER()); /* 16 bytes as .cg, as CUDA's headers have it */
 }
 void simt_async_commit(void) { async_commit(CALLER()); }
 void simt_async_wait(unsigned groups_left) { async_wait(groups_left, CALLER()); }

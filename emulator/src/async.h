@@ -10,8 +10,8 @@
 #include "race.h"
 
 /* cp.async by the running thread, called from pc: `bytes` (4, 8 or 16) to `to` in shared memory, of which the first
- * source_bytes come from `from` in global memory and the rest are zeros. Addresses are generic. */
-void async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes, const void *pc);
+ * source_bytes come from `from` in global memory and the rest are zeros. Addresses are generic. past_l1: .cg. */
+void async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes, bool past_l1, const void *pc);
 void async_commit(const void *pc);                     /* cp.async.commit_group */
 void async_wait(unsigned groups_left, const void *pc); /* cp.async.wait_group */
 void async_wait_all(const void *pc);                   /* cp.async.wait_all: what was not committed, too */

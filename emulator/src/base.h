@@ -33,6 +33,7 @@ enum access {
 /* What an access is, that its address does not tell. */
 enum manner {
     AS_WRITTEN, /* of C++: whether it is of a vector, or of a struct with padding, the line says */
+    AS_COPY,    /* of a part of something of which a part has been written */
     AS_VECTOR,  /* of a number or a vector */
     AS_RELAXED  /* that, and a volatile access which is strong also within its warp (PTX: .relaxed) */
 };

@@ -80,7 +80,6 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->quiet = 0;
     b->suspicion->pending = false;
     b->n_undefined = 0;
-    b->copies = false;
     b->manner = AS_WRITTEN;
     memset(b->undefined, 0, sizeof b->undefined);
     for (unsigned i = 0; i < BARRIERS; i++) {

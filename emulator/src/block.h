@@ -80,7 +80,6 @@ struct block {
     struct paths *paths;         /* path.c; likewise */
     bool compares;      /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
     enum manner manner; /* access.c: of the running thread's access */
-    bool copies;        /* access.c: the running thread copies something of which a part has been written */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }

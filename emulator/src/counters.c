@@ -6,6 +6,7 @@
  * and sectors are counted. */
 #include "counters.h"
 #include "block.h"
+#include "cost.h"
 #include "launch.h"
 #include "path.h"
 #include "profile.h"
@@ -14,12 +15,10 @@
 
 #define NONE (~0u)
 
-struct request { /* or an event of a warp: no bytes, no addresses */
-    uint32_t lanes;
-    unsigned bytes;          /* per lane */
-    u64 key;                 /* which turn: path.c */
-    unsigned previous, next; /* requests with the same key, in order; NONE at the ends */
-    u64 address[WARP];
+struct request {
+    struct lane_accesses accesses; /* of an event: lanes alone */
+    u64 key;                       /* which turn: path.c */
+    unsigned previous, next;       /* requests with the same key, in order; NONE at the ends */
 };
 
 struct pending { /* one place in the program, one warp */
@@ -126,7 +125,7 @@ static struct request *new_request(struct pending *p, u64 key, unsigned previous
     if (p->n == p->room)
         make_room_for_requests(p);
     struct request *r = &p->requests[p->n];
-    r->lanes = r->bytes = 0;
+    r->accesses.lanes = r->accesses.bytes = 0;
     r->key = key;
     r->previous = previous;
     r->next = NONE;
@@ -141,9 +140,9 @@ static struct request *new_request(struct pending *p, u64 key, unsigned previous
 /* Is this the first request with that key that the lane has no part in? */
 static bool is_next(const struct pending *p, const struct request *r, u64 key, unsigned lane)
 {
-    if (r->key != key || r->lanes >> lane & 1)
+    if (r->key != key || r->accesses.lanes >> lane & 1)
         return false;
-    return r->previous == NONE || p->requests[r->previous].lanes >> lane & 1;
+    return r->previous == NONE || p->requests[r->previous].accesses.lanes >> lane & 1;
 }
 
 /* The request that the lane's access, reached with that key, is part of: mostly the one after its last. */
@@ -157,7 +156,7 @@ static struct request *find_request(struct pending *p, u64 key, unsigned lane)
     if (after && p->requests[after - 1].key == key)
         previous = after - 1;
     unsigned i = previous == NONE ? *slot_of_key(p, key) - 1 : p->requests[previous].next;
-    while (i != NONE && p->requests[i].lanes >> lane & 1) {
+    while (i != NONE && p->requests[i].accesses.lanes >> lane & 1) {
         previous = i;
         i = p->requests[i].next;
     }
@@ -175,17 +174,26 @@ static struct request *join_request(struct block *b, unsigned site)
         c->n_touched[warp]++;
     }
     struct request *r = find_request(p, path_key(b), lane);
-    r->lanes |= 1u << lane;
+    r->accesses.lanes |= 1u << lane;
     p->at[lane] = (unsigned)(r - p->requests) + 1;
     return r;
 }
 
 void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes)
 {
-    struct request *r = join_request(b, site_index(b->counting, pc, what));
-    if (!r->bytes)
-        r->bytes = bytes;
-    r->address[b->cur % WARP] = (u64)(uintptr_t)address;
+    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, what))->accesses;
+    if (!a->bytes)
+        a->bytes = bytes;
+    a->address[b->cur % WARP] = (u64)(uintptr_t)address;
+}
+
+void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1)
+{
+    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, COPY_ST))->accesses;
+    a->bytes = bytes;
+    a->past_l1 = past_l1;
+    a->address[b->cur % WARP] = (u64)(uintptr_t)to;
+    a->source[b->cur % WARP] = (u64)(uintptr_t)from;
 }
 
 void counters_event(struct block *b, const void *pc, enum event what)
@@ -195,76 +203,17 @@ void counters_event(struct block *b, const void *pc, enum event what)
     join_request(b, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what));
 }
 
-/* Are all active lanes that differ in this bit of their number at one address, or alone? */
-static bool pairs_agree(const struct request *r, unsigned bit)
-{
-    for (unsigned lane = 0; lane < WARP; lane++) {
-        bool both = (r->lanes >> lane & 1) && (r->lanes >> (lane ^ bit) & 1);
-        if (both && r->address[lane] != r->address[lane ^ bit])
-            return false;
-    }
-    return true;
-}
-
-/* 32 banks of 4 bytes. A warp's 4-byte accesses go in one phase, 8-byte ones by half warps, 16-byte ones by quarters;
- * loads whose lanes pair up (neighbours, or neighbours but one, at one address) take phases of twice the lanes.
- * A phase takes as many wavefronts as the most distinct words that fall into one bank; all but one are conflicts. */
-static void count_banks(const struct request *r, bool load, u64 *wavefronts, u64 *conflicts)
-{
-    unsigned lanes_per_phase = r->bytes <= 4 ? WARP : WARP * 4 / r->bytes;
-    if (load && r->bytes > 4 && (pairs_agree(r, 1) || pairs_agree(r, 2)))
-        lanes_per_phase *= 2;
-    for (unsigned first = 0; first < WARP; first += lanes_per_phase) {
-        u64 words[WARP][WARP];
-        unsigned in_bank[WARP] = {0}, most = 0;
-        for (unsigned lane = first; lane < first + lanes_per_phase; lane++) {
-            if (!(r->lanes >> lane & 1))
-                continue;
-            for (u64 word = r->address[lane] / 4; word <= (r->address[lane] + r->bytes - 1) / 4; word++) {
-                unsigned bank = (unsigned)(word % WARP), i = 0;
-                while (i < in_bank[bank] && words[bank][i] != word)
-                    i++;
-                if (i == in_bank[bank])
-                    words[bank][in_bank[bank]++] = word;
-                if (in_bank[bank] > most)
-                    most = in_bank[bank];
-            }
-        }
-        if (most)
-            *wavefronts += most, *conflicts += most - 1;
-    }
-}
-
-/* How many distinct blocks of `bytes` do the active lanes' addresses lie in? */
-static u64 count_distinct(const struct request *r, unsigned bytes)
-{
-    u64 blocks[WARP], n = 0;
-    for (unsigned lane = 0; lane < WARP; lane++) {
-        if (!(r->lanes >> lane & 1))
-            continue;
-        u64 block = r->address[lane] / bytes, i = 0;
-        while (i < n && blocks[i] != block)
-            i++;
-        if (i == n)
-            blocks[n++] = block;
-    }
-    return n;
-}
-
 static void count_request(struct site *site, const struct request *r)
 {
-    if (site->what >= COUNTED_ACCESSES) {
-        site->counts.event[site->what - COUNTED_ACCESSES]++;
-        return;
-    }
-    struct access_counts *a = &site->counts.access[site->what];
-    a->requests++;
-    if (site->what != GLOBAL_LD && site->what != GLOBAL_ST && site->what != COPY_LD) {
-        count_banks(r, site->what == SHARED_LD, &a->wavefronts, &a->conflicts);
-    } else {
-        a->sectors += count_distinct(r, 32);
-        a->bytes += count_distinct(r, r->bytes) * r->bytes;
-    }
+    struct counts *c = &site->counts;
+    if (site->what >= COUNTED_ACCESSES)
+        c->event[site->what - COUNTED_ACCESSES]++;
+    else if (site->what == COPY_ST)
+        cost_of_copy(&r->accesses, &c->access[COPY_LD], &c->access[COPY_ST]);
+    else if (site->what == GLOBAL_LD || site->what == GLOBAL_ST)
+        cost_in_global(&r->accesses, &c->access[site->what]);
+    else
+        cost_in_shared(&r->accesses, site->what == SHARED_LD, &c->access[site->what]);
 }
 
 static void forget_requests(struct pending *p)

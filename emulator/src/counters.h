@@ -38,6 +38,8 @@ extern bool counters_on;
 void counters_begin(struct block *b); /* the block begins: what it does is counted if counters_on */
 void counters_end(struct block *b);   /* the launch has ended: adds what was counted here to the kernel's */
 void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes);
+/* Of cp.async. from: NULL where the target is filled with zeros; past_l1: .cg. */
+void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1);
 void counters_event(struct block *b, const void *pc, enum event what);
 void counters_warp_joined(struct block *b, unsigned warp); /* all lanes have met: requests are complete */
 void counters_block_joined(struct block *b);

@@ -161,10 +161,11 @@ static void read_answers(FILE *f, const unsigned *which, unsigned n, struct sour
         char *note = strstr(where, " (discriminator");
         if (note)
             *note = 0;
-        bool ours = strstr(where, "/emulator/include/") != NULL, innermost = i < n && !out[which[i]].line;
+        bool wrapper = strstr(where, "/emulator/include/") || strstr(where, "/ptx/");
+        bool innermost = i < n && !out[which[i]].line;
         if (innermost && strstr(where, "/emulator/include/vector_types.h"))
             out[which[i]].of_vector = true;
-        if (innermost && !ours)
+        if (innermost && !wrapper)
             read_frame(where, function, &out[which[i]]);
     }
     free(function);

@@ -2,7 +2,7 @@
  *
  * Products of inputs are exact. Floating-point sums are made in fp32, c first and then the products in the order of k, each
  * rounded to nearest even; integer-valued sums below 2^24 are therefore exact. Tensor cores differ in the last bits of
- * others: they add several products at once and cut off what lies below. A sum in fp16 is rounded once, at the end. What is
+ * others: they add several products at once and cut off what lies below (tests/conformance/products.cu compares). A sum in fp16 is rounded once, at the end. What is
  * not a number becomes the one NaN that tensor cores write: 0x7fffffff, or 0x7fff in fp16. */
 #include "matrix.h"
 #include "../include/simt/half_bits.h"
@@ -150,24 +150,27 @@ static const uint32_t *registers_of(const struct multiplication *lane, enum oper
 static void gather(struct multiplication *const *lanes, enum operand which, union number *matrix)
 {
     const struct layout *l = &lanes[0]->layouts->operands[which];
-    unsigned bytes = l->distinct * element_bits(l->type) / 8;
+    unsigned n = WARP * l->distinct, registers = l->distinct * element_bits(l->type) / 32;
     uint32_t packed[MOST_MATRIX];
     union number wide[MOST_MATRIX];
-    for (unsigned lane = 0; lane < WARP; lane++)
-        memcpy((char *)packed + lane * bytes, registers_of(lanes[lane], which), bytes);
-    widen(l->type, packed, WARP * l->distinct, wide);
-    for (unsigned lane = 0; lane < WARP; lane++)
-        for (unsigned i = 0; i < l->distinct; i++)
-            matrix[l->at[lane][i]] = wide[lane * l->distinct + i];
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        const uint32_t *own = registers_of(lanes[lane], which);
+        for (unsigned i = 0; i < registers; i++)
+            packed[lane * registers + i] = own[i];
+    }
+    widen(l->type, packed, n, wide);
+    for (unsigned i = 0; i < n; i++)
+        matrix[l->at[i]] = wide[i];
 }
 
 static void scatter(struct multiplication *const *lanes, const union number *sums)
 {
     const struct layout *l = &lanes[0]->layouts->operands[OPERAND_D];
     for (unsigned lane = 0; lane < WARP; lane++) {
+        const uint16_t *at = &l->at[lane * l->distinct];
         union number own[MOST_ELEMENTS];
         for (unsigned i = 0; i < l->elements; i++)
-            own[i] = sums[l->at[lane][i]];
+            own[i] = sums[at[i]];
         narrow(l->type, own, l->elements, lanes[lane]->d);
     }
 }

@@ -10,7 +10,8 @@
 /* Registers per lane of one operand: 32 bits each, elements packed from the low bits on. */
 unsigned matrix_registers(const struct product *p, enum operand which); /* 0: there is no such product */
 
-/* The running lane's part of a product. d may be c. */
+/* The running lane's part of a product. d may be c. Sums of whole numbers are exact, others within 2^-22 of the sum of
+ * magnitudes of what tensor cores make (matrix.c). */
 void matrix_multiply(const struct product *p, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d,
                      const void *pc);
 

@@ -33,7 +33,7 @@ static unsigned element_bytes(const struct fragment *f) { return element_bits(f-
 /* Are a lane's first two elements neighbours in memory? */
 static bool runs_along(const struct fragment *f)
 {
-    bool in_a_row = f->layout->at[0][1] == f->layout->at[0][0] + 1;
+    bool in_a_row = layout_at(f->layout, 0, 1) == layout_at(f->layout, 0, 0) + 1;
     return in_a_row != f->column_major;
 }
 
@@ -48,7 +48,8 @@ static bool by_ldmatrix(const struct exchange *x, const struct fragment *f)
  * in its 8 × 8 matrix transposed. */
 static struct piece piece_at(const struct fragment *f, unsigned lane, unsigned i)
 {
-    unsigned row = f->layout->at[lane][i] / f->layout->columns, column = f->layout->at[lane][i] % f->layout->columns;
+    unsigned row = layout_at(f->layout, lane, i) / f->layout->columns,
+             column = layout_at(f->layout, lane, i) % f->layout->columns;
     if (element_bytes(f) == 2 && !runs_along(f))
         return (struct piece){.lane = lane, .row = row / 8 * 8 + column % 8, .column = column / 8 * 8 + row % 8};
     return (struct piece){.lane = lane, .row = row, .column = column};
@@ -167,7 +168,8 @@ static void load_fragment(const struct exchange *x)
     }
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->elements; i++)
-            copy_element(f, ((struct fragment *)collective_payload(x, lane))->registers, i, matrix, l->at[lane][i]);
+            copy_element(f, ((struct fragment *)collective_payload(x, lane))->registers, i, matrix,
+                         layout_at(l, lane, i));
     note_alignment(f);
 }
 
@@ -180,7 +182,8 @@ static void store_fragment(const struct exchange *x)
     check_call(x);
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->elements; i++)
-            copy_element(f, matrix, l->at[lane][i], ((struct fragment *)collective_payload(x, lane))->registers, i);
+            copy_element(f, matrix, layout_at(l, lane, i), ((struct fragment *)collective_payload(x, lane))->registers,
+                         i);
     unsigned n = cut(f, pieces);
     for (unsigned i = 0; i < n; i++) {
         unsigned char value[ROW_BYTES];

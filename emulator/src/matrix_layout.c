@@ -129,9 +129,9 @@ static void build(const struct product *p, enum operand which, struct layout *l)
     /* mma.h and PTX give every WMMA fragment of half 16 elements, as sm_70 needed; bf16 came later. */
     l->elements = p->family == LAYOUT_WMMA && l->type == E_F16 && !sums ? MOST_ELEMENTS : l->distinct;
     for (unsigned lane = 0; lane < WARP; lane++)
-        for (unsigned i = 0; i < l->elements; i++) {
-            struct position at = position_of(p, which, lane, i % l->distinct);
-            l->at[lane][i] = (uint16_t)(at.row * l->columns + at.column);
+        for (unsigned i = 0; i < l->distinct; i++) {
+            struct position at = position_of(p, which, lane, i);
+            l->at[lane * l->distinct + i] = (uint16_t)(at.row * l->columns + at.column);
         }
 }
 

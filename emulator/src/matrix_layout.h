@@ -11,9 +11,9 @@
 struct layout { /* of one operand */
     enum element_type type;
     unsigned rows, columns;
-    unsigned elements;                /* in each lane, from the low bits of the first register on */
-    unsigned distinct;                /* of them; x[i] is also x[i + distinct], of which the product reads the first */
-    uint16_t at[WARP][MOST_ELEMENTS]; /* row * columns + column */
+    unsigned elements;        /* in each lane, from the low bits of the first register on */
+    unsigned distinct;        /* of them; x[i] is also x[i + distinct], of which the product reads the first */
+    uint16_t at[MOST_MATRIX]; /* row * columns + column of each distinct element, lane after lane */
 };
 
 struct product_layouts {
@@ -25,6 +25,11 @@ struct product_layouts {
 const struct product_layouts *matrix_layouts(const struct product *p);
 
 unsigned element_bits(enum element_type type);
+/* row * columns + column of that lane's i-th element */
+static inline unsigned layout_at(const struct layout *l, unsigned lane, unsigned i)
+{
+    return l->at[lane * l->distinct + i % l->distinct];
+}
 static inline unsigned layout_registers(const struct layout *l) { return l->elements * element_bits(l->type) / 32; }
 
 #endif

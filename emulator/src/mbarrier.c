@@ -249,12 +249,19 @@ static void store(struct block *b, void *barrier, u64 bits, const void *pc)
         race_judge(b);
 }
 
+static bool is_fresh(const struct mbarrier *m, unsigned expected)
+{
+    return !m->phase && m->expected == expected && m->pending == expected && !m->n_attached && !m->n_waiting;
+}
+
 void mbarrier_init(void *barrier, unsigned expected, const void *pc)
 {
     struct block *b = running();
     moves_on(b->worker);
     struct place p = place_of_mbarrier(b, barrier, pc);
     struct mbarrier **at = find(b, barrier);
+    if (*at && is_fresh(*at, expected))
+        return; /* several threads may do it before any has used it, as in NVIDIA's samples */
     if (!expected || expected > MOST_ARRIVALS)
         report_call("invalid mbarrier", pc, "initialises an mbarrier for a number of arrivals that there is not",
                     "It may be 1 to 1048575.");

@@ -129,6 +129,8 @@ static const char *check_access(struct instruction *in, unsigned values, u64 sem
         return "an access has at most 16 bytes";
     if (!(1u << in->field[SEMANTICS] & semantics))
         return "it cannot be ordered so";
+    if ((manner(in) == AS_RELAXED) != (in->field[SCOPE] != SCOPE_NONE))
+        return ".relaxed, .acquire and .release need a scope, and others have none";
     return NULL;
 }
 

@@ -55,6 +55,8 @@ static void nothing(struct running *r, const struct instruction *in) { (void)r, 
 
 /* ---- cp.async ---- */
 
+#define CACHE_GLOBAL 2 /* .cg */
+
 static void copy(struct running *r, const struct instruction *in)
 {
     unsigned bytes = number(r, in, 2), source_bytes = bytes;
@@ -64,10 +66,8 @@ static void copy(struct running *r, const struct instruction *in)
         const struct ptx_operand *last = &in->operand[3];
         source_bytes = last->predicate ? (ptx_get_predicate(r, last) ? 0 : bytes) : number(r, in, 3);
     }
-    async_copy(to, from, bytes, source_bytes, r->pc);
+    async_copy(to, from, bytes, source_bytes, in->field[CACHE] == CACHE_GLOBAL, r->pc);
 }
-
-#define CACHE_GLOBAL 2 /* .cg */
 
 static const char *check_copy(struct instruction *in)
 {

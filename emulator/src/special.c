@@ -19,6 +19,7 @@ static u64 mask_gt(const struct block *b) { return (uint32_t)~mask_le(b); }
 static u64 mask_ge(const struct block *b) { return (uint32_t)~mask_lt(b); }
 static u64 clock32(const struct block *b) { return (void)b, (uint32_t)simt_clock(); }
 static u64 clock_wide(const struct block *b) { return (void)b, (u64)simt_clock(); }
+static u64 clock_high(const struct block *b) { return clock_wide(b) >> 32; }
 static u64 dynamic_bytes(const struct block *b) { return b->launch->asked->dynamic_shared; }
 
 #define INDEX(NAME, EXPRESSION) \
@@ -65,7 +66,10 @@ static const struct {
     {"lanemask_ge", mask_ge},
     {"clock", clock32},
     {"clock64", clock_wide},
+    {"clock_hi", clock_high},
     {"globaltimer", clock_wide},
+    {"globaltimer_lo", clock32},
+    {"globaltimer_hi", clock_high},
     {"dynamic_smem_size", dynamic_bytes},
 };
 

@@ -51,7 +51,12 @@ static bool operand(int first, int last, bool output, struct parts *p)
     }
     if (enters)
         p->arguments = format("%s, ::simt::bits(simt_%s_%d)", p->arguments, output ? "output" : "value", p->n);
-    put_after(last, ";");
+    put_after(
+        last,
+        format(
+            "; static_assert(::simt::fits<decltype(simt_value_%d)>(%s), \"operand %%%d of `asm` has another type than "
+            "its constraint stands for\");",
+            p->n, letters, p->n));
     p->operands = format("%s%s{%s%s, sizeof simt_value_%d, %s}", p->operands, p->n ? ", " : "", name, letters, p->n,
                          enters ? "true" : "false");
     p->n++;

@@ -27,8 +27,12 @@ enum { MOST_ELEMENTS = 16, MATRIX = 512, WARP = 32 };
     } while (0)
 
 // What memory holds of an element: precision::tf32 is a float there.
-template <typename T> struct stored { using type = T; };
-template <> struct stored<wmma::precision::tf32> { using type = float; };
+template <typename T> struct stored {
+    using type = T;
+};
+template <> struct stored<wmma::precision::tf32> {
+    using type = float;
+};
 template <typename T> using stored_t = typename stored<T>::type;
 
 // Numbers are put into matrices as bits, which a load moves as they are.

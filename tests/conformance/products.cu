@@ -44,7 +44,8 @@ static void finish(void)
 // ---- elements as bits ----
 
 enum type { F16, BF16, TF32, F32, E4M3, E5M2, S8, U8, S32 };
-enum kind { WHOLE, RANDOM, SPECIAL };  // small whole numbers; all bits of the fraction; now and then inf, NaN, subnormals
+// Small whole numbers; all bits of the fraction; now and then infinities, NaN, subnormals.
+enum kind { WHOLE, RANDOM, SPECIAL };
 
 static const struct format {
     int bits, fraction, bias;  // fraction 0: an integer
@@ -181,8 +182,7 @@ struct registers {  // of all lanes
 #define ONE(x) "r"(x[0])
 #define TWO(x) "r"(x[0]), "r"(x[1])
 #define FOUR(x) "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])
-#define LARGE(FORM, NAME, TEXT) \
-    FORM(NAME, FOUR(a), TWO(b), "{%4,%5,%6,%7}", "{%8,%9}", "{%10,%11,%12,%13}", TEXT)
+#define LARGE(FORM, NAME, TEXT) FORM(NAME, FOUR(a), TWO(b), "{%4,%5,%6,%7}", "{%8,%9}", "{%10,%11,%12,%13}", TEXT)
 #define SMALL(FORM, NAME, TEXT) FORM(NAME, TWO(a), ONE(b), "{%4,%5}", "{%6}", "{%7,%8,%9,%10}", TEXT)
 #define LARGE_2(NAME, TEXT) MMA_2(NAME, FOUR(a), TWO(b), "{%2,%3,%4,%5}", "{%6,%7}", "{%8,%9}", TEXT)
 #define SMALL_2(NAME, TEXT) MMA_2(NAME, TWO(a), ONE(b), "{%2,%3}", "{%4}", "{%5,%6}", TEXT)
@@ -304,9 +304,7 @@ template <int N, bool TRANSPOSED> __device__ void load(unsigned address, unsigne
     if (N == 1 && TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address));
     if (N == 2 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-                     : "=r"(r[0]), "=r"(r[1])
-                     : "r"(address));
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(address));
     if (N == 2 && TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
                      : "=r"(r[0]), "=r"(r[1])
@@ -383,8 +381,12 @@ template <int N> static void movements(void)
 
 // ---- WMMA ----
 
-template <typename T> struct stored { using type = T; };
-template <> struct stored<wmma::precision::tf32> { using type = float; };
+template <typename T> struct stored {
+    using type = T;
+};
+template <> struct stored<wmma::precision::tf32> {
+    using type = float;
+};
 template <typename T> using stored_t = typename stored<T>::type;
 
 template <int M, int N, int K, typename T, typename S, typename LA, typename LB>
@@ -422,7 +424,7 @@ static void wmma_case(const char *types, enum type type, enum type sums, enum ki
     }
     auto launch = [&] {
         multiply<M, N, K, T, S, LA, LB><<<1, WARP>>>((stored_t<T> *)A, (stored_t<T> *)B, (S *)C, lda, ldb, ldc,
-                                                    a_by_columns ? wmma::mem_col_major : wmma::mem_row_major);
+                                                     a_by_columns ? wmma::mem_col_major : wmma::mem_row_major);
         finish();
     };
     launch();
@@ -436,7 +438,7 @@ static void wmma_case(const char *types, enum type type, enum type sums, enum ki
             C[i] = without_signs(sums, C_before[i]);
         }
         launch();
-        int n = (a_by_columns ? M : N) * (int)sizeof(S) / 4; // the first row or column
+        int n = (a_by_columns ? M : N) * (int)sizeof(S) / 4;  // the first row or column
         printf("{\"case\": \"%s\"", name);
         print_words("words", out, n);
         print_words("scale", C, n);

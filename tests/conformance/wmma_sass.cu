@@ -12,8 +12,12 @@
 
 using namespace nvcuda;
 
-template <typename T> struct stored { using type = T; };
-template <> struct stored<wmma::precision::tf32> { using type = float; };
+template <typename T> struct stored {
+    using type = T;
+};
+template <> struct stored<wmma::precision::tf32> {
+    using type = float;
+};
 
 // The fragment is handed on as it is, so that nothing but the load is seen.
 template <typename F> __device__ void keep(const F &fragment, void *out)

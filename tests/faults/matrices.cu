@@ -4,7 +4,8 @@
 #include <cuda_runtime.h>
 #include <string.h>
 
-enum { ROWS = 32, WORDS = 4 };  // 8 elements of 16 bits in a row
+enum { ROWS = 32 };
+enum { WORDS = 4 };  // 8 elements of 16 bits: a row
 
 __device__ unsigned address_of(const void *shared) { return (unsigned)__cvta_generic_to_shared(shared); }
 
@@ -48,7 +49,7 @@ __global__ void read_back_without_syncwarp(unsigned *out)
     __shared__ __align__(16) unsigned tile[8 * WORDS];
     unsigned r = threadIdx.x, address = address_of(&tile[threadIdx.x % 8 * WORDS]);
     asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(address), "r"(r));  // expect read_back_without_syncwarp: race in shared memory
-    out[threadIdx.x] = tile[threadIdx.x];  // expect read_back_without_syncwarp: race in shared memory
+    out[threadIdx.x] = tile[threadIdx.x];                                                         // expect read_back_without_syncwarp: race in shared memory
 }
 
 __global__ void row_of_eight_bytes(unsigned *out)

@@ -23,7 +23,7 @@ __global__ void no_barrier(float *out)
     __shared__ float s[64];
     unsigned at = shared_address(s) + 4 * threadIdx.x;
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(2.0f) : "memory");  // expect no_barrier: race in shared memory
-    out[threadIdx.x] = s[63 - threadIdx.x];  // expect no_barrier: race in shared memory
+    out[threadIdx.x] = s[63 - threadIdx.x];                                   // expect no_barrier: race in shared memory
 }
 
 __global__ void half_way(float4 *out)  // 8 beyond a multiple of 16

@@ -63,6 +63,24 @@ __global__ void first_atomic(float *out)
     out[threadIdx.x] = count;
 }
 
+// One thread copies, for so long that others come in between, something of which a part has been written.
+__global__ void beside_a_copy(float *out)
+{
+    __shared__ struct {
+        int words[1024];
+    } from, to;
+    __shared__ float unwritten;
+    if (threadIdx.x == 0) {
+        from.words[0] = 1;
+        for (int i = 0; i < 2200; i++) {
+            to = from;
+            __threadfence_block();
+        }
+    } else {
+        out[threadIdx.x] = unwritten;  // expect beside_a_copy: uninitialised shared memory
+    }
+}
+
 static int is(const char *argument, const char *name) { return strcmp(argument, name) == 0; }
 
 int main(int argc, char **argv)
@@ -84,5 +102,7 @@ int main(int argc, char **argv)
         first_sum<<<1, 32>>>(out);
     if (is(name, "first_atomic"))
         first_atomic<<<1, 32>>>(out);
+    if (is(name, "beside_a_copy"))
+        beside_a_copy<<<1, 32>>>(out);
     return cudaDeviceSynchronize();
 }

@@ -16,7 +16,7 @@ __global__ void load_without_syncwarp(half *matrix, float *out)
     __shared__ __align__(32) half tile[16 * 16];
     fragment_a a;
     for (int i = threadIdx.x; i < 256; i += 32)
-        tile[i] = matrix[i];  // expect load_without_syncwarp: race in shared memory
+        tile[i] = matrix[i];              // expect load_without_syncwarp: race in shared memory
     wmma::load_matrix_sync(a, tile, 16);  // expect load_without_syncwarp: race in shared memory
     out[threadIdx.x] = a.x[0];
 }
@@ -27,7 +27,7 @@ __global__ void read_back_without_syncwarp(half *matrix, float *out)
     fragment_c c;
     wmma::fill_fragment(c, 1.0f);
     wmma::store_matrix_sync(tile, c, 16, wmma::mem_row_major);  // expect read_back_without_syncwarp: race in shared memory
-    out[threadIdx.x] = tile[threadIdx.x * 8];  // expect read_back_without_syncwarp: race in shared memory
+    out[threadIdx.x] = tile[threadIdx.x * 8];                   // expect read_back_without_syncwarp: race in shared memory
 }
 
 __global__ void refilled_too_early(half *matrix, float *out)

@@ -54,12 +54,17 @@ static inline void fill(float *x, int rows, int cols, int row, int col)
             x[r * cols + c] = value_at(r * cols + c);
 }
 
-static inline bool near(const char *name, size_t row, size_t col, double got, double want)
+static inline bool near_within(double share, const char *name, size_t row, size_t col, double got, double want)
 {
-    if (fabs(got - want) <= 1e-4 * fabs(want))
+    if (fabs(got - want) <= share * fabs(want))
         return true;
     printf("WRONG: %s, row %zu, column %zu: %g, should be %g\n", name, row, col, got, want);
     return false;
+}
+
+static inline bool near(const char *name, size_t row, size_t col, double got, double want)
+{
+    return near_within(1e-4, name, row, col, got, want);
 }
 
 static inline int status_of(cudaError_t error, bool right)

@@ -23,10 +23,12 @@ REFUSED(unknown_register, "add.s32 %0, %1, r3;")
 REFUSED(unknown_special, "mov.u32 %0, %%clusterid.x;")
 REFUSED(constant_written, "add.s32 3, %1, 1;")
 REFUSED(address_as_number, "add.s32 %0, [%2], 1;")
+REFUSED(sum_of_registers, "ld.global.s32 %0, [%2 + %1];")
 REFUSED(number_as_address, "ld.global.s32 %0, %2;")
 REFUSED(not_a_predicate, "selp.s32 %0, 1, 2, %1;")
 REFUSED(short_vector, "{.reg .b32 r<4>; ld.global.v4.b32 {r0, r1, r2}, [%2]; mov.b32 %0, r0;}")
 REFUSED(too_wide, "{.reg .b64 r<4>; ld.global.v4.b64 {r0, r1, r2, r3}, [%2]; mov.b32 %0, 1;}")
+REFUSED(no_scope, "ld.acquire.global.s32 %0, [%2];")
 REFUSED(no_label, "bra NOWHERE; mov.b32 %0, 1;")
 REFUSED(inner_label, "{ {IN: mov.b32 %0, 1;} bra IN; }")
 REFUSED(open_brace, "{ mov.b32 %0, 1;")
@@ -37,7 +39,8 @@ REFUSED(returns, "mov.b32 %0, 1; ret;")
 REFUSED(of_parameters, "ld.param.s32 %0, [%2];")
 REFUSED(of_cluster, "fence.acq_rel.cluster; mov.b32 %0, 1;")
 REFUSED(shape_of_mma, "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1};")
-REFUSED(registers_of_ldmatrix, "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
+REFUSED(registers_of_ldmatrix,
+        "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
 REFUSED(copied_bytes, "cp.async.cg.shared.global [%1], [%2], 8; mov.b32 %0, 1;")
 REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
 
@@ -63,10 +66,12 @@ int main(int argc, char **argv)
     RUN(unknown_special);
     RUN(constant_written);
     RUN(address_as_number);
+    RUN(sum_of_registers);
     RUN(number_as_address);
     RUN(not_a_predicate);
     RUN(short_vector);
     RUN(too_wide);
+    RUN(no_scope);
     RUN(no_label);
     RUN(inner_label);
     RUN(open_brace);

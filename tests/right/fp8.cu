@@ -41,10 +41,10 @@ __global__ void all(results *r)
 __global__ void vectors(float *out)
 {
     __nv_fp8x4_e4m3 four(make_float4(1, -2, 0.3f, 1000));
-    float4 f = float4(four);
+    float4 f = four.operator float4();
     *out++ = f.x, *out++ = f.y, *out++ = f.z, *out++ = f.w;
     __nv_fp8x2_e5m2 two(half2(half(3), half(-0.4f)));
-    float2 g = float2(two);
+    float2 g = two.operator float2();
     *out++ = g.x, *out++ = g.y;
     half2 h = __nv_cvt_fp8x2_to_halfraw2(two.__x, __NV_E5M2);
     *out++ = h.x, *out++ = h.y;

@@ -100,15 +100,19 @@ __global__ void integers(int *wrong)
     HOLDS(mad_wide(-100000, 100000, 5) == -10000000000ll + 5);
     HOLDS(div_s32(-7, 2) == -3 && rem_s32(-7, 2) == -1 && div_s32(L, -1) == L && rem_s32(L, -1) == 0);
     HOLDS(div_u64(~0ull, 3) == ~0ull / 3 && min_s16(-5, 3) == -5 && max_u32(1, 0xffffffffu) == 0xffffffffu);
-    HOLDS(shl(1, 31) == 0x80000000u && shl(1, 32) == 0 && shr_s(-8, 1) == -4 && shr_s(-8, 40) == -1 && shr_u(8, 32) == 0);
-    HOLDS(bfe_s(0xf0, 4, 4) == -1 && bfe_u(0xf0, 4, 4) == 15 && bfe_s(0x80000000, 28, 8) == -8 && bfe_u(~0u, 30, 8) == 3);
-    HOLDS(bfe_s(1, 40, 4) == 0 && bfe_s(-1, 3, 0) == 0 && bfi(0xff, 0, 8, 4) == 0xf00 && bfi(0, ~0u, 28, 8) == 0x0fffffff);
+    HOLDS(shl(1, 31) == 0x80000000u && shl(1, 32) == 0 && shr_s(-8, 1) == -4 && shr_s(-8, 40) == -1 &&
+          shr_u(8, 32) == 0);
+    HOLDS(bfe_s(0xf0, 4, 4) == -1 && bfe_u(0xf0, 4, 4) == 15 && bfe_s(0x80000000, 28, 8) == -8 &&
+          bfe_u(~0u, 30, 8) == 3);
+    HOLDS(bfe_s(1, 40, 4) == 0 && bfe_s(-1, 3, 0) == 0 && bfi(0xff, 0, 8, 4) == 0xf00 &&
+          bfi(0, ~0u, 28, 8) == 0x0fffffff);
     HOLDS(sad(3, -4, 10) == 17 && popc(0xff0) == 8 && clz(0) == 32 && clz(1) == 31 && brev(1) == 0x80000000u);
     HOLDS(bfind(0) == ~0u && bfind(0x80) == 7 && bfind_s(-1) == ~0u && bfind_s(-3) == 1);
     HOLDS(neg(L) == L && absolute(-5) == 5 && cnot(0) == 1 && cnot(3) == 0);
     HOLDS(prmt(0x03020100, 0x07060504, 0x7531) == 0x07050301 && prmt(0x80, 0, 0x9998) == 0x000000ff);
     HOLDS(prmt_f4e(0x03020100, 0x07060504, 1) == 0x04030201 && prmt_b4e(0x03020100, 0x07060504, 1) == 0x06070001);
-    HOLDS(shf_l(0x80000000u, 1, 33) == 3 && shf_r(1, 2, 40) == 2 && dp4a(0x01ff0203, 0x02030405, 7) == 7 + 2 - 3 + 8 + 15);
+    HOLDS(shf_l(0x80000000u, 1, 33) == 3 && shf_r(1, 2, 40) == 2 &&
+          dp4a(0x01ff0203, 0x02030405, 7) == 7 + 2 - 3 + 8 + 15);
     unsigned long long a[2] = {~0ull, 1}, b[2] = {2, 5}, sum[2];
     add128(sum, a, b);
     HOLDS(sum[0] == 1 && sum[1] == 7);
@@ -213,13 +217,15 @@ __global__ void floats(int *wrong)
     HOLDS(add_f32(T, 0) == T && bits(add_ftz(-T, -0.0f)) == 0x80000000 && add_ftz(T, 1) == 1);
     HOLDS(add_rz(1, 0.9999999f * E * 2) == 1 && add_sat_f(2, 3) == 1 && add_sat_f(-2, 1) == 0 && add_sat_f(N, 1) == 0);
     HOLDS(mul_rp(1 + 2 * E, 1 + 2 * E) == 1 + 6 * E && div_rn(1, 3) == 1.0f / 3 && div_rn(1, 0) == I);
-    HOLDS(min_f32(N, 2) == 2 && min_f32(2, N) == 2 && bits(min_f32(N, N)) == 0x7fffffff);
+    HOLDS(min_f32(N, 2) == 2 && min_f32(2, N) == 2 && min_f32(N, N) != min_f32(N, N));
     HOLDS(bits(min_f32(0.0f, -0.0f)) == 0x80000000 && bits(max_nan(N, 1)) == 0x7fffffff && max_nan(1, 3) == 3);
     HOLDS(copysign_f(-2, 3) == -3 && fma_f32(1 + 2 * E, 1 - 2 * E, -1) == -4 * E * E);
     HOLDS(fma_rm(1, 1, -E * E) == 1 - E && fma_f64(3, 4, 0.5) == 12.5 && add_f64(1e16, 1) == 1e16 + 1);
     HOLDS(ex2(3) == 8 && ex2(-I) == 0 && ex2(-140) == 0 && ex2(I) == I && bits(ex2(N)) == 0x7fffffff);
-    HOLDS(lg2(8) == 3 && lg2(0) == -I && lg2(-1) != lg2(-1) && near(rcp(3), 1.0f / 3) && rcp(-0.0f) == -I && rcp_rn(4) == 0.25f);
-    HOLDS(near(inverse_root(2), 0.70710678f) && inverse_root(0) == I && root(2) == sqrtf(2) && near(tanh_f(0.5f), 0.46211716f));
+    HOLDS(lg2(8) == 3 && lg2(0) == -I && lg2(-1) != lg2(-1) && near(rcp(3), 1.0f / 3) && rcp(-0.0f) == -I &&
+          rcp_rn(4) == 0.25f);
+    HOLDS(near(inverse_root(2), 0.70710678f) && inverse_root(0) == I && root(2) == sqrtf(2) &&
+          near(tanh_f(0.5f), 0.46211716f));
     HOLDS(neg_f(1) == -1 && bits(abs_f(-0.0f)) == 0);
     float decimal;
     asm("fma.rn.f32 %0, %1, 1.5, 0fC0000000;" : "=f"(decimal) : "f"(4.0f));
@@ -244,12 +250,15 @@ __global__ void halves(int *wrong)
 {
     HOLDS(add_f16x2(0x3c004000, 0x3c003c00) == 0x40004200 && mul_bf16x2(0x3f804000, 0x40004000) == 0x40004080);
     HOLDS(add_f16x2(0x7bff0001, 0x7bff0001) == 0x7c000002 && max_f16x2(0x7e003c00, 0xbc00bc00) == 0xbc003c00);
-    HOLDS(fma_f16x2(0x40004000, 0x42004200, 0x3c00bc00) == 0x47004500 && fma_relu(0x3f80bf80, 0x3f803f80, 0) == 0x3f800000);
-    HOLDS(ex2_f16x2(0x42000000) == 0x48003c00 && ex2_bf16x2(0x40400000) == 0x41003f80 && tanh_f16x2(0x00007c00) == 0x3c00);
+    HOLDS(fma_f16x2(0x40004000, 0x42004200, 0x3c00bc00) == 0x47004500 &&
+          fma_relu(0x3f80bf80, 0x3f803f80, 0) == 0x3f800000);
+    HOLDS(ex2_f16x2(0x42000000) == 0x48003c00 && ex2_bf16x2(0x40400000) == 0x41003f80 &&
+          tanh_f16x2(0x00007c00) == 0x3c00);
     HOLDS(neg_bf16x2(0x3f800000) == 0xbf808000);
     // 1 + 2^-10 + 2^-11 is half way between two numbers, and the product's 2^-22 decides: 0x3c01 * 0x3c01 + 2^-11.
     HOLDS(fma_f16(0x3c01, 0x3c01, 0x1000) == 0x3c03 && fma_f16(0x3c00, 0x3c01, 0x1000) == 0x3c02);
-    // 1 + 2^-8 - 2^-140: a double holds it as half way; it is below.
+    // 7 * 37 is half way between 258 and 260, and 2^-60, which a double cannot hold beside it, decides.
+    HOLDS(fma_bf16(0x40e0, 0x4214, 0x2180) == 0x4382 && fma_bf16(0x40e0, 0x4214, 0xa180) == 0x4381);
     HOLDS(fma_bf16(0x3f80, 0x3f80, 0x3b80) == 0x3f80 && fma_bf16(0x3b80, 0x3f81, 0x3f80) == 0x3f81);
     HOLDS(fma_bf16(0x2080, 0x0080, 0x3f80) == 0x3f80);
 }
@@ -273,6 +282,7 @@ FROM(f16_rz, unsigned short, "h", "cvt.rz.f16.f32", float, "f")
 FROM(f32_of_f16, float, "f", "cvt.f32.f16", unsigned short, "h")
 FROM(f32_of_bf16, float, "f", "cvt.f32.bf16", unsigned short, "h")
 FROM(f16_of_f64, unsigned short, "h", "cvt.rn.f16.f64", double, "d")
+FROM(bf16_of_s64, unsigned short, "h", "cvt.rn.bf16.s64", long long, "l")
 FROM(tf32_of, unsigned, "r", "cvt.rna.tf32.f32", float, "f")
 FROM(f16x2_of_e4m3x2, unsigned, "r", "cvt.rn.f16x2.e4m3x2", unsigned short, "h")
 FROM(f16x2_of_e5m2x2, unsigned, "r", "cvt.rn.f16x2.e5m2x2", unsigned short, "h")
@@ -294,15 +304,19 @@ PAIR(e5m2x2_of, unsigned short, "h", "cvt.rn.satfinite.e5m2x2.f32")
 __global__ void conversions(int *wrong)
 {
     const float I = INFINITY, N = NAN;
-    HOLDS(s32_of(-2.9f) == -2 && s32_rn(2.5f) == 2 && s32_rn(-3.5f) == -4 && s32_of(3e9f) == 0x7fffffff && s32_of(N) == 0);
+    HOLDS(s32_of(-2.9f) == -2 && s32_rn(2.5f) == 2 && s32_rn(-3.5f) == -4 && s32_of(3e9f) == 0x7fffffff &&
+          s32_of(N) == 0);
     HOLDS(u8_sat(300) == 255 && u8_sat(-3) == 0 && s64_of(-1.5) == -2 && s64_of(N) == (long long)(1ull << 63));
     HOLDS(f32_of(16777217) == 16777216 && f32_up(16777217) == 16777218 && f32_down(1 + 0x1p-30) == 1);
     HOLDS(whole(1.25f) == 2 && whole(-1.25f) == -1 && unit(1.5f) == 1 && unit(-1) == 0 && unit(N) == 0);
-    HOLDS(s8_of(200) == -56 && s8_sat(200) == 127 && s8_sat(-200) == -128 && u16_sat(-1) == 0 && u16_sat(70000) == 65535);
+    HOLDS(s8_of(200) == -56 && s8_sat(200) == 127 && s8_sat(-200) == -128 && u16_sat(-1) == 0 &&
+          u16_sat(70000) == 65535);
     HOLDS(f16_of(1) == 0x3c00 && f16_of(65520) == 0x7c00 && f16_rz(65520) == 0x7bff && f16_of(N) == 0x7fff);
-    HOLDS(f16_of(0x1p-24f) == 1 && f16_of(0x1p-25f) == 0 && f16_of(-0x1.8p-25f) == 0x8001 && f16_of(1 + 0x1p-11f) == 0x3c00);
+    HOLDS(f16_of(0x1p-24f) == 1 && f16_of(0x1p-25f) == 0 && f16_of(-0x1.8p-25f) == 0x8001 &&
+          f16_of(1 + 0x1p-11f) == 0x3c00);
     HOLDS(f32_of_f16(0x0001) == 0x1p-24f && f32_of_f16(0xfc00) == -I && f32_of_bf16(0x3fc0) == 1.5f);
-    HOLDS(f16_of_f64(1 + 0x1p-11 + 0x1p-40) == 0x3c01); // rounded once
+    HOLDS(f16_of_f64(1 + 0x1p-11 + 0x1p-40) == 0x3c01);  // rounded once
+    HOLDS(bf16_of_s64((257ll << 54) + 1) == 0x5e81 && bf16_of_s64(-(257ll << 54)) == 0xde80);
     HOLDS(tf32_of(1 + 0x1p-11f) == 0x3f802000 && (tf32_of(1 + 0x1p-12f) & 0xffffe000) == 0x3f800000);
     HOLDS(f16x2_of(1, -2) == 0x3c00c000 && f16x2_relu(-1, 2) == 0x00004000 && bf16x2_of(1, -2) == 0x3f80c000);
     HOLDS(bf16x2_of(1 + 0x1.8p-8f, 3.4e38f) == 0x3f817f80 && bf16x2_rz(1 + 0x1.8p-8f, 3.4e38f) == 0x3f807f7f);

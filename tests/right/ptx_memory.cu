@@ -13,15 +13,16 @@ __global__ void vectors(const float *in, float *out)
     asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
                  : "l"(in + 4 * t));
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n\tst.shared::cta.v2.b32 [%0+8], {%3, %4};" ::"r"(here), "f"(x[0]),
-                 "f"(x[1]), "f"(x[2]), "f"(x[3])
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n\tst.shared::cta.v2.b32 [%0 + %5], {%3, %4};" ::"r"(here),
+                 "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]), "n"(2 * sizeof(float))
                  : "memory");
     __syncthreads();
     asm volatile("ld.volatile.shared.v4.f32 {%3, %2, %1, %0}, [%4];"
                  : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
                  : "r"(there)
                  : "memory");
-    asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(out + 4 * t), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3])
+    asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(out + 4 * t), "f"(x[0]), "f"(x[1]), "f"(x[2]),
+                 "f"(x[3])
                  : "memory");
 }
 
@@ -34,7 +35,10 @@ __global__ void spaces(int *out, signed char *bytes)
     int local = 9, wide, narrow, from_table, from_local, is_shared, is_global;
     unsigned long long generic, shared = shared_address(&s);
     asm volatile("st.global.u8 [%0], %1;\n\tst.global.u16 [%0+2], %1;" ::"l"(bytes), "r"(-2) : "memory");
-    asm volatile("ld.global.s8 %0, [%2];\n\tld.global.u8 %1, [%2+0];" : "=r"(wide), "=r"(narrow) : "l"(bytes) : "memory");
+    asm volatile("ld.global.s8 %0, [%2];\n\tld.global.u8 %1, [%2+0];"
+                 : "=r"(wide), "=r"(narrow)
+                 : "l"(bytes)
+                 : "memory");
     asm volatile("ld.s32 %0, [%1+4];" : "=r"(from_table) : "l"(table));
     asm volatile("ld.s32 %0, [%1];" : "=r"(from_local) : "l"(&local) : "memory");
     asm("cvta.shared.u64 %0, %1;" : "=l"(generic) : "l"(shared));

@@ -10,8 +10,12 @@ using namespace nvcuda;
 
 enum { ROOM = 1024 };  // elements of the largest matrix, its stride included
 
-template <typename T> struct stored { using type = T; };
-template <> struct stored<wmma::precision::tf32> { using type = float; };
+template <typename T> struct stored {
+    using type = T;
+};
+template <> struct stored<wmma::precision::tf32> {
+    using type = float;
+};
 template <typename T> using stored_t = typename stored<T>::type;
 
 template <typename Layout> constexpr bool is_by_columns() { return std::is_same<Layout, wmma::col_major>::value; }
@@ -50,9 +54,11 @@ __global__ void multiply(const stored_t<T> *A,  // [M, K]
 
 static float draw(int least, int most) { return (float)(rand() % (most - least + 1) + least); }
 
-template <int M, int N, int K, typename T, typename S, typename LA, typename LB> static void product(bool shared, bool c_by_rows)
+template <int M, int N, int K, typename T, typename S, typename LA, typename LB> static void product(bool shared,
+                                                                                                     bool c_by_rows)
 {
-    int lda = (is_by_columns<LA>() ? M : K) + 16, ldb = (is_by_columns<LB>() ? K : N) + 16, ldc = (c_by_rows ? N : M) + 8;
+    int lda = (is_by_columns<LA>() ? M : K) + 16, ldb = (is_by_columns<LB>() ? K : N) + 16,
+        ldc = (c_by_rows ? N : M) + 8;
     int least = std::is_same<T, unsigned char>::value ? 0 : -7;
     stored_t<T> *A, *B;
     S *C;

@@ -101,22 +101,16 @@ TRAFFIC = {
     "shared_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",),  # as shared_conflicts
     "mma": ("sm__inst_executed_pipe_tensor_op_hmma.sum", "sm__inst_executed_pipe_tensor.sum"),
 }
-# ldmatrix, stmatrix, and the two halves of cp.async: what it writes to shared memory, and what it reads from global.
-MATRIX_AND_COPY = {
-    "{}_requests": ("smsp__inst_executed_op_{}.sum", "smsp__sass_inst_executed_op_{}.sum"),
-    "{}_wavefronts": ("sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
-                      "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
-                      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"),
-    "{}_conflicts": ("sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
-                     "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
-                     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"),
+# ldmatrix and stmatrix, by ncu's names for them.
+MATRIX = {
+    "requests": ("smsp__inst_executed_op_{}.sum", "smsp__sass_inst_executed_op_{}.sum"),
+    "wavefronts": ("sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
+                   "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"),
+    "conflicts": ("sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
+                  "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"),
 }
-TRAFFIC |= {name.format(ours): tuple(metric.format(theirs) for metric in metrics)
-            for ours, theirs in (("ldmatrix", "ldsm"), ("stmatrix", "stsm"), ("copy_st", "ldgsts"))
-            for name, metrics in MATRIX_AND_COPY.items()}
-TRAFFIC |= {f"copy_ld_{name}": tuple(f"{unit}__sass_{metric}_mem_global_op_ldgsts.sum" for unit in ("sm", "smsp"))
-            for name, metric in (("requests", "l1tex_t_requests_pipe_lsu"), ("sectors", "l1tex_t_sectors_pipe_lsu"),
-                                 ("bytes", "data_bytes"))}
+TRAFFIC |= COPY | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in metrics)
+                   for ours, theirs in (("ldmatrix", "ldsm"), ("stmatrix", "stsm")) for name, metrics in MATRIX.items()}
 # Warps that wait, for each instruction issued, by what they wait for.
 STALLS = {name: (f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio",)
           for name in ("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier", "math_pipe_throttle",

@@ -42,9 +42,7 @@ template <int N, bool TRANSPOSED> __global__ void ldmatrix(unsigned *buffer, str
     if (N == 1 && TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address));
     if (N == 2 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-                     : "=r"(r[0]), "=r"(r[1])
-                     : "r"(address));
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(address));
     if (N == 2 && TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
                      : "=r"(r[0]), "=r"(r[1])
@@ -84,8 +82,12 @@ template <int N, bool TRANSPOSED> __global__ void stmatrix(unsigned *buffer, str
 
 // ---- WMMA ----
 
-template <typename T> struct stored { using type = T; };
-template <> struct stored<wmma::precision::tf32> { using type = float; };
+template <typename T> struct stored {
+    using type = T;
+};
+template <> struct stored<wmma::precision::tf32> {
+    using type = float;
+};
 template <typename T> using stored_t = typename stored<T>::type;
 
 template <typename F> __device__ bool is(const F &f, unsigned never)

@@ -17,7 +17,9 @@ SIMT_MEMBER inline void memcpy_async(const Group &group, T *to, const U *from, c
         simt::copy<sizeof(char)>(group, to, from, bytes);
     else
         simt::copy_asynchronously(group, (char *)to, (const char *)from, bytes,
-                                  of_both % 16 == 0 ? 16 : of_both % 8 == 0 ? 8 : 4);
+                                  of_both % 16 == 0  ? 16
+                                  : of_both % 8 == 0 ? 8
+                                                     : 4);
     simt_async_commit();
 }
 
