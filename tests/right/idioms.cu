@@ -1,6 +1,8 @@
 // What programs do that is no fault: the same value stored by many, names that CUDA has too, a launch that a formatter
 // spread out, headers that are included and hardly used.
 #include <cuda.h>
+#include <cuda/std/limits>
+#include <cuda/std/type_traits>
 #include <memory>
 #include "right.h"
 
@@ -37,6 +39,7 @@ __global__ void rounded(float *out)
     out[1] = __fadd_ru(1.0f, 0x1p-25f);
     out[2] = __fdiv_rd(1.0f, 3.0f);
     out[3] = twice(gridDim.x + blockDim.y);
+    out[4] = cuda::std::is_same<float, decltype(out[0] + 1)>::value ? cuda::std::numeric_limits<short>::max() : 0;
 }
 
 int main()
@@ -61,12 +64,13 @@ int main()
     SAME(to_host(to, 32)[4].z, 81);
 
     std::unique_ptr<float[]> none;
-    float *few = to_device<float>(NULL, 4);
+    float *few = to_device<float>(NULL, 5);
     rounded<<<dim3(2), dim3(1, 3)>>>(few);
-    float *r = to_host(few, 4);
+    float *r = to_host(few, 5);
     SAME(r[0] == 1.0f, 1);
     SAME(r[1] == 1.0f + 0x1p-23f, 1);
     SAME(r[2] < 1.0 / 3, 1);
     SAME(r[3], 10);
+    SAME(r[4], 32767);
     return 0;
 }
