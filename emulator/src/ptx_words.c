@@ -136,7 +136,6 @@ static const struct word {
     {"col", LAYOUT, 2},
     {"noinc", NO_INCREMENT, 1},
     {"noComplete", NO_COMPLETE, 1},
-    {"parity", PARITY, 1},
     {"noftz", NO_FTZ, 1},
 };
 
