@@ -35,7 +35,7 @@ WHY = {
     "no_semicolon": "`;` is missing",
     "out_of_scope": "`r` is not a register",
     "no_rounding": "its rounding is missing",
-    "returns": "the instruction is not known",
+    "returns": "a statement cannot end its thread",
     "of_parameters": "no modifier .param",
     "of_cluster": "no modifier .cluster",
     "shape_of_mma": "no such product",
@@ -49,7 +49,10 @@ WHY = {
     "narrow_product": "operand 1 is a register of 32 bits; 64 are needed",
     "wide_register_of_mma": "operand 1 is a register of 64 bits; 32 are needed",
     "narrow_policy": "operand 3 is a register of 32 bits; 64 are needed",
-    "bulk_copy": "no modifier .bulk",
+    "bulk_copy": "bulk copies (TMA) are not supported",
+    "bytes_expected": "mbarriers that count bytes are not supported",
+    "cluster_barrier": "clusters are not supported",
+    "sparse": "sparse products are not supported",
 }
 
 

@@ -51,6 +51,9 @@ REFUSED(narrow_product, "mad.wide.s32 %0, %1, %1, %2;")
 REFUSED(wide_register_of_mma, "{.reg .b64 w; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {w}, [%1]; mov.b32 %0, 1;}")
 REFUSED(narrow_policy, "ld.global.L2::cache_hint.b32 %0, [%2], %1;")
 REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
+REFUSED(bytes_expected, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], 8; mov.b32 %0, 1;")
+REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
+REFUSED(sparse, "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1}, %1, 0;")
 
 int main(int argc, char **argv)
 {
@@ -101,5 +104,8 @@ int main(int argc, char **argv)
     RUN(wide_register_of_mma);
     RUN(narrow_policy);
     RUN(bulk_copy);
+    RUN(bytes_expected);
+    RUN(cluster_barrier);
+    RUN(sparse);
     return cudaDeviceSynchronize();
 }
