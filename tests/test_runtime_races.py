@@ -11,7 +11,8 @@ from conftest import BUILD, ROOT, TESTS, Program, locked, run
 
 # Between them these come to every room: memory of all kinds, atomics and fences, blocks that wait for each other.
 SOURCES = [TESTS / "right" / f"{name}.cu" for name in ("api", "async", "blocks", "cooperative", "copies", "flags",
-                                                      "heap", "locks", "resources", "special_registers")]
+                                                      "heap", "locks", "matrices", "ptx_memory", "resources",
+                                                      "special_registers")]
 STEPS = {"04_matmul_tiled": ("-m", "65", "-n", "65", "-k", "33"), "13_flash_scalar": ("--seqlen", "33")}
 WARNING = "WARNING: ThreadSanitizer"
 REFUSAL = "FATAL: ThreadSanitizer"

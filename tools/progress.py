@@ -3,7 +3,7 @@ import copy
 
 from tools import exercises, state, steps
 
-SHORT_PATH = "00", "01", "02", "machine", "03", "04", "05", "08", "09", "12", "13"
+SIDE_STEPS = "06", "07", "10", "11", "16", "31", "40", "45"  # beside the short path
 
 
 def file():
@@ -42,16 +42,17 @@ def next_exercise():
     todo = [exercise for exercise in exercises.every() if exercise.id not in done["passed"]]
 
     def order(exercise):
-        short = steps.called(exercise.step) in SHORT_PATH
-        return exercise.step["name"] != at, exercise.number > 1, not short
+        return exercise.step["name"] != at, exercise.number > 1, steps.called(exercise.step) in SIDE_STEPS
 
     return min(todo, key=order, default=None)
 
 
 def next_lesson(passed, here):
-    """The README of the next step on the short path whose task is not solved; None where there is none."""
+    """The README of the next step on the short path whose task is not solved, one behind `here` if there is any; or None."""
+    names = [step["name"] for step in steps.load()]
     tasks = [exercise for exercise in exercises.every() if exercise.number == 1 and exercise.id not in passed
-             and steps.called(exercise.step) in SHORT_PATH and exercise.step is not here]
+             and steps.called(exercise.step) not in SIDE_STEPS and exercise.step is not here]
+    tasks.sort(key=lambda exercise: names.index(exercise.step["name"]) < names.index(here["name"]))
     return f"{tasks[0].step['dir']}/README.md" if tasks else None
 
 

@@ -81,7 +81,6 @@ enum field {
     SHAPE,
     NO_INCREMENT,
     NO_COMPLETE,
-    PARITY,
     NO_FTZ,
     FIELDS
 };
@@ -179,9 +178,11 @@ struct instruction {
     struct product product; /* of mma and wmma */
 };
 
-/* Letters of operands: d a register that is written, p a predicate that is written, s a number, q a predicate, a an
- * address, w one register or a vector that is written, v one number or a vector, x a number or a predicate. n a
- * number whatever the type; d, s, w and v are predicates where the instruction's type is. */
+/* Letters of operands: d a register that is written, s a number, both of the instruction's type, or predicates where that
+ * is .pred; t a number of its last type; w one register or a vector that is written, v one number or a vector, which
+ * together have the type's width; n a number of 32 bits, m one that is written; p a predicate that is written, q a
+ * predicate, x a number of 32 bits or a predicate; a an address. Capitals: D, T, W and V may be registers wider than the
+ * type; M and N are one or several of 32 bits. */
 struct row {
     const char *name; /* the stem, "ld"; the longest that fits is meant. NULL ends a table */
     void (*run)(struct running *r, const struct instruction *in);

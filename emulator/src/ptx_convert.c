@@ -267,7 +267,7 @@ static const char *check_convert(struct instruction *in)
 }
 
 const struct row ptx_convert_rows[] = {
-    {"cvt", convert, HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE) | HAS(RELU), "ds?s", INTEGERS | FLOATS | PAIRS,
+    {"cvt", convert, HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE) | HAS(RELU), "DT?T", INTEGERS | FLOATS | PAIRS,
      check_convert},
     {0},
 };

@@ -175,13 +175,13 @@ static const char *check_fragment_store(struct instruction *in) { return check_f
 #define SUMS (TYPE(T_F16) | TYPE(T_F32) | TYPE(T_S32))
 
 const struct row ptx_matrix_rows[] = {
-    {"ldmatrix", load, MATRICES, "wa", TYPE(T_B16), check_load},
-    {"stmatrix", store, MATRICES, "av", TYPE(T_B16), check_store},
-    {"mma", multiply, PRODUCT, "wvvv", MMA_TYPES, check_mma},
-    {"wmma.mma", multiply, PRODUCT, "wvvv", MMA_TYPES, check_wmma},
-    {"wmma.load.a", load_fragment, FRAGMENT, "wa?s", FACTORS, check_fragment_load},
-    {"wmma.load.b", load_fragment, FRAGMENT, "wa?s", FACTORS, check_fragment_load},
-    {"wmma.load.c", load_fragment, FRAGMENT, "wa?s", SUMS, check_fragment_load},
-    {"wmma.store.d", store_fragment, FRAGMENT, "av?s", SUMS, check_fragment_store},
+    {"ldmatrix", load, MATRICES, "Ma", TYPE(T_B16), check_load},
+    {"stmatrix", store, MATRICES, "aN", TYPE(T_B16), check_store},
+    {"mma", multiply, PRODUCT, "MNNN", MMA_TYPES, check_mma},
+    {"wmma.mma", multiply, PRODUCT, "MNNN", MMA_TYPES, check_wmma},
+    {"wmma.load.a", load_fragment, FRAGMENT, "Ma?n", FACTORS, check_fragment_load},
+    {"wmma.load.b", load_fragment, FRAGMENT, "Ma?n", FACTORS, check_fragment_load},
+    {"wmma.load.c", load_fragment, FRAGMENT, "Ma?n", SUMS, check_fragment_load},
+    {"wmma.store.d", store_fragment, FRAGMENT, "aN?n", SUMS, check_fragment_store},
     {0},
 };

@@ -222,17 +222,17 @@ static void nothing(struct running *r, const struct instruction *in) { (void)r, 
 #define ATOMIC_FIELDS (WHERE | HAS(OPERATION) | HAS(CACHE_POLICY) | HAS(NO_FTZ))
 
 const struct row ptx_memory_rows[] = {
-    {"ld", load, WHERE | CACHED | HAS(READ_ONLY) | HAS(VECTOR), "wa", ACCESSED, check_load},
-    {"ldu", load, HAS(SPACE) | HAS(VECTOR), "wa", ACCESSED, check_load},
-    {"st", store, WHERE | CACHED | HAS(VECTOR), "av", ACCESSED, check_store},
+    {"ld", load, WHERE | CACHED | HAS(READ_ONLY) | HAS(VECTOR), "Wa", ACCESSED, check_load},
+    {"ldu", load, HAS(SPACE) | HAS(VECTOR), "Wa", ACCESSED, check_load},
+    {"st", store, WHERE | CACHED | HAS(VECTOR), "aV", ACCESSED, check_store},
     {"atom", atomic_with_result, ATOMIC_FIELDS, "das?s", WHOLE | FLOATING | BITS, check_with_result},
     {"red", atomic_without_result, ATOMIC_FIELDS, "as", WHOLE | FLOATING | BITS, check_without_result},
     {"cvta", convert_address, HAS(TOWARD) | HAS(SPACE), "ds", TYPE(T_U32) | TYPE(T_U64), check_conversion},
     {"isspacep", is_space, HAS(SPACE), "ps", 0, check_conversion},
     {"prefetch", nothing, HAS(SPACE) | HAS(HINT), "a", 0, NULL},
     {"prefetchu", nothing, HAS(HINT), "a", 0, NULL},
-    {"discard", nothing, HAS(SPACE) | HAS(HINT), "as", 0, NULL},
-    {"applypriority", nothing, HAS(SPACE) | HAS(HINT), "as", 0, NULL},
-    {"createpolicy.fractional", nothing, HAS(HINT), "d?s", TYPE(T_B64), NULL},
+    {"discard", nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
+    {"applypriority", nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
+    {"createpolicy.fractional", nothing, HAS(HINT), "d?n", TYPE(T_B64), NULL},
     {0},
 };

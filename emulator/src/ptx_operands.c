@@ -208,21 +208,59 @@ static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
 
 static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)
 {
-    bool of_predicates = in->type[0] == T_PRED, written = strchr("dpw", letter);
+    bool written = strchr("dDmMpwW", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
     if (letter == 'a' || o->kind == O_ADDRESS)
         return letter == 'a' && o->kind == O_ADDRESS;
-    if (letter == 'x')
-        return is_single(o, false, o->predicate);
-    if (letter == 'n')
-        return is_single(o, false, false);
     if (letter == 'p' || letter == 'q')
-        return is_single(o, written, true);
-    if (o->kind == O_VECTOR && (letter == 'd' || letter == 's'))
+        predicate = true;
+    if (letter == 'x')
+        predicate = o->predicate;
+    if (o->kind == O_VECTOR && !strchr("wWvVMN", letter))
         return false;
     for (unsigned i = 0; i < o->n; i++)
-        if (!is_single(&o->elements[i], written, of_predicates))
+        if (!is_single(&o->elements[i], written, predicate))
             return false;
     return true;
+}
+
+/* Bytes of a register that stands there; 0: any. Of .wide the result, and what is added, are twice as wide. */
+static unsigned width(const struct instruction *in, unsigned i, char letter)
+{
+    const struct type_info *first = &ptx_types[in->type[0]],
+                           *last = &ptx_types[in->n_types ? in->type[in->n_types - 1] : 0];
+    bool twice = in->field[PART] == PART_WIDE && (i == 0 || i == 3);
+    switch (letter) {
+    case 'm':
+    case 'M':
+    case 'n':
+    case 'N':
+    case 'x': return 4;
+    case 'l': return 8;
+    case 't':
+    case 'T': return last->bytes;
+    case 'w':
+    case 'v': return first->bytes / in->operand[i].n;
+    }
+    return twice ? 2 * first->bytes : first->bytes;
+}
+
+/* ptxas takes no register of another width (PTX ISA, "Type Checking Rules"), and a wider one only for what is loaded,
+ * stored and converted ("Operand Size Exceeding Instruction-Type Size"). */
+static void check_widths(const struct reader *r, const struct instruction *in, unsigned i, char letter)
+{
+    const struct ptx_operand *o = &in->operand[i];
+    unsigned needed = width(in, i, letter);
+    bool wider = strchr("DTWV", letter);
+    char why[96];
+    for (unsigned e = 0; e < o->n; e++) {
+        unsigned has = o->elements[e].bytes;
+        bool is_register = o->elements[e].kind == O_SLOT && !o->elements[e].predicate;
+        if (!is_register || !needed || has == needed || (wider && has > needed))
+            continue;
+        snprintf(why, sizeof why, "operand %u is a register of %u bits; %s%u are needed", i + 1, 8 * has,
+                 wider ? "at least " : "", 8 * needed);
+        reader_refuse(r, why);
+    }
 }
 
 void reader_check_operands(const struct reader *r, struct instruction *in)
@@ -241,8 +279,9 @@ void reader_check_operands(const struct reader *r, struct instruction *in)
         if (!*letter && !policy)
             reader_refuse(r, "there are too many operands");
         snprintf(why, sizeof why, "operand %u is not of the kind that belongs there", i + 1);
-        if (!fits(in, policy ? 's' : *letter, &in->operand[i]))
+        if (!fits(in, policy ? 'l' : *letter, &in->operand[i]))
             reader_refuse(r, why);
+        check_widths(r, in, i, policy ? 'l' : *letter);
         letter += *letter != 0;
     }
     settle_decimals(r, in);

@@ -125,11 +125,11 @@ static void arrive_and_drop(struct running *r, const struct instruction *in) { a
 
 static void test(struct running *r, const struct instruction *in)
 {
-    u64 phase = ptx_get(r, &in->operand[2]);
-    void *barrier = object(r, in, 1);
-    bool over = in->field[PARITY] ? mbarrier_test_parity(barrier, (unsigned)phase, r->pc)
-                                  : mbarrier_test(barrier, phase, r->pc);
-    ptx_set(r, &in->operand[0], over);
+    ptx_set(r, &in->operand[0], mbarrier_test(object(r, in, 1), ptx_get(r, &in->operand[2]), r->pc));
+}
+static void test_parity(struct running *r, const struct instruction *in)
+{
+    ptx_set(r, &in->operand[0], mbarrier_test_parity(object(r, in, 1), number(r, in, 2), r->pc));
 }
 
 static void pending(struct running *r, const struct instruction *in)
@@ -147,14 +147,14 @@ static const char *check_arrival(struct instruction *in)
 #define OBJECT (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
 
 const struct row ptx_sync_rows[] = {
-    {"bar.sync", barrier, 0, "s?s", 0, NULL},
-    {"bar.cta.sync", barrier, 0, "s?s", 0, NULL},
-    {"barrier.sync", barrier, HAS(ALIGNED), "s?s", 0, NULL},
-    {"barrier.cta.sync", barrier, HAS(ALIGNED), "s?s", 0, NULL},
-    {"bar.arrive", barrier_arrive, 0, "ss", 0, NULL},
-    {"bar.cta.arrive", barrier_arrive, 0, "ss", 0, NULL},
-    {"barrier.arrive", barrier_arrive, HAS(ALIGNED), "ss", 0, NULL},
-    {"barrier.cta.arrive", barrier_arrive, HAS(ALIGNED), "ss", 0, NULL},
+    {"bar.sync", barrier, 0, "n?n", 0, NULL},
+    {"bar.cta.sync", barrier, 0, "n?n", 0, NULL},
+    {"barrier.sync", barrier, HAS(ALIGNED), "n?n", 0, NULL},
+    {"barrier.cta.sync", barrier, HAS(ALIGNED), "n?n", 0, NULL},
+    {"bar.arrive", barrier_arrive, 0, "nn", 0, NULL},
+    {"bar.cta.arrive", barrier_arrive, 0, "nn", 0, NULL},
+    {"barrier.arrive", barrier_arrive, HAS(ALIGNED), "nn", 0, NULL},
+    {"barrier.cta.arrive", barrier_arrive, HAS(ALIGNED), "nn", 0, NULL},
     {"bar.red", barrier_reduce, HAS(OPERATION), "dnx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
     {"bar.cta.red", barrier_reduce, HAS(OPERATION), "dnx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
     {"barrier.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dnx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
@@ -163,17 +163,19 @@ const struct row ptx_sync_rows[] = {
     {"membar", fence, HAS(SCOPE), "", 0, check_fence},
     {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), "", 0, check_fence},
     {"fence.proxy.async", nothing, HAS(SPACE), "", 0, NULL},
-    {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aas?x", 0, check_copy},
+    {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aan?x", 0, check_copy},
     {"cp.async.commit_group", commit, 0, "", 0, NULL},
-    {"cp.async.wait_group", wait_group, 0, "s", 0, NULL},
+    {"cp.async.wait_group", wait_group, 0, "n", 0, NULL},
     {"cp.async.wait_all", wait_all, 0, "", 0, NULL},
     {"cp.async.mbarrier.arrive", copies_arrive, HAS(NO_INCREMENT) | HAS(SPACE), "a", TYPE(T_B64), NULL},
-    {"mbarrier.init", initialise, HAS(SPACE), "as", TYPE(T_B64), NULL},
+    {"mbarrier.init", initialise, HAS(SPACE), "an", TYPE(T_B64), NULL},
     {"mbarrier.inval", invalidate, HAS(SPACE), "a", TYPE(T_B64), NULL},
-    {"mbarrier.arrive", arrive, OBJECT | HAS(NO_COMPLETE), "da?s", TYPE(T_B64), check_arrival},
-    {"mbarrier.arrive_drop", arrive_and_drop, OBJECT | HAS(NO_COMPLETE), "da?s", TYPE(T_B64), check_arrival},
-    {"mbarrier.test_wait", test, OBJECT | HAS(PARITY), "pas", TYPE(T_B64), NULL},
-    {"mbarrier.try_wait", test, OBJECT | HAS(PARITY), "pas?s", TYPE(T_B64), NULL},
-    {"mbarrier.pending_count", pending, 0, "ds", TYPE(T_B64), NULL},
+    {"mbarrier.arrive", arrive, OBJECT | HAS(NO_COMPLETE), "da?n", TYPE(T_B64), check_arrival},
+    {"mbarrier.arrive_drop", arrive_and_drop, OBJECT | HAS(NO_COMPLETE), "da?n", TYPE(T_B64), check_arrival},
+    {"mbarrier.test_wait", test, OBJECT, "pas", TYPE(T_B64), NULL},
+    {"mbarrier.test_wait.parity", test_parity, OBJECT, "pan", TYPE(T_B64), NULL},
+    {"mbarrier.try_wait", test, OBJECT, "pas?n", TYPE(T_B64), NULL},
+    {"mbarrier.try_wait.parity", test_parity, OBJECT, "pan?n", TYPE(T_B64), NULL},
+    {"mbarrier.pending_count", pending, 0, "ms", TYPE(T_B64), NULL},
     {0},
 };

@@ -118,10 +118,10 @@ static void warp_barrier(struct running *r, const struct instruction *in)
 const struct row ptx_warp_rows[] = {
     {"shfl", shuffle, HAS(SYNC) | HAS(MODE), "dssss", TYPE(T_B32), check_shuffle},
     {"vote", vote, HAS(SYNC) | HAS(MODE) | HAS(UNIFORM), "dqn", TYPE(T_PRED) | TYPE(T_B32), check_vote},
-    {"match", match, HAS(SYNC) | HAS(MODE), "dss", TYPE(T_B32) | TYPE(T_B64), check_match},
+    {"match", match, HAS(SYNC) | HAS(MODE), "msn", TYPE(T_B32) | TYPE(T_B64), check_match},
     {"redux", reduce, HAS(SYNC) | HAS(OPERATION), "dss", TYPE(T_U32) | TYPE(T_S32) | TYPE(T_B32), check_reduce},
     {"activemask", active_mask, 0, "d", TYPE(T_B32), NULL},
-    {"elect", elect, HAS(SYNC), "ds", 0, check_sync},
-    {"bar.warp.sync", warp_barrier, 0, "s", 0, NULL},
+    {"elect", elect, HAS(SYNC), "mn", 0, check_sync},
+    {"bar.warp.sync", warp_barrier, 0, "n", 0, NULL},
     {0},
 };

@@ -136,7 +136,6 @@ static const struct word {
     {"col", LAYOUT, 2},
     {"noinc", NO_INCREMENT, 1},
     {"noComplete", NO_COMPLETE, 1},
-    {"parity", PARITY, 1},
     {"noftz", NO_FTZ, 1},
 };
 
@@ -150,6 +149,37 @@ static bool begins(const char *opcode, const char *stem)
 {
     size_t n = strlen(stem);
     return strncmp(opcode, stem, n) == 0 && (opcode[n] == 0 || opcode[n] == '.');
+}
+
+/* Not supported, each as an instruction of its own: some begin as others do. */
+static const struct {
+    const char *stem, *why;
+} refused[] = {
+    {"ret", "a statement cannot end its thread"},
+    {"exit", "a statement cannot end its thread"},
+    {"cp.async.bulk", "bulk copies (TMA) are not supported"},
+    {"cp.reduce.async.bulk", "bulk copies (TMA) are not supported"},
+    {"mbarrier.arrive.expect_tx", "mbarriers that count bytes are not supported"},
+    {"mbarrier.expect_tx", "mbarriers that count bytes are not supported"},
+    {"mbarrier.complete_tx", "mbarriers that count bytes are not supported"},
+    {"barrier.cluster", "clusters are not supported"},
+    {"fence.mbarrier_init", "clusters are not supported"},
+    {"mapa", "clusters are not supported"},
+    {"getctarank", "clusters are not supported"},
+    {"st.async", "clusters are not supported"},
+    {"red.async", "clusters are not supported"},
+    {"wgmma", "products of several warps are not supported"},
+    {"setmaxnreg", "registers are not counted"},
+    {"mma.sp", "sparse products are not supported"},
+    {"tcgen05", "tensor memory is not supported"},
+};
+
+static const char *why_refused(const char *opcode)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (begins(opcode, refused[i].stem))
+            return refused[i].why;
+    return NULL;
 }
 
 static enum type find_type(const char *text, size_t n)
@@ -233,6 +263,9 @@ static const char *read_modifier(const char *text, struct instruction *in)
 const char *ptx_read_opcode(const char *opcode, struct instruction *in)
 {
     static __thread char wrong[128];
+    const char *why = why_refused(opcode);
+    if (why)
+        return why;
     in->row = find_row(opcode);
     if (!in->row)
         return "the instruction is not known";
@@ -245,7 +278,7 @@ const char *ptx_read_opcode(const char *opcode, struct instruction *in)
         memcpy(word, at, n);
         word[n] = 0;
         at += n;
-        const char *why = read_modifier(word, in);
+        why = read_modifier(word, in);
         if (why) {
             snprintf(wrong, sizeof wrong, why, word);
             return wrong;

@@ -42,7 +42,18 @@ REFUSED(shape_of_mma, "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {%0}, {%
 REFUSED(registers_of_ldmatrix,
         "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
 REFUSED(copied_bytes, "cp.async.cg.shared.global [%1], [%2], 8; mov.b32 %0, 1;")
+REFUSED(narrow_target, "ld.global.u64 %0, [%2];")
+REFUSED(narrow_result, "mov.u64 %0, %2;")
+REFUSED(wide_source, "add.s32 %0, %1, %2;")
+REFUSED(wide_amount, "shl.b32 %0, %1, %2;")
+REFUSED(narrow_part, "{.reg .b16 h; mov.b32 {h, %0}, %1;}")
+REFUSED(narrow_product, "mad.wide.s32 %0, %1, %1, %2;")
+REFUSED(wide_register_of_mma, "{.reg .b64 w; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {w}, [%1]; mov.b32 %0, 1;}")
+REFUSED(narrow_policy, "ld.global.L2::cache_hint.b32 %0, [%2], %1;")
 REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
+REFUSED(bytes_expected, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], 8; mov.b32 %0, 1;")
+REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
+REFUSED(sparse, "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1}, %1, 0;")
 
 int main(int argc, char **argv)
 {
@@ -84,6 +95,17 @@ int main(int argc, char **argv)
     RUN(shape_of_mma);
     RUN(registers_of_ldmatrix);
     RUN(copied_bytes);
+    RUN(narrow_target);
+    RUN(narrow_result);
+    RUN(wide_source);
+    RUN(wide_amount);
+    RUN(narrow_part);
+    RUN(narrow_product);
+    RUN(wide_register_of_mma);
+    RUN(narrow_policy);
     RUN(bulk_copy);
+    RUN(bytes_expected);
+    RUN(cluster_barrier);
+    RUN(sparse);
     return cudaDeviceSynchronize();
 }

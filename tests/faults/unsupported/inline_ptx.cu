@@ -4,7 +4,7 @@ __global__ void three_lanes(int *out)
 {
     int lane;
     asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
-    asm volatile("{\n\t"  // expect: inline PTX `wgmma.fence.sync.aligned`: the instruction is not known
+    asm volatile("{\n\t"  // expect: inline PTX `wgmma.fence.sync.aligned`: products of several warps are not supported
                  "membar.cta;\n\t"
                  "mad.lo.s32 %0, %0, 3, 1;\n\t"
                  "wgmma.fence.sync.aligned;\n\t"
