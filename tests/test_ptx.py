@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conftest import TESTS, Program, run
+from conftest import COMPILERS, TESTS, Program, run
 
 PROGRAM = Program(TESTS / "ptx" / "refused.cu")
 
@@ -41,6 +41,8 @@ WHY = {
     "shape_of_mma": "no such product",
     "registers_of_ldmatrix": "as many registers as matrices",
     "copied_bytes": "it copies 16 bytes, or with .ca 4 or 8",
+    "groups_in_a_register": "may be left is a constant",
+    "declared_twice": "a name is declared twice",
     "bulk_copy": "no modifier .bulk",
 }
 
@@ -53,3 +55,22 @@ def test_refused_with_its_text_and_line(compile_cu, name):
     [line] = [n for n, text in enumerate(lines, 1) if text.startswith(f"REFUSED({name},")]
     assert re.search(rf"not supported: \S*refused.cu:{line}\n.* inline PTX `.+`: ", done.stderr), done.stderr
     assert WHY[name] in done.stderr
+
+
+OPERANDS = [("h", "short"), ("r", "int"), ("r", "unsigned"), ("l", "float *"), ("l", "long long"), ("f", "float"), ("d", "double")]
+WRONG = [("h", "int"), ("r", "float *"), ("r", "float"), ("r", "signed char"), ("l", "int"), ("l", "double"), ("f", "int"),
+         ("d", "float"), ("x", "int")]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_types_of_operands_as_nvcc_asks_for_them(tmp_path, compiler):
+    """A line for each letter and type, that goes in and comes out."""
+    source = tmp_path / "operands.cu"
+    source.write_text("".join(f'__global__ void k{i}({t} x) {{ asm volatile("" : "+{letter}"(x)); asm volatile("" :: "{letter}"(x)); }}\n'
+                              for i, (letter, t) in enumerate(OPERANDS + WRONG)))
+    _, done = Program(source, compiler).compile(tmp_path)
+    refused = re.findall(r"operands.cu:(\d+): error: the type of an `asm` operand is not", done.stderr)
+    lines = range(len(OPERANDS) + 1, len(OPERANDS + WRONG) + 1)
+    assert done.returncode == 2
+    assert sorted(map(int, refused)) == sorted([*lines, *lines]), done.stderr
+    assert "simt" not in done.stderr

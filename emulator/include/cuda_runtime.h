@@ -94,6 +94,23 @@ SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 namespace simt
 {
+/* Has an operand of `asm` the type that its constraint says? As nvcc asks for it: size and kind ("Inline PTX Assembly in
+ * CUDA", Constraints). */
+template <class T> constexpr bool has_constraint(const char *letter)
+{
+    constexpr bool whole = std::is_integral<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value;
+    while (*letter == '=' || *letter == '+' || *letter == '&')
+        letter++;
+    switch (*letter) {
+    case 'h': return whole && sizeof(T) == 2;
+    case 'r': return whole && sizeof(T) == 4;
+    case 'l': return whole && sizeof(T) == 8;
+    case 'f': return std::is_same<T, float>::value;
+    case 'd': return std::is_same<T, double>::value;
+    default: return *letter == 'n' || *letter == 'i' || *letter == 'C';
+    }
+}
+
 /* An operand of `asm`, as it fills a register. */
 template <class T> SIMT_INLINE unsigned long long bits(T value)
 {

@@ -430,6 +430,9 @@ static void declare(struct reader *r, enum type type)
     if (r->n_names == MOST_NAMES)
         refuse(r, "there are too many names");
     read_word(r, "_$", name->text, sizeof name->text);
+    for (unsigned i = r->first_name[r->depth]; i < r->n_names; i++)
+        if (strcmp(r->names[i].text, name->text) == 0)
+            refuse(r, "a name is declared twice");
     name->type = type;
     name->many = 0;
     if (accept(r, '<')) {

@@ -41,6 +41,8 @@ REFUSED(of_cluster, "fence.acq_rel.cluster; mov.b32 %0, 1;")
 REFUSED(shape_of_mma, "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1};")
 REFUSED(registers_of_ldmatrix, "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
 REFUSED(copied_bytes, "cp.async.cg.shared.global [%1], [%2], 8; mov.b32 %0, 1;")
+REFUSED(groups_in_a_register, "cp.async.wait_group %1; mov.b32 %0, 1;")
+REFUSED(declared_twice, "{.reg .b32 r; { .reg .b32 r; } .reg .b32 r; mov.b32 %0, 1;}")
 REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
 
 int main(int argc, char **argv)
@@ -83,6 +85,8 @@ int main(int argc, char **argv)
     RUN(shape_of_mma);
     RUN(registers_of_ldmatrix);
     RUN(copied_bytes);
+    RUN(groups_in_a_register);
+    RUN(declared_twice);
     RUN(bulk_copy);
     return cudaDeviceSynchronize();
 }
