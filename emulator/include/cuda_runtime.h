@@ -130,6 +130,9 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
+/* Global addresses are the generic ones. */
+SIMT_INLINE size_t __cvta_generic_to_global(const void *p) { return (size_t)p; }
+SIMT_INLINE void *__cvta_global_to_generic(size_t global) { return (void *)global; }
 
 /* ---- warp collectives ------------------------------------------------------------------------------------ */
 
