@@ -18,7 +18,7 @@ OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadloc
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
                     "turns-match_in_a_branch", "collectives-two_operations", "wmma-half_a_warp", "wmma-in_a_branch",
-                    "matrices-half_a_warp", "ptx-nobody_arrives"}
+                    "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives"}
 
 
 @dataclasses.dataclass

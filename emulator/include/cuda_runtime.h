@@ -94,22 +94,23 @@ SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 namespace simt
 {
-/* Does a value of type T belong into the register that a constraint of `asm` stands for? nvcc accepts no other. */
-template <class T> constexpr bool fits(const char *constraint)
+/* Has an operand of `asm` the type that its constraint says? As nvcc asks for it: size and kind ("Inline PTX Assembly in
+ * CUDA", Constraints). */
+template <class T> constexpr bool has_constraint(const char *letter)
 {
-    const char *letter = constraint;
-    while (letter[0] && letter[1])
+    constexpr bool whole = std::is_integral<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value;
+    while (*letter == '=' || *letter == '+' || *letter == '&')
         letter++;
-    bool number = std::is_integral<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value;
     switch (*letter) {
-    case 'h': return number && sizeof(T) == 2;
-    case 'r': return number && sizeof(T) == 4;
-    case 'l': return number && sizeof(T) == 8;
+    case 'h': return whole && sizeof(T) == 2;
+    case 'r': return whole && sizeof(T) == 4;
+    case 'l': return whole && sizeof(T) == 8;
     case 'f': return std::is_same<T, float>::value;
     case 'd': return std::is_same<T, double>::value;
-    default: return true;
+    default: return *letter == 'n' || *letter == 'i' || *letter == 'C';
     }
 }
+
 /* An operand of `asm`, as it fills a register. */
 template <class T> SIMT_INLINE unsigned long long bits(T value)
 {
@@ -129,6 +130,9 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
+/* Global addresses are the generic ones. */
+SIMT_INLINE size_t __cvta_generic_to_global(const void *p) { return (size_t)p; }
+SIMT_INLINE void *__cvta_global_to_generic(size_t global) { return (void *)global; }
 
 /* ---- warp collectives ------------------------------------------------------------------------------------ */
 

@@ -230,6 +230,15 @@ static const char *check_function(struct instruction *in)
     return in->field[APPROXIMATE] ? NULL : ".approx is missing";
 }
 
+/* Of 16-bit types, bf16 has .ftz and f16 has it not. */
+static const char *check_exponential(struct instruction *in)
+{
+    bool of_bf16 = in->type[0] == T_BF16 || in->type[0] == T_BF16X2;
+    if (in->type[0] != T_F32 && in->field[FTZ] != of_bf16)
+        return of_bf16 ? ".ftz is missing" : "it has no .ftz";
+    return check_function(in);
+}
+
 #define ROUNDED (HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE))
 
 const struct row ptx_float_rows[] = {
@@ -246,7 +255,7 @@ const struct row ptx_float_rows[] = {
     {"copysign", copy_sign, 0, "dss", FULL, NULL},
     {"min", minimum, HAS(FTZ) | HAS(NAN_WINS), "dss", FLOATS, check_arithmetic},
     {"max", maximum, HAS(FTZ) | HAS(NAN_WINS), "dss", FLOATS, check_arithmetic},
-    {"ex2", exponential, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE | HALVES, check_function},
+    {"ex2", exponential, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE | HALVES, check_exponential},
     {"lg2", logarithm, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE, check_function},
     {"rsqrt", reciprocal_root, HAS(APPROXIMATE) | HAS(FTZ), "ds", FULL, check_function},
     {"sin", sine, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE, check_function},

@@ -4,7 +4,6 @@
 #include "atomic.h"
 #include "ptx.h"
 #include "report.h"
-#include <string.h>
 
 #define INTEGERS \
     (TYPE(T_U8) | TYPE(T_U16) | TYPE(T_U32) | TYPE(T_U64) | TYPE(T_S8) | TYPE(T_S16) | TYPE(T_S32) | TYPE(T_S64))
@@ -79,13 +78,33 @@ static void fence_if(const struct instruction *in, enum semantics this)
         simt_fence(ptx_scope_of(in));
 }
 
+/* Other blocks may be at the same words, on other workers: an element moves as a whole. */
+static u64 load_element(const unsigned char *from, unsigned bytes)
+{
+    switch (bytes) {
+    case 1: return __atomic_load_n(from, __ATOMIC_RELAXED);
+    case 2: return __atomic_load_n((const uint16_t *)(const void *)from, __ATOMIC_RELAXED);
+    case 4: return __atomic_load_n((const uint32_t *)(const void *)from, __ATOMIC_RELAXED);
+    default: return __atomic_load_n((const u64 *)(const void *)from, __ATOMIC_RELAXED);
+    }
+}
+
+static void store_element(unsigned char *to, u64 value, unsigned bytes)
+{
+    switch (bytes) {
+    case 1: __atomic_store_n(to, (uint8_t)value, __ATOMIC_RELAXED); return;
+    case 2: __atomic_store_n((uint16_t *)(void *)to, (uint16_t)value, __ATOMIC_RELAXED); return;
+    case 4: __atomic_store_n((uint32_t *)(void *)to, (uint32_t)value, __ATOMIC_RELAXED); return;
+    default: __atomic_store_n((u64 *)(void *)to, value, __ATOMIC_RELAXED); return;
+    }
+}
+
 static unsigned elements(const struct instruction *in) { return in->field[VECTOR] ? in->field[VECTOR] : 1; }
 
 static void load(struct running *r, const struct instruction *in)
 {
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
     const unsigned char *from = ptx_address(r, &in->operand[1], in->field[SPACE]);
-    unsigned char bytes[16];
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
@@ -93,30 +112,23 @@ static void load(struct running *r, const struct instruction *in)
     } else if (is_strong(in)) {
         may_poll(running(), QUIET_LOAD, r->pc);
     }
-    memcpy(bytes, from, n * each);
-    for (unsigned i = 0; i < n; i++) {
-        u64 value = 0;
-        memcpy(&value, bytes + i * each, each);
-        ptx_set(r, &in->operand[0].elements[i], ptx_extend(value, in->type[0]));
-    }
+    for (unsigned i = 0; i < n; i++)
+        ptx_set(r, &in->operand[0].elements[i], ptx_extend(load_element(from + i * each, each), in->type[0]));
     fence_if(in, ORDER_ACQUIRE);
 }
 
 static void store(struct running *r, const struct instruction *in)
 {
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
-    unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]), bytes[16];
-    for (unsigned i = 0; i < n; i++) {
-        u64 value = ptx_get(r, &in->operand[1].elements[i]);
-        memcpy(bytes + i * each, &value, each);
-    }
+    unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
     fence_if(in, ORDER_RELEASE);
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
         access_in_manner(to, n * each, kind, manner(in), r->pc);
     }
-    memcpy(to, bytes, n * each);
+    for (unsigned i = 0; i < n; i++)
+        store_element(to + i * each, ptx_get(r, &in->operand[1].elements[i]), each);
 }
 
 static const char *check_access(struct instruction *in, unsigned values, u64 semantics)

@@ -65,6 +65,9 @@ static void declare(struct reader *r, enum type type)
     if (r->n_names == MOST_NAMES)
         reader_refuse(r, "there are too many names");
     reader_word(r, "_$", name->text, sizeof name->text);
+    for (unsigned i = r->first_name[r->depth]; i < r->n_names; i++)
+        if (strcmp(r->names[i].text, name->text) == 0)
+            reader_refuse(r, "a name is declared twice");
     name->type = type;
     name->many = 0;
     if (reader_accept(r, '<')) {

@@ -50,7 +50,8 @@ static void fence(struct running *r, const struct instruction *in)
 }
 static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
 
-/* Between proxies: no instruction that is known uses another than the generic one. */
+/* Between proxies: no instruction that is known uses another than the generic one. Of mbarrier.init, for the other blocks
+ * of a cluster, of which there are none. */
 static void nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
 
 /* ---- cp.async ---- */
@@ -86,6 +87,12 @@ static void commit(struct running *r, const struct instruction *in)
     async_commit(r->pc);
 }
 static void wait_group(struct running *r, const struct instruction *in) { async_wait(number(r, in, 0), r->pc); }
+
+static const char *check_wait(struct instruction *in)
+{
+    return in->operand[0].kind == O_CONSTANT ? NULL : "how many groups may be left is a constant, of constraint \"n\"";
+}
+
 static void wait_all(struct running *r, const struct instruction *in)
 {
     (void)in;
@@ -163,9 +170,10 @@ const struct row ptx_sync_rows[] = {
     {"membar", fence, HAS(SCOPE), "", 0, check_fence},
     {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), "", 0, check_fence},
     {"fence.proxy.async", nothing, HAS(SPACE), "", 0, NULL},
+    {"fence.mbarrier_init.release.cluster", nothing, 0, "", 0, NULL},
     {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aan?x", 0, check_copy},
     {"cp.async.commit_group", commit, 0, "", 0, NULL},
-    {"cp.async.wait_group", wait_group, 0, "n", 0, NULL},
+    {"cp.async.wait_group", wait_group, 0, "n", 0, check_wait},
     {"cp.async.wait_all", wait_all, 0, "", 0, NULL},
     {"cp.async.mbarrier.arrive", copies_arrive, HAS(NO_INCREMENT) | HAS(SPACE), "a", TYPE(T_B64), NULL},
     {"mbarrier.init", initialise, HAS(SPACE), "an", TYPE(T_B64), NULL},

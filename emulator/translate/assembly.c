@@ -3,6 +3,7 @@
  *     asm volatile("add.s32 %0, %1, 1;" : "=r"(sum) : "r"(n + 1) : "memory");
  *         { static ::simt_assembly_site simt_assembly_site = {"add.s32 %0, %1, 1;", "a.cu", 12, 1, 1, nullptr};
  *           auto &simt_output_0 = (sum); TYPE simt_value_0; auto simt_value_1 = (n + 1);
+ *           static_assert(::simt::has_constraint<decltype(simt_value_1)>("r"), …); …
  *           static const ::simt_asm_operand simt_operands[] = {{"=r", sizeof …, false}, {"r", sizeof …, true}};
  *           ::simt_assembly(&simt_assembly_site, simt_operands, (void *)&simt_value_0, ::simt::bits(simt_value_1));
  *           simt_output_0 = simt_value_0; }
@@ -24,6 +25,11 @@ static int next_separator(int i, int close)
         i = is_any(i, "( [ {") ? tokens[i].partner + 1 : i + 1;
     return i;
 }
+
+/* nvcc refuses it too. */
+#define WRONG_TYPE \
+    "the type of an `asm` operand is not that of its constraint: h, r and l are integers of 16, 32 and 64 bits " \
+    "(pointers have 64), f is float, d is double, n a constant"
 
 /* One operand, of tokens first to last: its expression becomes a variable. */
 static bool operand(int first, int last, bool output, struct parts *p)
@@ -51,12 +57,8 @@ static bool operand(int first, int last, bool output, struct parts *p)
     }
     if (enters)
         p->arguments = format("%s, ::simt::bits(simt_%s_%d)", p->arguments, output ? "output" : "value", p->n);
-    put_after(
-        last,
-        format(
-            "; static_assert(::simt::fits<decltype(simt_value_%d)>(%s), \"operand %%%d of `asm` has another type than "
-            "its constraint stands for\");",
-            p->n, letters, p->n));
+    put_after(last, format("; static_assert(::simt::has_constraint<decltype(simt_value_%d)>(%s), \"%s\");", p->n,
+                           letters, WRONG_TYPE));
     p->operands = format("%s%s{%s%s, sizeof simt_value_%d, %s}", p->operands, p->n ? ", " : "", name, letters, p->n,
                          enters ? "true" : "false");
     p->n++;

@@ -103,6 +103,16 @@ __global__ void in_a_branch(half *matrix, float *out)
     __syncwarp();  // expect in_a_branch: divergent collective
 }
 
+__global__ void in_two_branches(half *matrix, float *out)
+{
+    fragment_a a;
+    if (threadIdx.x < 16)
+        wmma::load_matrix_sync(a, matrix, 16);  // expect in_two_branches: divergent collective
+    else
+        wmma::load_matrix_sync(a, matrix + 256, 16);  // expect in_two_branches: divergent collective
+    out[threadIdx.x] = a.x[0];
+}
+
 __global__ void unwritten(half *matrix, float *out)
 {
     fragment_c c;
@@ -127,6 +137,7 @@ int main(int argc, char **argv)
         {"pointers_differ", pointers_differ, 32},
         {"half_a_warp", half_a_warp, 16},
         {"in_a_branch", in_a_branch, 32},
+        {"in_two_branches", in_two_branches, 32},
         {"unwritten", unwritten, 32},
     };
     half *matrix;

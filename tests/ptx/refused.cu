@@ -50,6 +50,8 @@ REFUSED(narrow_part, "{.reg .b16 h; mov.b32 {h, %0}, %1;}")
 REFUSED(narrow_product, "mad.wide.s32 %0, %1, %1, %2;")
 REFUSED(wide_register_of_mma, "{.reg .b64 w; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {w}, [%1]; mov.b32 %0, 1;}")
 REFUSED(narrow_policy, "ld.global.L2::cache_hint.b32 %0, [%2], %1;")
+REFUSED(groups_in_a_register, "cp.async.wait_group %1; mov.b32 %0, 1;")
+REFUSED(declared_twice, "{.reg .b32 r; { .reg .b32 r; } .reg .b32 r; mov.b32 %0, 1;}")
 REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
 REFUSED(bytes_expected, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], 8; mov.b32 %0, 1;")
 REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
@@ -103,6 +105,8 @@ int main(int argc, char **argv)
     RUN(narrow_product);
     RUN(wide_register_of_mma);
     RUN(narrow_policy);
+    RUN(groups_in_a_register);
+    RUN(declared_twice);
     RUN(bulk_copy);
     RUN(bytes_expected);
     RUN(cluster_barrier);
