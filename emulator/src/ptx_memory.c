@@ -35,7 +35,7 @@ static void check_space(const struct running *r, const struct instruction *in, c
     struct block *b = running();
     bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
     if (shared && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
-        report_access(b, "out of bounds", r->pc, address, bytes, kind,
+        report_access(b, "wrong memory space", r->pc, address, bytes, kind,
                       "That is shared memory; the instruction names another space.");
 }
 
