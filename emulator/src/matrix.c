@@ -9,7 +9,6 @@
 #include "../include/simt/half_bits.h"
 #include "collective.h"
 #include "matrix_layout.h"
-#include "report.h"
 #include "worker.h"
 #include <string.h>
 

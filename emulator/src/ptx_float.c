@@ -4,7 +4,6 @@
 #include "ptx.h"
 #include "../include/simt/half_bits.h"
 #include <math.h>
-#include <string.h>
 
 /* Of numbers of one type: neither pairs nor operands to fetch. */
 typedef u64 operation(const struct instruction *in, enum type t, u64 a, u64 b, u64 c);
