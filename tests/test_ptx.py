@@ -41,6 +41,7 @@ WHY = {
     "shape_of_mma": "no such product",
     "registers_of_ldmatrix": "as many registers as matrices",
     "copied_bytes": "it copies 16 bytes, or with .ca 4 or 8",
+    "no_satfinite": ".satfinite is missing",
     "narrow_target": "operand 1 is a register of 32 bits; at least 64 are needed",
     "narrow_result": "operand 1 is a register of 32 bits; 64 are needed",
     "wide_source": "operand 3 is a register of 64 bits; 32 are needed",

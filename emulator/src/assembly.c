@@ -1,7 +1,6 @@
 /* Runs inline PTX: an `asm` statement of a kernel comes here with its operands, each time that a thread comes to it. */
 #include "access.h"
 #include "ptx.h"
-#include "report.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

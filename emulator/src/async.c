@@ -254,6 +254,14 @@ static struct copy *new_copy(struct issuer *i)
     return &i->copies[i->first + i->n - 1];
 }
 
+static void report_size(const struct copy *c)
+{
+    char did[96];
+    snprintf(did, sizeof did, "begins an asynchronous copy that writes %u bytes and reads %u", c->bytes,
+             c->source_bytes);
+    report_call("invalid copy", c->pc, did, "It writes 4, 8 or 16 bytes, and reads at most as many.");
+}
+
 void async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes, bool past_l1, const void *pc)
 {
     struct block *b = running();
@@ -266,8 +274,7 @@ void async_copy(void *to, const void *from, unsigned bytes, unsigned source_byte
                      .source_bytes = source_bytes,
                      .past_l1 = past_l1};
     if ((bytes != 4 && bytes != 8 && bytes != 16) || source_bytes > bytes)
-        report_call("invalid copy", pc, "begins an asynchronous copy of a size that there is not",
-                    "It writes 4, 8 or 16 bytes, and reads at most as many.");
+        report_size(&c);
     moves_on(b->worker);
     if (simt_checked)
         announce(b, &c);

@@ -2,13 +2,13 @@
  *
  * Products of inputs are exact. Floating-point sums are made in fp32, c first and then the products in the order of k, each
  * rounded to nearest even; integer-valued sums below 2^24 are therefore exact. Tensor cores differ in the last bits of
- * others: they add several products at once and cut off what lies below (tests/conformance/products.cu compares). A sum in fp16 is rounded once, at the end. What is
- * not a number becomes the one NaN that tensor cores write: 0x7fffffff, or 0x7fff in fp16. */
+ * others: they add several products at once and cut off what lies below (tests/conformance/products.cu compares). A sum
+ * in fp16 is rounded once, at the end. What is not a number becomes the one NaN that tensor cores write: 0x7fffffff, or
+ * 0x7fff in fp16. */
 #include "matrix.h"
 #include "../include/simt/half_bits.h"
 #include "collective.h"
 #include "matrix_layout.h"
-#include "report.h"
 #include "worker.h"
 #include <string.h>
 

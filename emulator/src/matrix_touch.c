@@ -10,7 +10,7 @@ static void check_row(struct block *b, const struct touch *t, enum access kind)
     if ((uintptr_t)t->address % ROW_BYTES)
         report_access(b, "misaligned access", t->pc, t->address, t->bytes, kind, "");
     if (place_of(b, t->address, 1).space != SPACE_SHARED)
-        report_access(b, "invalid address", t->pc, t->address, t->bytes, kind,
+        report_access(b, "wrong memory space", t->pc, t->address, t->bytes, kind,
                       "ldmatrix and stmatrix take rows of shared memory.");
 }
 

@@ -51,11 +51,11 @@ static void describe(FILE *f, const struct thread *t)
     const struct mbarrier *m = of_waiting(t);
     char name[256];
     shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, sizeof name);
-    fprintf(f, " on %s, where %u of %u arrivals are missing in phase %llu,", name, m->pending, m->expected, m->phase);
+    fprintf(f, " on %s, which lacks %u of %u arrivals in phase %llu,", name, m->pending, m->expected, m->phase);
 }
 
 static const struct waiting_kind mbarrier_kind = {
-    .call = "a wait",
+    .call = "an mbarrier's wait",
     .deadlock = "barrier deadlock",
     .rule =
         "A phase of an mbarrier ends when as many have arrived as were expected. Phases count from 0, and a wait by "
@@ -179,7 +179,8 @@ static void settle(struct mbarrier *m, const void *pc)
 static void report_arrivals(const struct mbarrier *m, unsigned count, const void *pc)
 {
     char did[128];
-    snprintf(did, sizeof did, "arrives %u times, where %u arrivals are pending", count, m->pending - m->n_attached);
+    snprintf(did, sizeof did, "arrives with a count of %u, where a count of %u is pending", count,
+             m->pending - m->n_attached);
     report_call("too many arrivals", pc, did,
                 "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
 }
@@ -254,6 +255,13 @@ static bool is_fresh(const struct mbarrier *m, unsigned expected)
     return !m->phase && m->expected == expected && m->pending == expected && !m->n_attached && !m->n_waiting;
 }
 
+static void report_count(unsigned expected, const void *pc)
+{
+    char did[64];
+    snprintf(did, sizeof did, "initialises an mbarrier for %u arrivals", expected);
+    report_call("invalid mbarrier", pc, did, "There may be 1 to 1048575.");
+}
+
 void mbarrier_init(void *barrier, unsigned expected, const void *pc)
 {
     struct block *b = running();
@@ -263,8 +271,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     if (*at && is_fresh(*at, expected))
         return; /* several threads may do it before any has used it, as in NVIDIA's samples */
     if (!expected || expected > MOST_ARRIVALS)
-        report_call("invalid mbarrier", pc, "initialises an mbarrier for a number of arrivals that there is not",
-                    "It may be 1 to 1048575.");
+        report_count(expected, pc);
     if (*at && (*at)->n_waiting)
         report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &(*at)->initialised,
                        "had initialised it before", "Threads are waiting for a phase of it.");

@@ -2,7 +2,6 @@
 #include "notes.h"
 #include "lines.h"
 #include <pthread.h>
-#include <string.h>
 
 #define MOST_NOTES 64
 

@@ -53,6 +53,7 @@ enum field {
     ROUNDING,
     FTZ,
     SATURATE,
+    FINITE, /* .satfinite */
     APPROXIMATE,
     RELU,
     NAN_WINS, /* .NaN of min and max */
@@ -194,6 +195,14 @@ struct row {
 };
 
 #define TYPE(T) (1ull << (T))
+#define BYTES (TYPE(T_U8) | TYPE(T_S8))
+#define WIDE (TYPE(T_U32) | TYPE(T_U64) | TYPE(T_S32) | TYPE(T_S64))
+#define INTEGERS (TYPE(T_U16) | TYPE(T_S16) | WIDE)
+#define BITS (TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64))
+#define HALVES (TYPE(T_F16) | TYPE(T_BF16))
+#define PAIRS (TYPE(T_F16X2) | TYPE(T_BF16X2))
+#define FULL (TYPE(T_F32) | TYPE(T_F64))
+#define FLOATS (HALVES | FULL)
 
 extern const struct row ptx_move_rows[], ptx_integer_rows[], ptx_float_rows[], ptx_convert_rows[], ptx_memory_rows[],
     ptx_warp_rows[], ptx_matrix_rows[], ptx_sync_rows[];
@@ -220,6 +229,7 @@ struct program *ptx_read_program(const struct simt_assembly_site *site, const st
 const char *ptx_read_opcode(const char *opcode, struct instruction *in);
 
 void ptx_branch(struct running *r, const struct instruction *in); /* bra */
+void ptx_nothing(struct running *r, const struct instruction *in);
 
 /* ---- values ---- */
 

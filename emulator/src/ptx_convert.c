@@ -5,31 +5,22 @@
 #include <math.h>
 #include <string.h>
 
-#define INTEGERS \
-    (TYPE(T_U8) | TYPE(T_U16) | TYPE(T_U32) | TYPE(T_U64) | TYPE(T_S8) | TYPE(T_S16) | TYPE(T_S32) | TYPE(T_S64))
-#define FLOATS (TYPE(T_F16) | TYPE(T_BF16) | TYPE(T_TF32) | TYPE(T_F32) | TYPE(T_F64))
-#define PAIRS (TYPE(T_F16X2) | TYPE(T_BF16X2) | TYPE(T_E4M3X2) | TYPE(T_E5M2X2))
+#define SMALL_PAIRS (TYPE(T_E4M3X2) | TYPE(T_E5M2X2))
 
 /* ---- formats ---- */
 
-/* Floating point narrower than float: bits of the fraction, the least exponent of a normal number, the codes of the
- * largest number, of infinity (0: there is none) and of NaN, and how far left the code stands. */
-static const struct format {
-    int fraction, least;
-    u64 largest, infinity, nan;
-    unsigned shift;
-    unsigned sign;  /* bit */
-    bool saturates; /* numbers too large become the largest: PTX has these only with .satfinite */
+/* Floating point narrower than float. */
+static const struct {
+    enum simt_narrow_type as;
+    u64 nan; /* the one that results are */
+    double largest;
 } formats[TYPES] = {
-    [T_F16] = {10, -14, 0x7bff, 0x7c00, 0x7fff, 0, 15},       [T_BF16] = {7, -126, 0x7f7f, 0x7f80, 0x7fff, 0, 15},
-    [T_TF32] = {10, -126, 0x3fbff, 0x3fc00, 0x3ffff, 13, 31}, [T_E4M3] = {3, -6, 0x7e, 0, 0x7f, 0, 7, true},
-    [T_E5M2] = {2, -14, 0x7b, 0x7c, 0x7f, 0, 7, true},
+    [T_F16] = {SIMT_HALF, 0x7fff, 65504},    [T_BF16] = {SIMT_BFLOAT, 0x7fff, 0x1.fep127},
+    [T_TF32] = {0, 0x7fffe000, 0x1.ffcp127}, [T_E4M3] = {SIMT_E4M3, 0x7f, 448},
+    [T_E5M2] = {SIMT_E5M2, 0x7f, 57344},
 };
 
-u64 ptx_nan(enum type t)
-{
-    return t == T_F32 ? 0x7fffffff : t == T_F64 ? 0x7fffffffffffffff : formats[t].nan << formats[t].shift;
-}
+u64 ptx_nan(enum type t) { return t == T_F32 ? 0x7fffffff : t == T_F64 ? 0x7fffffffffffffff : formats[t].nan; }
 
 static double from_bits(u64 bits)
 {
@@ -44,92 +35,69 @@ static u64 to_bits(double x)
     return bits;
 }
 
-/* A whole number from a positive one. */
-static double to_whole(double x, enum ptx_rounding how, bool negative)
-{
-    switch (how) {
-    case R_RZ: return trunc(x);
-    case R_RM: return negative ? ceil(x) : floor(x);
-    case R_RP: return negative ? floor(x) : ceil(x);
-    case R_RNA: return floor(x + 0.5);
-    default: return rint(x);
-    }
-}
-
-static u64 encode(double x, const struct format *f, enum ptx_rounding how)
-{
-    u64 bits = to_bits(x), sign = bits >> 63;
-    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-    if (x != x)
-        return f->nan << f->shift;
-    if (exponent < f->least)
-        exponent = f->least;
-    if (exponent > 200)
-        exponent = 200; /* beyond all of them */
-    double whole = to_whole(fabs(x) * from_bits((u64)(1023 + f->fraction - exponent) << 52), how, sign);
-    u64 code = isinf(x) ? ~0ull : ((u64)(exponent - f->least) << f->fraction) + (u64)whole;
-    bool stays = !isinf(x) && (how == R_RZ || how == (sign ? R_RP : R_RM)); /* rounded towards 0 */
-    if (code > f->largest)
-        code = stays || f->saturates ? f->largest : f->infinity;
-    return code << f->shift | sign << f->sign;
-}
-
-static double decode(u64 bits, const struct format *f)
-{
-    u64 code = (bits & ~((u64)1 << f->sign)) >> f->shift;
-    if (code > f->largest)
-        return code == f->infinity ? (bits >> f->sign & 1 ? -INFINITY : INFINITY) : NAN;
-    u64 fraction = code & ((1ull << f->fraction) - 1), exponent = code >> f->fraction;
-    double whole = (double)(exponent ? fraction | 1ull << f->fraction : fraction);
-    int scale = (int)(exponent ? exponent - 1 : 0) + f->least - f->fraction;
-    double x = whole * from_bits((u64)(1023 + scale) << 52);
-    return bits >> f->sign & 1 ? -x : x;
-}
-
 double ptx_to_double(u64 bits, enum type t)
 {
     switch (t) {
     case T_F64: return from_bits(bits);
     case T_F32:
     case T_TF32: return (double)simt_bits_float((unsigned)bits);
-    default: return decode(bits & ptx_bits(ptx_types[t].bytes), &formats[t]);
+    case T_F16: return (double)simt_half_to((unsigned short)bits);
+    case T_BF16: return (double)simt_bfloat_to((unsigned short)bits);
+    default: return simt_widen(formats[t].as, (unsigned)(bits & ptx_bits(ptx_types[t].bytes)));
     }
 }
 
 enum simt_rounding ptx_host_rounding(enum ptx_rounding how)
 {
-    static const enum simt_rounding host[] = {
-        [R_NONE] = SIMT_NEAREST, [R_RN] = SIMT_NEAREST, [R_RZ] = SIMT_ZERO, [R_RM] = SIMT_DOWN, [R_RP] = SIMT_UP};
-    return host[how];
+    switch (how) {
+    case R_RZ: return SIMT_ZERO;
+    case R_RM: return SIMT_DOWN;
+    case R_RP: return SIMT_UP;
+    default: return SIMT_NEAREST; /* whole numbers, too: they have been rounded */
+    }
+}
+
+/* The 13 low bits of a float become zeros; a carry goes into the exponent. */
+static u64 to_tf32(float x, enum ptx_rounding how)
+{
+    u64 bits = simt_float_bits(x), half = 1u << 12, is_odd = bits >> 13 & 1;
+    u64 carry = how == R_RZ ? 0 : how == R_RNA ? half : half - 1 + is_odd;
+    return (bits + carry) & 0xffffe000;
 }
 
 u64 ptx_from_double(double x, enum type t, enum ptx_rounding how)
 {
     if (t == T_F64)
         return to_bits(x);
-    if (t != T_F32)
-        return encode(x, &formats[t], how);
     if (x != x)
         return ptx_nan(t);
+    if (t == T_TF32)
+        return to_tf32((float)x, how);
+    if (t != T_F32)
+        return simt_narrow(formats[t].as, x, ptx_host_rounding(how));
     return simt_float_bits(how <= R_RN ? (float)x : simt_double_to_float(ptx_host_rounding(how), x, 0, 0));
 }
 
 u64 ptx_clamp(const struct instruction *in, enum type t, u64 bits)
 {
     double x = ptx_to_double(bits, t);
-    if (in->field[SATURATE] && t != T_E4M3 && t != T_E5M2)
+    if (in->field[SATURATE])
         return x > 0 ? (x > 1 ? ptx_from_double(1, t, R_RN) : bits) : 0;
     return in->field[RELU] && x == x && (x < 0 || bits == ptx_from_double(-0.0, t, R_RN)) ? 0 : bits;
 }
 
 /* ---- cvt ---- */
 
-static bool is_integer(enum type t) { return TYPE(t) & INTEGERS; }
+static bool is_integer(enum type t) { return TYPE(t) & (INTEGERS | BYTES); }
 
 static double whole_of(double x, enum ptx_rounding how)
 {
-    static const enum ptx_rounding plain[] = {[R_RNI] = R_RN, [R_RZI] = R_RZ, [R_RMI] = R_RM, [R_RPI] = R_RP};
-    return copysign(to_whole(fabs(x), plain[how], x < 0), x);
+    switch (how) {
+    case R_RZI: return trunc(x);
+    case R_RMI: return floor(x);
+    case R_RPI: return ceil(x);
+    default: return rint(x);
+    }
 }
 
 /* Always the nearest that the type has; NaN as the PTX ISA says. */
@@ -182,6 +150,8 @@ static u64 float_to_float(const struct instruction *in, u64 x, enum type from, e
         value = whole_of(value, how);
     else if (from == to && !in->field[SATURATE] && value != value)
         return x;
+    if (in->field[FINITE] && fabs(value) > formats[to].largest)
+        value = copysign(formats[to].largest, value);
     return ptx_clamp(in, to, ptx_flush(in, to, ptx_from_double(value, to, how)));
 }
 
@@ -233,11 +203,13 @@ static void convert_pair(struct running *r, const struct instruction *in)
 static const char *check_pair(struct instruction *in)
 {
     enum type to = in->type[0], from = in->type[1];
-    bool from_pair = TYPE(from) & PAIRS;
-    if (!(TYPE(to) & PAIRS) || !(from_pair || from == T_F32) || in->n != (from_pair ? 2 : 3))
+    bool from_pair = TYPE(from) & (PAIRS | SMALL_PAIRS);
+    if (!(TYPE(to) & (PAIRS | SMALL_PAIRS)) || !(from_pair || from == T_F32) || in->n != (from_pair ? 2 : 3))
         return "there is no such conversion of pairs";
     if (in->field[ROUNDING] != R_RN && in->field[ROUNDING] != R_RZ)
         return "its rounding is missing";
+    if (TYPE(to) & SMALL_PAIRS && !in->field[FINITE])
+        return ".satfinite is missing";
     in->run = convert_pair;
     return NULL;
 }
@@ -255,7 +227,7 @@ static const char *check_convert(struct instruction *in)
     bool whole = how >= R_RNI && how <= R_RPI;
     if (in->n_types != 2)
         return "it needs two types, the result's and the operand's";
-    if ((TYPE(to) | TYPE(from)) & PAIRS)
+    if ((TYPE(to) | TYPE(from)) & (PAIRS | SMALL_PAIRS))
         return check_pair(in);
     if (in->n != 2)
         return "it has two operands";
@@ -263,11 +235,13 @@ static const char *check_convert(struct instruction *in)
         return "a conversion to integers needs .rni, .rzi, .rmi or .rpi";
     if (!is_integer(to) && (is_integer(from) || is_narrower(to, from)) && (!how || (whole && is_integer(from))))
         return "its rounding is missing";
+    if (in->field[FINITE] && (is_integer(to) || !formats[to].largest))
+        return ".satfinite is for floating point narrower than .f32";
     return how == R_RNA && to != T_TF32 ? ".rna is for .tf32" : NULL;
 }
 
 const struct row ptx_convert_rows[] = {
-    {"cvt", convert, HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE) | HAS(RELU), "DT?T", INTEGERS | FLOATS | PAIRS,
-     check_convert},
+    {"cvt", convert, HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE) | HAS(FINITE) | HAS(RELU), "DT?T",
+     INTEGERS | BYTES | FLOATS | TYPE(T_TF32) | PAIRS | SMALL_PAIRS, check_convert},
     {0},
 };

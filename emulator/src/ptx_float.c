@@ -4,12 +4,6 @@
 #include "ptx.h"
 #include "../include/simt/half_bits.h"
 #include <math.h>
-#include <string.h>
-
-#define SINGLE TYPE(T_F32)
-#define FULL (TYPE(T_F32) | TYPE(T_F64))
-#define HALVES (TYPE(T_F16) | TYPE(T_F16X2) | TYPE(T_BF16) | TYPE(T_BF16X2))
-#define FLOATS (FULL | HALVES)
 
 /* Of numbers of one type: neither pairs nor operands to fetch. */
 typedef u64 operation(const struct instruction *in, enum type t, u64 a, u64 b, u64 c);
@@ -50,18 +44,6 @@ static enum simt_rounding host(const struct instruction *in) { return ptx_host_r
 
 /* ---- sums and products ---- */
 
-/* A sum in which what a double cannot hold goes into the last bit ("rounding to odd"), so that rounding it once more to
- * a narrow type gives what rounding the exact sum would. */
-static double sum_to_odd(double a, double b)
-{
-    double sum = a + b, of_b = sum - a, error = (a - (sum - of_b)) + (b - of_b);
-    u64 bits = f64_bits(sum);
-    if (!isfinite(sum) || error == 0 || bits & 1)
-        return sum;
-    bool away = (error > 0) == (sum > 0);
-    return f64(away ? bits + 1 : bits - 1);
-}
-
 static u64 add_op(const struct instruction *in, enum type t, u64 a, u64 b, u64 c)
 {
     (void)c;
@@ -69,7 +51,7 @@ static u64 add_op(const struct instruction *in, enum type t, u64 a, u64 b, u64 c
         return f32_bits(is_nearest(in) ? f32(a) + f32(b) : simt_addf(host(in), f32(a), f32(b), 0));
     if (t == T_F64)
         return f64_bits(is_nearest(in) ? f64(a) + f64(b) : simt_add(host(in), f64(a), f64(b), 0));
-    return ptx_from_double(sum_to_odd(ptx_to_double(a, t), ptx_to_double(b, t)), t, R_RN);
+    return ptx_from_double(simt_odd_sum(ptx_to_double(a, t), ptx_to_double(b, t)), t, R_RN);
 }
 
 static u64 sign_of(enum type t) { return (u64)1 << (8 * ptx_types[t].bytes - 1); }
@@ -96,7 +78,7 @@ static u64 fused_op(const struct instruction *in, enum type t, u64 a, u64 b, u64
     if (t == T_F64)
         return f64_bits(is_nearest(in) ? fma(f64(a), f64(b), f64(c)) : simt_fused(host(in), f64(a), f64(b), f64(c)));
     double product = ptx_to_double(a, t) * ptx_to_double(b, t); /* exact */
-    return ptx_from_double(sum_to_odd(product, ptx_to_double(c, t)), t, R_RN);
+    return ptx_from_double(simt_odd_sum(product, ptx_to_double(c, t)), t, R_RN);
 }
 
 static u64 divide_op(const struct instruction *in, enum type t, u64 a, u64 b, u64 c)
@@ -242,24 +224,24 @@ static const char *check_exponential(struct instruction *in)
 #define ROUNDED (HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE))
 
 const struct row ptx_float_rows[] = {
-    {"add", add, ROUNDED, "dss", FLOATS, check_arithmetic},
-    {"sub", subtract, ROUNDED, "dss", FLOATS, check_arithmetic},
-    {"mul", multiply, ROUNDED, "dss", FLOATS, check_arithmetic},
-    {"fma", fused, ROUNDED | HAS(RELU), "dsss", FLOATS, check_fused},
+    {"add", add, ROUNDED, "dss", FLOATS | PAIRS, check_arithmetic},
+    {"sub", subtract, ROUNDED, "dss", FLOATS | PAIRS, check_arithmetic},
+    {"mul", multiply, ROUNDED, "dss", FLOATS | PAIRS, check_arithmetic},
+    {"fma", fused, ROUNDED | HAS(RELU), "dsss", FLOATS | PAIRS, check_fused},
     {"mad", fused, ROUNDED, "dsss", FULL, check_arithmetic},
     {"div", divide, HAS(ROUNDING) | HAS(FTZ) | HAS(APPROXIMATE), "dss", FULL, check_quotient},
     {"rcp", reciprocal, HAS(ROUNDING) | HAS(FTZ) | HAS(APPROXIMATE), "ds", FULL, check_quotient},
     {"sqrt", root, HAS(ROUNDING) | HAS(FTZ) | HAS(APPROXIMATE), "ds", FULL, check_quotient},
-    {"abs", absolute, HAS(FTZ), "ds", FLOATS, check_arithmetic},
-    {"neg", negate, HAS(FTZ), "ds", FLOATS, check_arithmetic},
+    {"abs", absolute, HAS(FTZ), "ds", FLOATS | PAIRS, check_arithmetic},
+    {"neg", negate, HAS(FTZ), "ds", FLOATS | PAIRS, check_arithmetic},
     {"copysign", copy_sign, 0, "dss", FULL, NULL},
-    {"min", minimum, HAS(FTZ) | HAS(NAN_WINS), "dss", FLOATS, check_arithmetic},
-    {"max", maximum, HAS(FTZ) | HAS(NAN_WINS), "dss", FLOATS, check_arithmetic},
-    {"ex2", exponential, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE | HALVES, check_exponential},
-    {"lg2", logarithm, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE, check_function},
+    {"min", minimum, HAS(FTZ) | HAS(NAN_WINS), "dss", FLOATS | PAIRS, check_arithmetic},
+    {"max", maximum, HAS(FTZ) | HAS(NAN_WINS), "dss", FLOATS | PAIRS, check_arithmetic},
+    {"ex2", exponential, HAS(APPROXIMATE) | HAS(FTZ), "ds", TYPE(T_F32) | HALVES | PAIRS, check_exponential},
+    {"lg2", logarithm, HAS(APPROXIMATE) | HAS(FTZ), "ds", TYPE(T_F32), check_function},
     {"rsqrt", reciprocal_root, HAS(APPROXIMATE) | HAS(FTZ), "ds", FULL, check_function},
-    {"sin", sine, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE, check_function},
-    {"cos", cosine, HAS(APPROXIMATE) | HAS(FTZ), "ds", SINGLE, check_function},
-    {"tanh", tangent, HAS(APPROXIMATE), "ds", SINGLE | HALVES, check_function},
+    {"sin", sine, HAS(APPROXIMATE) | HAS(FTZ), "ds", TYPE(T_F32), check_function},
+    {"cos", cosine, HAS(APPROXIMATE) | HAS(FTZ), "ds", TYPE(T_F32), check_function},
+    {"tanh", tangent, HAS(APPROXIMATE), "ds", TYPE(T_F32) | HALVES | PAIRS, check_function},
     {0},
 };

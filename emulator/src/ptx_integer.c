@@ -2,10 +2,6 @@
  * "Logic and Shift"). */
 #include "ptx.h"
 
-#define NARROW (TYPE(T_U16) | TYPE(T_S16))
-#define WIDE (TYPE(T_U32) | TYPE(T_U64) | TYPE(T_S32) | TYPE(T_S64))
-#define INTEGERS (NARROW | WIDE)
-#define BITS (TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64))
 #define WORDS (TYPE(T_B32) | TYPE(T_B64))
 
 typedef unsigned __int128 u128;

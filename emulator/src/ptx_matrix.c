@@ -2,8 +2,6 @@
  * matrix; here stands which instructions there are. */
 #include "ptx.h"
 
-#define HALVES (TYPE(T_F16) | TYPE(T_BF16))
-#define BYTES (TYPE(T_S8) | TYPE(T_U8))
 #define MMA_TYPES (HALVES | BYTES | TYPE(T_TF32) | TYPE(T_F32) | TYPE(T_S32) | TYPE(T_E4M3) | TYPE(T_E5M2))
 
 /* ---- ldmatrix, stmatrix ---- */
@@ -83,7 +81,7 @@ static const char *check_mma(struct instruction *in)
     p->a = element_of(in->type[1]);
     p->b = element_of(in->type[2]);
     p->c = element_of(in->type[3]);
-    p->saturates = in->field[SATURATE];
+    p->saturates = in->field[FINITE];
     return check_registers(in);
 }
 
@@ -101,7 +99,7 @@ static const char *check_wmma(struct instruction *in)
     p->a = of_half ? E_F16 : element_of(in->type[1]);
     p->b = of_half ? E_F16 : element_of(in->type[2]);
     p->c = element_of(in->type[in->n_types - 1]);
-    p->saturates = in->field[SATURATE];
+    p->saturates = in->field[FINITE];
     return check_registers(in);
 }
 
@@ -169,7 +167,7 @@ static const char *check_fragment_store(struct instruction *in) { return check_f
 
 #define TOGETHER (HAS(SYNC) | HAS(ALIGNED) | HAS(SHAPE))
 #define FRAGMENT (TOGETHER | HAS(SPACE) | HAS(LAYOUT))
-#define PRODUCT (TOGETHER | HAS(LAYOUT) | HAS(LAYOUT2) | HAS(SATURATE))
+#define PRODUCT (TOGETHER | HAS(LAYOUT) | HAS(LAYOUT2) | HAS(FINITE))
 #define MATRICES (TOGETHER | HAS(COUNT) | HAS(TRANSPOSED) | HAS(SPACE))
 #define FACTORS (HALVES | BYTES | TYPE(T_TF32))
 #define SUMS (TYPE(T_F16) | TYPE(T_F32) | TYPE(T_S32))

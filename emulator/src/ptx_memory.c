@@ -5,10 +5,7 @@
 #include "ptx.h"
 #include "report.h"
 
-#define INTEGERS \
-    (TYPE(T_U8) | TYPE(T_U16) | TYPE(T_U32) | TYPE(T_U64) | TYPE(T_S8) | TYPE(T_S16) | TYPE(T_S32) | TYPE(T_S64))
-#define BITS (TYPE(T_B8) | TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64))
-#define ACCESSED (INTEGERS | BITS | TYPE(T_F32) | TYPE(T_F64))
+#define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | FULL)
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))
 #define QUIET_LOAD (1u << 8) /* 4,096 strong loads, and others run */
 #define WHERE (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
@@ -37,7 +34,7 @@ static void check_space(const struct running *r, const struct instruction *in, c
     struct block *b = running();
     bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
     if (shared && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
-        report_access(b, "out of bounds", r->pc, address, bytes, kind,
+        report_access(b, "wrong memory space", r->pc, address, bytes, kind,
                       "That is shared memory; the instruction names another space.");
 }
 
@@ -195,8 +192,7 @@ static void atomic_with_result(struct running *r, const struct instruction *in)
 }
 static void atomic_without_result(struct running *r, const struct instruction *in) { change(r, in, 0); }
 
-#define WHOLE (TYPE(T_U32) | TYPE(T_U64) | TYPE(T_S32) | TYPE(T_S64))
-#define FLOATING (TYPE(T_F32) | TYPE(T_F64) | TYPE(T_F16) | TYPE(T_F16X2) | TYPE(T_BF16) | TYPE(T_BF16X2))
+#define FLOATING (FLOATS | PAIRS)
 
 static const char *check_atomic(struct instruction *in, unsigned address)
 {
@@ -204,9 +200,9 @@ static const char *check_atomic(struct instruction *in, unsigned address)
         [OP_AND] = TYPE(T_B32) | TYPE(T_B64),
         [OP_OR] = TYPE(T_B32) | TYPE(T_B64),
         [OP_XOR] = TYPE(T_B32) | TYPE(T_B64),
-        [OP_ADD] = WHOLE | FLOATING,
-        [OP_MIN] = WHOLE,
-        [OP_MAX] = WHOLE,
+        [OP_ADD] = WIDE | FLOATING,
+        [OP_MIN] = WIDE,
+        [OP_MAX] = WIDE,
         [OP_INC] = TYPE(T_U32),
         [OP_DEC] = TYPE(T_U32),
         [OP_EXCH] = TYPE(T_B32) | TYPE(T_B64),
@@ -227,24 +223,20 @@ static const char *check_without_result(struct instruction *in)
     return exchanges ? "that is an operation of atom" : check_atomic(in, 0);
 }
 
-/* ---- hints ---- */
-
-static void nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
-
 #define ATOMIC_FIELDS (WHERE | HAS(OPERATION) | HAS(CACHE_POLICY) | HAS(NO_FTZ))
 
 const struct row ptx_memory_rows[] = {
     {"ld", load, WHERE | CACHED | HAS(READ_ONLY) | HAS(VECTOR), "Wa", ACCESSED, check_load},
     {"ldu", load, HAS(SPACE) | HAS(VECTOR), "Wa", ACCESSED, check_load},
     {"st", store, WHERE | CACHED | HAS(VECTOR), "aV", ACCESSED, check_store},
-    {"atom", atomic_with_result, ATOMIC_FIELDS, "das?s", WHOLE | FLOATING | BITS, check_with_result},
-    {"red", atomic_without_result, ATOMIC_FIELDS, "as", WHOLE | FLOATING | BITS, check_without_result},
+    {"atom", atomic_with_result, ATOMIC_FIELDS, "das?s", WIDE | FLOATING | BITS, check_with_result},
+    {"red", atomic_without_result, ATOMIC_FIELDS, "as", WIDE | FLOATING | BITS, check_without_result},
     {"cvta", convert_address, HAS(TOWARD) | HAS(SPACE), "ds", TYPE(T_U32) | TYPE(T_U64), check_conversion},
     {"isspacep", is_space, HAS(SPACE), "ps", 0, check_conversion},
-    {"prefetch", nothing, HAS(SPACE) | HAS(HINT), "a", 0, NULL},
-    {"prefetchu", nothing, HAS(HINT), "a", 0, NULL},
-    {"discard", nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
-    {"applypriority", nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
-    {"createpolicy.fractional", nothing, HAS(HINT), "d?n", TYPE(T_B64), NULL},
+    {"prefetch", ptx_nothing, HAS(SPACE) | HAS(HINT), "a", 0, NULL},
+    {"prefetchu", ptx_nothing, HAS(HINT), "a", 0, NULL},
+    {"discard", ptx_nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
+    {"applypriority", ptx_nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
+    {"createpolicy.fractional", ptx_nothing, HAS(HINT), "d?n", TYPE(T_B64), NULL},
     {0},
 };

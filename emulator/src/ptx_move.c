@@ -4,10 +4,6 @@
 #include "ptx.h"
 #include "report.h"
 
-#define INTEGERS (TYPE(T_U16) | TYPE(T_U32) | TYPE(T_U64) | TYPE(T_S16) | TYPE(T_S32) | TYPE(T_S64))
-#define BITS (TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64))
-#define FLOATS (TYPE(T_F16) | TYPE(T_BF16) | TYPE(T_F32) | TYPE(T_F64))
-
 /* ---- mov ---- */
 
 static u64 packed(const struct running *r, const struct ptx_operand *o, unsigned bytes)
@@ -179,7 +175,7 @@ static void pause(struct running *r, const struct instruction *in)
     give_way(running(), r->pc);
 }
 
-static void nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
+void ptx_nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
 
 const struct row ptx_move_rows[] = {
     {"mov", move, 0, "wv", INTEGERS | BITS | FLOATS | TYPE(T_PRED), check_move},
@@ -192,7 +188,7 @@ const struct row ptx_move_rows[] = {
     {"bra", ptx_branch, HAS(UNIFORM), "", 0, NULL},
     {"trap", trap, 0, "", 0, NULL},
     {"nanosleep", pause, 0, "s", TYPE(T_U32), NULL},
-    {"griddepcontrol.wait", nothing, 0, "", 0, NULL},
-    {"griddepcontrol.launch_dependents", nothing, 0, "", 0, NULL},
+    {"griddepcontrol.wait", ptx_nothing, 0, "", 0, NULL},
+    {"griddepcontrol.launch_dependents", ptx_nothing, 0, "", 0, NULL},
     {0},
 };

@@ -50,10 +50,6 @@ static void fence(struct running *r, const struct instruction *in)
 }
 static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
 
-/* Between proxies: no instruction that is known uses another than the generic one. Of mbarrier.init, for the other blocks
- * of a cluster, of which there are none. */
-static void nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
-
 /* ---- cp.async ---- */
 
 #define CACHE_GLOBAL 2 /* .cg */
@@ -169,8 +165,9 @@ const struct row ptx_sync_rows[] = {
      check_reduce},
     {"membar", fence, HAS(SCOPE), "", 0, check_fence},
     {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), "", 0, check_fence},
-    {"fence.proxy.async", nothing, HAS(SPACE), "", 0, NULL},
-    {"fence.mbarrier_init.release.cluster", nothing, 0, "", 0, NULL},
+    /* no instruction that is known goes by another proxy than the generic one, and a block is in no cluster */
+    {"fence.proxy.async", ptx_nothing, HAS(SPACE), "", 0, NULL},
+    {"fence.mbarrier_init.release.cluster", ptx_nothing, 0, "", 0, NULL},
     {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aan?x", 0, check_copy},
     {"cp.async.commit_group", commit, 0, "", 0, NULL},
     {"cp.async.wait_group", wait_group, 0, "n", 0, check_wait},

@@ -30,7 +30,7 @@ static const struct word {
     {"rna", ROUNDING, R_RNA},
     {"ftz", FTZ, 1},
     {"sat", SATURATE, 1},
-    {"satfinite", SATURATE, 1},
+    {"satfinite", FINITE, 1},
     {"approx", APPROXIMATE, 1},
     {"full", APPROXIMATE, 1},
     {"relu", RELU, 1},

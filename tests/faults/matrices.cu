@@ -78,7 +78,7 @@ __global__ void stored_behind_the_tile(unsigned *out)
 __global__ void in_global_memory(unsigned *out)
 {
     unsigned r[4];
-    LOAD_4_FROM("", r, "l"(out + threadIdx.x % 2 * WORDS));  // expect in_global_memory: invalid address
+    LOAD_4_FROM("", r, "l"(out + threadIdx.x % 2 * WORDS));  // expect in_global_memory: wrong memory space
     out[threadIdx.x] = r[0];
 }
 

@@ -58,7 +58,7 @@ __global__ void wrong_space(float *out)
 {
     __shared__ float s[32];
     s[threadIdx.x] = 1;
-    asm volatile("ld.global.f32 %0, [%1];" : "=f"(out[threadIdx.x]) : "l"(s + threadIdx.x) : "memory");  // expect wrong_space: out of bounds
+    asm volatile("ld.global.f32 %0, [%1];" : "=f"(out[threadIdx.x]) : "l"(s + threadIdx.x) : "memory");  // expect wrong_space: wrong memory space
 }
 
 __global__ void not_released(int *data)  // .relaxed where .release is needed

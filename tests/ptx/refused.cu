@@ -42,6 +42,7 @@ REFUSED(shape_of_mma, "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {%0}, {%
 REFUSED(registers_of_ldmatrix,
         "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
 REFUSED(copied_bytes, "cp.async.cg.shared.global [%1], [%2], 8; mov.b32 %0, 1;")
+REFUSED(no_satfinite, "{.reg .b16 h; cvt.rn.e4m3x2.f32 h, %1, %1; mov.b32 %0, 1;}")
 REFUSED(narrow_target, "ld.global.u64 %0, [%2];")
 REFUSED(narrow_result, "mov.u64 %0, %2;")
 REFUSED(wide_source, "add.s32 %0, %1, %2;")
@@ -97,6 +98,7 @@ int main(int argc, char **argv)
     RUN(shape_of_mma);
     RUN(registers_of_ldmatrix);
     RUN(copied_bytes);
+    RUN(no_satfinite);
     RUN(narrow_target);
     RUN(narrow_result);
     RUN(wide_source);

@@ -234,8 +234,9 @@ __global__ void by_ptx_and_mbarrier(const float *in, float *out)
     __shared__ unsigned long long bar;
     int t = threadIdx.x;
     if (t == 0)
-        asm volatile("mbarrier.init.shared.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(shared_address(&bar)),
-                     "r"(N / 4));
+        asm volatile(
+            "mbarrier.init.shared.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(shared_address(&bar)),
+            "r"(N / 4));
     __syncthreads();
     for (int step = 0; step < STEPS; step++) {
         if (t < N / 4) {

@@ -284,6 +284,9 @@ FROM(f32_of_bf16, float, "f", "cvt.f32.bf16", unsigned short, "h")
 FROM(f16_of_f64, unsigned short, "h", "cvt.rn.f16.f64", double, "d")
 FROM(bf16_of_s64, unsigned short, "h", "cvt.rn.bf16.s64", long long, "l")
 FROM(tf32_of, unsigned, "r", "cvt.rna.tf32.f32", float, "f")
+FROM(tf32_rn, unsigned, "r", "cvt.rn.tf32.f32", float, "f")
+FROM(tf32_finite, unsigned, "r", "cvt.rna.satfinite.tf32.f32", float, "f")
+FROM(f16_finite, unsigned short, "h", "cvt.rn.satfinite.f16.f32", float, "f")
 FROM(f16x2_of_e4m3x2, unsigned, "r", "cvt.rn.f16x2.e4m3x2", unsigned short, "h")
 FROM(f16x2_of_e5m2x2, unsigned, "r", "cvt.rn.f16x2.e5m2x2", unsigned short, "h")
 
@@ -318,6 +321,9 @@ __global__ void conversions(int *wrong)
     HOLDS(f16_of_f64(1 + 0x1p-11 + 0x1p-40) == 0x3c01);  // rounded once
     HOLDS(bf16_of_s64((257ll << 54) + 1) == 0x5e81 && bf16_of_s64(-(257ll << 54)) == 0xde80);
     HOLDS(tf32_of(1 + 0x1p-11f) == 0x3f802000 && (tf32_of(1 + 0x1p-12f) & 0xffffe000) == 0x3f800000);
+    HOLDS(tf32_rn(1 + 0x1p-11f) == 0x3f800000 && tf32_rn(1 + 0x1.8p-10f) == 0x3f804000 && tf32_of(-I) == 0xff800000);
+    HOLDS(tf32_finite(I) == 0x7f7fe000 && tf32_finite(3) == 0x40400000 && f16_finite(-3) == 0xc200 &&
+          f16_finite(1e6f) == 0x7bff && f16_finite(-I) == 0xfbff && f16_finite(N) == 0x7fff);
     HOLDS(f16x2_of(1, -2) == 0x3c00c000 && f16x2_relu(-1, 2) == 0x00004000 && bf16x2_of(1, -2) == 0x3f80c000);
     HOLDS(bf16x2_of(1 + 0x1.8p-8f, 3.4e38f) == 0x3f817f80 && bf16x2_rz(1 + 0x1.8p-8f, 3.4e38f) == 0x3f807f7f);
     HOLDS(e4m3x2_of(1, -2) == 0x38c0 && e4m3x2_of(1000, I) == 0x7e7e && e4m3x2_of(N, 0x1p-9f) == 0x7f01);
