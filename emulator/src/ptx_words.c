@@ -163,7 +163,6 @@ static const struct {
     {"mbarrier.expect_tx", "mbarriers that count bytes are not supported"},
     {"mbarrier.complete_tx", "mbarriers that count bytes are not supported"},
     {"barrier.cluster", "clusters are not supported"},
-    {"fence.mbarrier_init", "clusters are not supported"},
     {"mapa", "clusters are not supported"},
     {"getctarank", "clusters are not supported"},
     {"st.async", "clusters are not supported"},
