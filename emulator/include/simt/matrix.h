@@ -2,7 +2,7 @@
 #ifndef SIMT_PRODUCT_H
 #define SIMT_PRODUCT_H
 
-#include <stdbool.h>
+#include "runtime.h"
 
 #ifdef __cplusplus
 namespace simt
@@ -27,10 +27,11 @@ enum operand { OPERAND_A, OPERAND_B, OPERAND_C, OPERAND_D };
 
 /* By all lanes of a warp; `first` and `stride` as load_matrix_sync() and store_matrix_sync() take them, fragments as the
  * addresses of their x. */
-void simt_wmma_load(const struct product *p, enum operand which, bool column_major, const void *first, unsigned stride,
-                    void *fragment);
-void simt_wmma_store(const struct product *p, bool column_major, void *first, unsigned stride, const void *fragment);
-void simt_wmma_multiply(const struct product *p, const void *a, const void *b, const void *c, void *d);
+SIMT_NOMERGE void simt_wmma_load(const struct product *p, enum operand which, bool column_major, const void *first,
+                                 unsigned stride, void *fragment);
+SIMT_NOMERGE void simt_wmma_store(const struct product *p, bool column_major, void *first, unsigned stride,
+                                  const void *fragment);
+SIMT_NOMERGE void simt_wmma_multiply(const struct product *p, const void *a, const void *b, const void *c, void *d);
 
 #ifdef __cplusplus
 }
