@@ -34,7 +34,7 @@ template <class Size> constexpr size_t alignment_of_size = 1;
 template <size_t Alignment> constexpr size_t alignment_of_size<cuda::aligned_size_t<Alignment>> = Alignment;
 template <class T, class Size>
 constexpr size_t alignment_of = alignment_of_type<T> > alignment_of_size<Size> ? alignment_of_type<T>
-                                                                              : alignment_of_size<Size>;
+                                                                               : alignment_of_size<Size>;
 
 template <class Unit, class Group>
 SIMT_INLINE void copy_plainly(const Group &group, char *to, const char *from, size_t bytes)
