@@ -75,7 +75,8 @@ enum field {
     COMPARISON,
     PART, /* .lo, .hi, .wide */
     OPERATION,
-    MODE, /* of shifts, shuffles, votes, prmt */
+    MODE,  /* of shifts, shuffles, votes, prmt */
+    LIMIT, /* .wrap, .clamp */
     COUNT,
     LAYOUT,
     LAYOUT2,
@@ -119,6 +120,8 @@ enum comparison {
     C_NUM,
     C_NAN
 };
+enum cache { CACHE_NONE, CACHE_ANY, CACHE_GLOBAL /* .cg */ };
+enum major { MAJOR_NONE, MAJOR_ROW, MAJOR_COLUMN };
 enum part { PART_NONE, PART_LO, PART_HI, PART_WIDE };
 enum operation { OP_NONE, OP_AND, OP_OR, OP_XOR, OP_POPC, OP_ADD, OP_MIN, OP_MAX, OP_INC, OP_DEC, OP_EXCH, OP_CAS };
 enum mode {

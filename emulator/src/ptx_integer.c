@@ -258,14 +258,14 @@ static void shift_funnel(struct running *r, const struct instruction *in)
 {
     u64 both = (u64)(uint32_t)ptx_get(r, &in->operand[2]) << 32 | (uint32_t)ptx_get(r, &in->operand[1]);
     uint32_t by = (uint32_t)ptx_get(r, &in->operand[3]);
-    by = in->field[COUNT] == M_WRAP ? by & 31 : by > 32 ? 32 : by;
+    by = in->field[LIMIT] == M_WRAP ? by & 31 : by > 32 ? 32 : by;
     u64 left = both << by >> 32, right = both >> by;
     ptx_set(r, &in->operand[0], (uint32_t)(in->field[MODE] == M_LEFT ? left : right));
 }
 static const char *check_funnel(struct instruction *in)
 {
     bool way = in->field[MODE] == M_LEFT || in->field[MODE] == M_RIGHT;
-    bool limit = in->field[COUNT] == M_WRAP || in->field[COUNT] == M_CLAMP;
+    bool limit = in->field[LIMIT] == M_WRAP || in->field[LIMIT] == M_CLAMP;
     return way && limit ? NULL : ".l or .r and .wrap or .clamp are missing";
 }
 
@@ -376,7 +376,7 @@ const struct row ptx_integer_rows[] = {
     {"lop3", logic3, 0, "dssss", TYPE(T_B32), NULL},
     {"shl", shift_left, 0, "dsn", BITS, NULL},
     {"shr", shift_right, 0, "dsn", BITS | INTEGERS, NULL},
-    {"shf", shift_funnel, HAS(MODE) | HAS(COUNT), "dsss", TYPE(T_B32), check_funnel},
+    {"shf", shift_funnel, HAS(MODE) | HAS(LIMIT), "dsss", TYPE(T_B32), check_funnel},
     {"popc", count_ones, 0, "ms", WORDS, NULL},
     {"clz", count_zeros, 0, "ms", WORDS, NULL},
     {"bfind", find_bit, HAS(MODE), "ms", WIDE, NULL},

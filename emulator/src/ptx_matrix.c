@@ -74,7 +74,7 @@ static const char *check_mma(struct instruction *in)
     struct product *p = &in->product;
     if (in->n_types != 4)
         return "it needs four types, of D, A, B and C";
-    if (!in->field[SYNC] || !in->field[ALIGNED] || in->field[LAYOUT] != 1 || in->field[LAYOUT2] != 2)
+    if (!in->field[SYNC] || !in->field[ALIGNED] || in->field[LAYOUT] != MAJOR_ROW || in->field[LAYOUT2] != MAJOR_COLUMN)
         return ".sync.aligned and .row.col are needed";
     p->family = LAYOUT_MMA;
     p->d = element_of(in->type[0]);
@@ -119,7 +119,7 @@ static unsigned stride_of(const struct running *r, const struct instruction *in,
 {
     if (in->n > 2)
         return (unsigned)ptx_get(r, &in->operand[2]);
-    return in->field[LAYOUT] == 1 ? columns : rows;
+    return in->field[LAYOUT] == MAJOR_ROW ? columns : rows;
 }
 
 static void load_fragment(struct running *r, const struct instruction *in)
@@ -129,7 +129,7 @@ static void load_fragment(struct running *r, const struct instruction *in)
     uint32_t words[MOST_REGISTERS];
     unsigned stride = stride_of(r, in, which == OPERAND_B ? p->k : p->m, which == OPERAND_A ? p->k : p->n);
     const void *first = ptx_address(r, &in->operand[1], in->field[SPACE]);
-    matrix_load_fragment(p, which, in->field[LAYOUT] == 2, first, stride, words, r->pc);
+    matrix_load_fragment(p, which, in->field[LAYOUT] == MAJOR_COLUMN, first, stride, words, r->pc);
     ptx_set_words(r, &in->operand[0], words);
 }
 
@@ -139,7 +139,7 @@ static void store_fragment(struct running *r, const struct instruction *in)
     uint32_t words[MOST_REGISTERS];
     void *first = ptx_address(r, &in->operand[0], in->field[SPACE]);
     ptx_get_words(r, &in->operand[1], words);
-    matrix_store_fragment(p, in->field[LAYOUT] == 2, first, stride_of(r, in, p->m, p->n), words, r->pc);
+    matrix_store_fragment(p, in->field[LAYOUT] == MAJOR_COLUMN, first, stride_of(r, in, p->m, p->n), words, r->pc);
 }
 
 /* The fragment's type decides those of the others as far as its layout depends on them. */

@@ -52,8 +52,6 @@ static const char *check_fence(struct instruction *in) { return in->field[SCOPE]
 
 /* ---- cp.async ---- */
 
-#define CACHE_GLOBAL 2 /* .cg */
-
 static void copy(struct running *r, const struct instruction *in)
 {
     unsigned bytes = number(r, in, 2), source_bytes = bytes;

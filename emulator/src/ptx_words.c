@@ -57,13 +57,13 @@ static const struct word {
     {"gpu", SCOPE, SCOPE_GPU},
     {"gl", SCOPE, SCOPE_GPU},
     {"sys", SCOPE, SCOPE_SYS},
-    {"ca", CACHE, 1},
-    {"cg", CACHE, 2},
-    {"cs", CACHE, 1},
-    {"lu", CACHE, 1},
-    {"cv", CACHE, 1},
-    {"wb", CACHE, 1},
-    {"wt", CACHE, 1},
+    {"ca", CACHE, CACHE_ANY},
+    {"cg", CACHE, CACHE_GLOBAL},
+    {"cs", CACHE, CACHE_ANY},
+    {"lu", CACHE, CACHE_ANY},
+    {"cv", CACHE, CACHE_ANY},
+    {"wb", CACHE, CACHE_ANY},
+    {"wt", CACHE, CACHE_ANY},
     {"nc", READ_ONLY, 1},
     {"L1", HINT, 1},
     {"L2", HINT, 1},
@@ -113,8 +113,8 @@ static const struct word {
     {"cas", OPERATION, OP_CAS},
     {"l", MODE, M_LEFT},
     {"r", MODE, M_RIGHT},
-    {"wrap", COUNT, M_WRAP},
-    {"clamp", COUNT, M_CLAMP},
+    {"wrap", LIMIT, M_WRAP},
+    {"clamp", LIMIT, M_CLAMP},
     {"up", MODE, M_UP},
     {"down", MODE, M_DOWN},
     {"bfly", MODE, M_BFLY},
@@ -132,14 +132,14 @@ static const struct word {
     {"x1", COUNT, 1},
     {"x2", COUNT, 2},
     {"x4", COUNT, 4},
-    {"row", LAYOUT, 1},
-    {"col", LAYOUT, 2},
+    {"row", LAYOUT, MAJOR_ROW},
+    {"col", LAYOUT, MAJOR_COLUMN},
     {"noinc", NO_INCREMENT, 1},
     {"noComplete", NO_COMPLETE, 1},
     {"noftz", NO_FTZ, 1},
 };
 
-#define MOST_WORD 32
+#define MOST_MODIFIER 32
 
 static const struct row *const tables[] = {ptx_move_rows,   ptx_integer_rows, ptx_float_rows,  ptx_convert_rows,
                                            ptx_memory_rows, ptx_warp_rows,    ptx_matrix_rows, ptx_sync_rows};
@@ -270,7 +270,7 @@ const char *ptx_read_opcode(const char *opcode, struct instruction *in)
         return "the instruction is not known";
     in->run = in->row->run;
     for (const char *at = opcode + strlen(in->row->name); *at;) {
-        char word[MOST_WORD];
+        char word[MOST_MODIFIER];
         size_t n = strcspn(++at, ".");
         if (n >= sizeof word)
             return "a modifier is too long";

@@ -111,6 +111,11 @@ __global__ void dynamic_forgotten(const float *in, float *out)
     out[threadIdx.x] = 1;
 }
 
+__global__ void copied_bytes(const float *in, float *out)
+{
+    memcpy(out, in + 50, 64 * sizeof(float));  // expect copied_bytes: out of bounds
+}
+
 static int is(const char *argument, const char *name) { return strcmp(argument, name) == 0; }
 
 int main(int argc, char **argv)
@@ -146,5 +151,7 @@ int main(int argc, char **argv)
         dynamic_past<<<1, 32, 32 * sizeof(float)>>>(in, out);
     if (is(name, "dynamic_forgotten"))
         dynamic_forgotten<<<1, 32>>>(in, out);
+    if (is(name, "copied_bytes"))
+        copied_bytes<<<1, 1>>>(in, out);
     return cudaDeviceSynchronize();
 }

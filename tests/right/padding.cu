@@ -69,6 +69,15 @@ __global__ void through_shared(const holes *a, int *out)
     out[t] = h.a + h.b + h.c + (int)h.d;
 }
 
+__global__ void bytes_through_shared(const holes *a, int *out)
+{
+    __shared__ holes tile[32];
+    int t = threadIdx.x;
+    memcpy(&tile[t], &a[t], sizeof(holes));
+    __syncthreads();
+    out[t] = tile[31 - t].b;
+}
+
 __global__ void nest(nested *a, nested *b)
 {
     nested n;
@@ -155,6 +164,8 @@ int main()
     int *out = to_device<int>(NULL, 32);
     through_shared<<<1, 32>>>(a, out);
     SAME(to_host(out, 32)[30], 1 + 2 + 3 + 4);
+    bytes_through_shared<<<1, 32>>>(a, out);
+    SAME(to_host(out, 32)[30], 2);
     nested *n = to_device<nested>(NULL, 32), *n2 = to_device<nested>(NULL, 32);
     nest<<<1, 32>>>(n, n2);
     SAME(to_host(n2, 32)[9].s, 5);
