@@ -51,7 +51,8 @@ static void refuse(const struct reader *r, const char *why)
 
 static int argument_at(const struct reader *r, const char *text, size_t *length);
 
-/* A copy without comments, and with the strings that operands of constraint "C" put into the text. */
+/* A copy without comments, with the strings that operands of constraint "C" put into the text, and with a number for %=,
+ * which is another one in each statement: here no statement sees the labels of others. */
 static char *clean_text(const struct reader *r)
 {
     char *copy;
@@ -68,6 +69,9 @@ static char *clean_text(const struct reader *r)
         } else if (close) {
             fputc(' ', out);
             p = close + 2;
+        } else if (strncmp(p, "%=", 2) == 0) {
+            fputc('0', out);
+            p += 2;
         } else if (argument >= 0 && strchr(r->arguments[argument].constraint, 'C')) {
             fputs((const char *)(uintptr_t)r->values[argument], out);
             p += 1 + length;
