@@ -74,3 +74,16 @@ def test_types_of_operands_as_nvcc_asks_for_them(tmp_path, compiler):
     assert done.returncode == 2
     assert sorted(map(int, refused)) == sorted([*lines, *lines]), done.stderr
     assert "simt" not in done.stderr
+
+
+UNLOADED = [Program(TESTS / "ptx" / "unloaded.cu", compiler, options) for compiler in COMPILERS for options in ((), ("--plain",))]
+
+
+@pytest.mark.parametrize("program", UNLOADED)
+def test_registers_that_nobody_loaded_are_not_zero(compile_cu, program):
+    def product(left_out):
+        return float(run(compile_cu(program), left_out).stdout)
+
+    assert product("-") == 16
+    for left_out, if_zero in {"A": 8, "B": 0, "C": 16}.items():
+        assert product(left_out) != if_zero, left_out
