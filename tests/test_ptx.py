@@ -43,6 +43,8 @@ WHY = {
     "copied_bytes": "it copies 16 bytes, or with .ca 4 or 8",
     "groups_in_a_register": "may be left is a constant",
     "declared_twice": "a name is declared twice",
+    "relaxed_arrival": "only arrivals with .release",
+    "relaxed_wait": "waits with .acquire",
     "bulk_copy": "no modifier .bulk",
 }
 

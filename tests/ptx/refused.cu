@@ -43,6 +43,8 @@ REFUSED(registers_of_ldmatrix, "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.s
 REFUSED(copied_bytes, "cp.async.cg.shared.global [%1], [%2], 8; mov.b32 %0, 1;")
 REFUSED(groups_in_a_register, "cp.async.wait_group %1; mov.b32 %0, 1;")
 REFUSED(declared_twice, "{.reg .b32 r; { .reg .b32 r; } .reg .b32 r; mov.b32 %0, 1;}")
+REFUSED(relaxed_arrival, "mbarrier.arrive.relaxed.cta.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(relaxed_wait, "{.reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared.b64 p, [%1], 0; mov.b32 %0, 1;}")
 REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
 
 int main(int argc, char **argv)
@@ -87,6 +89,8 @@ int main(int argc, char **argv)
     RUN(copied_bytes);
     RUN(groups_in_a_register);
     RUN(declared_twice);
+    RUN(relaxed_arrival);
+    RUN(relaxed_wait);
     RUN(bulk_copy);
     return cudaDeviceSynchronize();
 }
