@@ -39,6 +39,7 @@ WHY = {
     "of_parameters": "no modifier .param",
     "of_cluster": "no modifier .cluster",
     "shape_of_mma": "no such product",
+    "floats_as_tf32": "all else needs .b32",
     "registers_of_ldmatrix": "as many registers as matrices",
     "copied_bytes": "it copies 16 bytes, or with .ca 4 or 8",
     "groups_in_a_register": "may be left is a constant",

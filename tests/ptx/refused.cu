@@ -39,6 +39,7 @@ REFUSED(returns, "mov.b32 %0, 1; ret;")
 REFUSED(of_parameters, "ld.param.s32 %0, [%2];")
 REFUSED(of_cluster, "fence.acq_rel.cluster; mov.b32 %0, 1;")
 REFUSED(shape_of_mma, "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1};")
+REFUSED(floats_as_tf32, "{.reg .f32 f<4>; mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {f0, f1, f2, f3}, {f0, f1}, {%1}, {f0, f1, f2, f3};}")
 REFUSED(registers_of_ldmatrix, "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
 REFUSED(copied_bytes, "cp.async.cg.shared.global [%1], [%2], 8; mov.b32 %0, 1;")
 REFUSED(groups_in_a_register, "cp.async.wait_group %1; mov.b32 %0, 1;")
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
     RUN(of_parameters);
     RUN(of_cluster);
     RUN(shape_of_mma);
+    RUN(floats_as_tf32);
     RUN(registers_of_ldmatrix);
     RUN(copied_bytes);
     RUN(groups_in_a_register);
