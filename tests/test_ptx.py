@@ -39,6 +39,7 @@ WHY = {
     "of_parameters": "no modifier .param",
     "of_cluster": "no modifier .cluster",
     "shape_of_mma": "no such product",
+    "floats_as_tf32": "all else needs .b32",
     "registers_of_ldmatrix": "as many registers as matrices",
     "copied_bytes": "it copies 16 bytes, or with .ca 4 or 8",
     "no_satfinite": ".satfinite is missing",
@@ -56,6 +57,8 @@ WHY = {
     "sparse": "sparse products are not supported",
     "groups_in_a_register": "may be left is a constant",
     "declared_twice": "a name is declared twice",
+    "relaxed_arrival": "only arrivals with .release",
+    "relaxed_wait": "waits with .acquire",
 }
 
 
@@ -86,3 +89,16 @@ def test_types_of_operands_as_nvcc_asks_for_them(tmp_path, compiler):
     assert done.returncode == 2
     assert sorted(map(int, refused)) == sorted([*lines, *lines]), done.stderr
     assert "simt" not in done.stderr
+
+
+UNLOADED = [Program(TESTS / "ptx" / "unloaded.cu", compiler, options) for compiler in COMPILERS for options in ((), ("--plain",))]
+
+
+@pytest.mark.parametrize("program", UNLOADED)
+def test_registers_that_nobody_loaded_are_not_zero(compile_cu, program):
+    def product(left_out):
+        return float(run(compile_cu(program), left_out).stdout)
+
+    assert product("-") == 16
+    for left_out, if_zero in {"A": 8, "B": 0, "C": 16}.items():
+        assert product(left_out) != if_zero, left_out

@@ -157,6 +157,7 @@ struct ptx_operand {
     bool negated;    /* !p */
     bool decimal;    /* a constant that is written as 1.5: its type comes from the instruction */
     bool predicate;  /* the register is one */
+    bool floating;   /* the register is of type .f32 or .f64 */
     uint16_t slot;   /* of the register, also of an address's; NO_SLOT: the address is a number */
     uint16_t second; /* q of p|q; NO_SLOT: none */
     u64 value;       /* a register: which bits it has; a constant; an address: what is added to the register */

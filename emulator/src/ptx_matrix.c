@@ -56,13 +56,26 @@ static enum element_type element_of(enum type t)
     return of[t];
 }
 
+/* Only sums in fp32 stand in registers of .f32; all else is packed, or has bits of its own, as tf32. */
+static bool any_floating(const struct ptx_operand *o)
+{
+    for (unsigned i = 0; i < o->n; i++)
+        if (o->elements[i].floating)
+            return true;
+    return false;
+}
+
 static const char *check_registers(struct instruction *in)
 {
     static const enum operand which[] = {OPERAND_D, OPERAND_A, OPERAND_B, OPERAND_C};
+    const struct product *p = &in->product;
+    const enum element_type elements[] = {p->d, p->a, p->b, p->c};
     for (unsigned i = 0; i < 4; i++) {
-        unsigned n = matrix_registers(&in->product, which[i]);
+        unsigned n = matrix_registers(p, which[i]);
         if (!n || n > MOST_REGISTERS)
             return "there is no such product that the emulator knows";
+        if (elements[i] != E_F32 && any_floating(&in->operand[i]))
+            return "a register of .f32 holds a sum in fp32, all else needs .b32 (constraint \"r\")";
         if (in->operand[i].n != n)
             return "an operand has not as many registers as the shape and the types need";
     }

@@ -25,6 +25,7 @@ static bool read_argument(struct reader *r, struct ptx_operand *o)
         return true;
     }
     o->kind = O_SLOT;
+    o->floating = strpbrk(r->arguments[argument].constraint, "fd");
     o->slot = (uint16_t)argument;
     o->value = ptx_bits(o->bytes);
     return true;
@@ -51,6 +52,7 @@ static bool find_name(const struct reader *r, const char *word, struct ptx_opera
         o->bytes = (uint8_t)ptx_types[name->type].bytes;
         o->value = ptx_bits(o->bytes);
         o->predicate = name->type == T_PRED;
+        o->floating = name->type == T_F32 || name->type == T_F64;
         return true;
     }
     return false;

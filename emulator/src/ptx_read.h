@@ -37,7 +37,8 @@ struct reader {
 /* Ends the program: what is wrong with the statement that is being read. */
 void reader_refuse(const struct reader *r, const char *why) __attribute__((noreturn));
 
-/* A copy of the text without comments, and with the strings that operands of constraint "C" put into it. */
+/* A copy of the text without comments, with the strings that operands of constraint "C" put into it, and with a number for
+ * %=, which is another one in each statement: here no statement sees the labels of others. */
 char *reader_text(const struct reader *r);
 
 void reader_skip_space(struct reader *r);

@@ -138,12 +138,21 @@ static void pending(struct running *r, const struct instruction *in)
     ptx_set(r, &in->operand[0], mbarrier_pending(ptx_get(r, &in->operand[1])));
 }
 
+/* Arrivals release and waits acquire; .relaxed ones, which order nothing, are not known. */
+static const char *check_semantics(const struct instruction *in, enum semantics only)
+{
+    if (in->field[SEMANTICS] && in->field[SEMANTICS] != only)
+        return "of mbarriers only arrivals with .release and waits with .acquire are known";
+    return NULL;
+}
+
 static const char *check_arrival(struct instruction *in)
 {
     if (in->field[NO_COMPLETE] && in->n < 3)
         return "an operand is missing";
-    return NULL;
+    return check_semantics(in, ORDER_RELEASE);
 }
+static const char *check_test(struct instruction *in) { return check_semantics(in, ORDER_ACQUIRE); }
 
 #define OBJECT (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
 
@@ -175,10 +184,10 @@ const struct row ptx_sync_rows[] = {
     {"mbarrier.inval", invalidate, HAS(SPACE), "a", TYPE(T_B64), NULL},
     {"mbarrier.arrive", arrive, OBJECT | HAS(NO_COMPLETE), "da?n", TYPE(T_B64), check_arrival},
     {"mbarrier.arrive_drop", arrive_and_drop, OBJECT | HAS(NO_COMPLETE), "da?n", TYPE(T_B64), check_arrival},
-    {"mbarrier.test_wait", test, OBJECT, "pas", TYPE(T_B64), NULL},
-    {"mbarrier.test_wait.parity", test_parity, OBJECT, "pan", TYPE(T_B64), NULL},
-    {"mbarrier.try_wait", test, OBJECT, "pas?n", TYPE(T_B64), NULL},
-    {"mbarrier.try_wait.parity", test_parity, OBJECT, "pan?n", TYPE(T_B64), NULL},
+    {"mbarrier.test_wait", test, OBJECT, "pas", TYPE(T_B64), check_test},
+    {"mbarrier.test_wait.parity", test_parity, OBJECT, "pan", TYPE(T_B64), check_test},
+    {"mbarrier.try_wait", test, OBJECT, "pas?n", TYPE(T_B64), check_test},
+    {"mbarrier.try_wait.parity", test_parity, OBJECT, "pan?n", TYPE(T_B64), check_test},
     {"mbarrier.pending_count", pending, 0, "ms", TYPE(T_B64), NULL},
     {0},
 };

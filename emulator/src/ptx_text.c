@@ -39,6 +39,9 @@ char *reader_text(const struct reader *r)
         } else if (close) {
             fputc(' ', out);
             p = close + 2;
+        } else if (strncmp(p, "%=", 2) == 0) {
+            fputc('0', out);
+            p += 2;
         } else if (argument >= 0 && strchr(r->arguments[argument].constraint, 'C')) {
             fputs((const char *)(uintptr_t)r->values[argument], out);
             p += 1 + length;

@@ -41,6 +41,8 @@ REFUSED(of_cluster, "fence.acq_rel.cluster; mov.b32 %0, 1;")
 REFUSED(shape_of_mma, "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1};")
 REFUSED(registers_of_ldmatrix,
         "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
+REFUSED(floats_as_tf32, "{.reg .f32 f<4>; mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 "
+                        "{f0, f1, f2, f3}, {f0, f1}, {%1}, {f0, f1, f2, f3};}")
 REFUSED(copied_bytes, "cp.async.cg.shared.global [%1], [%2], 8; mov.b32 %0, 1;")
 REFUSED(no_satfinite, "{.reg .b16 h; cvt.rn.e4m3x2.f32 h, %1, %1; mov.b32 %0, 1;}")
 REFUSED(narrow_target, "ld.global.u64 %0, [%2];")
@@ -53,6 +55,8 @@ REFUSED(wide_register_of_mma, "{.reg .b64 w; ldmatrix.sync.aligned.m8n8.x1.share
 REFUSED(narrow_policy, "ld.global.L2::cache_hint.b32 %0, [%2], %1;")
 REFUSED(groups_in_a_register, "cp.async.wait_group %1; mov.b32 %0, 1;")
 REFUSED(declared_twice, "{.reg .b32 r; { .reg .b32 r; } .reg .b32 r; mov.b32 %0, 1;}")
+REFUSED(relaxed_arrival, "mbarrier.arrive.relaxed.cta.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(relaxed_wait, "{.reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared.b64 p, [%1], 0; mov.b32 %0, 1;}")
 REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
 REFUSED(bytes_expected, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], 8; mov.b32 %0, 1;")
 REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
@@ -96,6 +100,7 @@ int main(int argc, char **argv)
     RUN(of_parameters);
     RUN(of_cluster);
     RUN(shape_of_mma);
+    RUN(floats_as_tf32);
     RUN(registers_of_ldmatrix);
     RUN(copied_bytes);
     RUN(no_satfinite);
@@ -109,6 +114,8 @@ int main(int argc, char **argv)
     RUN(narrow_policy);
     RUN(groups_in_a_register);
     RUN(declared_twice);
+    RUN(relaxed_arrival);
+    RUN(relaxed_wait);
     RUN(bulk_copy);
     RUN(bytes_expected);
     RUN(cluster_barrier);

@@ -95,9 +95,9 @@ __global__ void counter(int *data, int *ready, int *out)
         asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(ready) : "memory");
     } else {
         asm volatile("{\n\t.reg .pred p;\n\t.reg .s32 n;\n"
-                     "WAIT: ld.relaxed.gpu.s32 n, [%0];\n\t"
+                     "WAIT_%=: ld.relaxed.gpu.s32 n, [%0];\n\t"
                      "setp.lt.s32 p, n, 32;\n\t"
-                     "@p bra WAIT;\n\t"
+                     "@p bra WAIT_%=;\n\t"
                      "fence.acq_rel.gpu;\n\t}" ::"l"(ready)
                      : "memory");
         out[threadIdx.x] = data[threadIdx.x];
