@@ -6,20 +6,26 @@
 
 /* ---- ldmatrix, stmatrix ---- */
 
+/* The row that the running lane has the address of; of .x1 and .x2 only lanes 0 to 7 and 0 to 15 have one. */
+static void *row_of(const struct running *r, const struct instruction *in, unsigned i)
+{
+    if (running()->cur % WARP >= 8u * in->field[COUNT])
+        return NULL;
+    return ptx_address(r, &in->operand[i], in->field[SPACE]);
+}
+
 static void load(struct running *r, const struct instruction *in)
 {
     uint32_t words[4];
-    const void *row = ptx_address(r, &in->operand[1], in->field[SPACE]);
-    matrix_load(in->field[COUNT], in->field[TRANSPOSED], row, words, r->pc);
+    matrix_load(in->field[COUNT], in->field[TRANSPOSED], row_of(r, in, 1), words, r->pc);
     ptx_set_words(r, &in->operand[0], words);
 }
 
 static void store(struct running *r, const struct instruction *in)
 {
     uint32_t words[4];
-    void *row = ptx_address(r, &in->operand[0], in->field[SPACE]);
     ptx_get_words(r, &in->operand[1], words);
-    matrix_store(in->field[COUNT], in->field[TRANSPOSED], row, words, r->pc);
+    matrix_store(in->field[COUNT], in->field[TRANSPOSED], row_of(r, in, 0), words, r->pc);
 }
 
 static const char *check_matrices(struct instruction *in, unsigned registers)

@@ -77,7 +77,8 @@ static void check_twice(void)
         }
 }
 
-// stmatrix takes what ldmatrix gave, and .trans turns it over; rows that nobody has written are carried.
+// stmatrix takes what ldmatrix gave, and .trans turns it over; rows that nobody has written are carried, and of .x1 only
+// the first 8 lanes have an address.
 __global__ void turned_over(unsigned short *out)  // [8, 8]
 {
     __shared__ unsigned short tile[32][8];
@@ -90,7 +91,7 @@ __global__ void turned_over(unsigned short *out)  // [8, 8]
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(address_of(tile[lane])));
-    unsigned to = address_of(tile[8 + lane % 8]);
+    unsigned to = lane < 8 ? address_of(tile[8 + lane]) : ~0u;
     asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(to), "r"(r[0]));
     __syncwarp();
     for (int i = lane; i < 64; i += 32)
