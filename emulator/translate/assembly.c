@@ -48,8 +48,11 @@ static bool operand(int first, int last, bool output, struct parts *p)
     bool enters = !output || strchr(letters, '+');
     if (output) {
         replace(first, format("auto &simt_output_%d = ", p->n));
-        put_after(last, format("; std::remove_cv_t<std::remove_reference_t<decltype(simt_output_%d)>> simt_value_%d",
-                               p->n, p->n));
+        put_after(
+            last,
+            format(
+                "; std::remove_cv_t<std::remove_reference_t<decltype(simt_output_%d)>> simt_value_%d __attribute__((uninitialized))",
+                p->n, p->n));
         p->stores = format("%ssimt_output_%d = simt_value_%d; ", p->stores, p->n, p->n);
         p->arguments = format("%s, (void *)&simt_value_%d", p->arguments, p->n);
     } else {
