@@ -26,7 +26,7 @@ struct copy {
     u64 group; /* how many its thread had committed before */
     unsigned bytes, source_bytes;
     bool past_l1;
-    unsigned char brings[MOST_BYTES]; /* what the source held at the issue, and zeros; under checks only */
+    unsigned char contents[MOST_BYTES]; /* what the source held at the issue, and zeros; under checks only */
 };
 
 struct issuer { /* a thread's copies in flight, oldest first */
@@ -58,7 +58,7 @@ void async_begin_block(struct block *b)
     struct flight *f = b->flight;
     if (!f)
         return;
-    for (unsigned t = 0; t < MAX_THREADS; t++) {
+    for (unsigned t = 0; t < b->launch->threads; t++) {
         struct issuer *i = &f->issuers[t];
         *i = (struct issuer){.copies = i->copies, .room = i->room};
     }
@@ -120,14 +120,14 @@ static bool next_copy_to(const struct block *b, const void *address, unsigned by
 }
 
 /* Lanes may copy one thing to one place, as clamped indices do: which of them comes last makes no difference. */
-static bool others_bring_the_same(struct block *b, const struct copy *mine)
+static bool others_copy_the_same(struct block *b, const struct copy *mine)
 {
     unsigned thread = 0;
     bool any = false;
     if (!b->n_guarded || !place_of(b, mine->to, mine->bytes).object || !any_guarded(b, mine->to, mine->bytes))
         return false;
     for (const struct copy *c = NULL; next_copy_to(b, mine->to, mine->bytes, &thread, &c); any = true)
-        if (c->to != mine->to || c->bytes != mine->bytes || memcmp(c->brings, mine->brings, c->bytes))
+        if (c->to != mine->to || c->bytes != mine->bytes || memcmp(c->contents, mine->contents, c->bytes))
             return false;
     return any;
 }
@@ -187,7 +187,7 @@ void async_check(struct block *b, const void *pc, const void *address, unsigned 
 static void check_source(struct block *b, const struct copy *c, const void *waited_at)
 {
     unsigned at = 0;
-    while (at < c->source_bytes && c->from[at] == c->brings[at])
+    while (at < c->source_bytes && c->from[at] == c->contents[at])
         at++;
     if (at == c->source_bytes)
         return;
@@ -226,12 +226,12 @@ static void announce(struct block *b, struct copy *c)
     check_places(b, c);
     if (c->source_bytes) {
         access_touch(b, c->pc, c->from, c->source_bytes, ACCESS_LOAD);
-        memcpy(c->brings, c->from, c->source_bytes);
+        memcpy(c->contents, c->from, c->source_bytes);
     }
-    if (!others_bring_the_same(b, c))
+    if (!others_copy_the_same(b, c))
         access_touch(b, c->pc, c->to, c->bytes, ACCESS_STORE);
     if (b->suspicion->pending)
-        race_judge_copy(b, c->brings);
+        race_judge_copy(b, c->contents);
     async_guard(b, c->to, c->bytes);
     if (b->counting)
         counters_copy(b, c->pc, c->to, c->source_bytes ? c->from : NULL, c->bytes, c->past_l1);

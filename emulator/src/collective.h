@@ -48,9 +48,9 @@ void collective_join(const struct collective_op *op, unsigned mask, void *payloa
 void collective_sync(unsigned mask, const void *pc); /* __syncwarp() */
 
 /* As PTX's instructions call them, from pc. */
-u64 collective_shuffle(unsigned mask, u64 bits, unsigned from, const void *pc); /* what lane `from` brought */
+u64 collective_shuffle(unsigned mask, u64 bits, unsigned from, const void *pc); /* the bits of lane `from` */
 unsigned collective_ballot(unsigned mask, bool predicate, const void *pc);
-unsigned collective_match(unsigned mask, u64 bits, const void *pc); /* the lanes that brought the same */
+unsigned collective_match(unsigned mask, u64 bits, const void *pc); /* the lanes with the same bits */
 unsigned collective_reduce(enum simt_reduce how, unsigned mask, unsigned value, const void *pc);
 unsigned collective_active(const void *pc);
 

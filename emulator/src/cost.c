@@ -182,9 +182,11 @@ static bool fills_with_zeros(const struct lane_accesses *a)
 void cost_of_copy(const struct lane_accesses *a, struct access_counts *reads, struct access_counts *writes)
 {
     struct lane_accesses read = *a;
-    struct transfer transfers[WARP];
     read.lanes = readers(a);
-    unsigned n = transfers_of(&read, transfers);
+    unsigned n = 0;
+    struct transfer transfers[WARP];
+    if (a->past_l1)
+        n = transfers_of(&read, transfers);
     memcpy(read.address, a->source, sizeof read.address);
     reads->requests++;
     reads->sectors += a->past_l1 ? n : count_distinct(&read, 32);

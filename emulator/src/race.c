@@ -527,12 +527,20 @@ static void prepare_store(struct visit *v)
     message_note_careless(v->b);
 }
 
+/* The records that hold this place, and where in them. NULL: it is not watched. */
+static const struct cells *cells_of(const struct block *b, const struct place *place, size_t *offset)
+{
+    bool shared = place->space == SPACE_SHARED;
+    *offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
+    return shared ? b->cells : place->object->cells;
+}
+
 void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
                  enum simt_scope scope)
 {
     bool shared = place->space == SPACE_SHARED;
-    const struct cells *cells = shared ? b->cells : place->object->cells;
-    size_t offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
+    size_t offset;
+    const struct cells *cells = cells_of(b, place, &offset);
     uint32_t least_serial = shared ? b->serial : b->launch->first_serial;
     enum strength strength = strength_of(kind, scope);
     u64 key = (u64)b->now << 35 | (u64)access_collective_load(kind) << 34 | (u64)(b->cur / WARP) << 29 |
@@ -577,8 +585,8 @@ void race_access(struct block *b, const void *pc, const struct place *place, uns
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)
 {
     bool shared = place->space == SPACE_SHARED;
-    const struct cells *cells = shared ? b->cells : place->object->cells;
-    size_t offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
+    size_t offset;
+    const struct cells *cells = cells_of(b, place, &offset);
     if (!cells)
         return false;
     const struct cell *c = word_cell(cells, offset);

@@ -24,7 +24,7 @@ void race_compare_and_swap(struct block *b, const void *address, unsigned bytes)
 
 /* Called before a thread does anything else: its last store is done, and can be judged by what it changed. */
 void race_judge(struct block *b);
-/* The running thread has begun a copy that will store these bytes where race_access() has just been told of. */
+/* The running thread has begun a copy that will store these bytes at the place that race_access() was last called for. */
 void race_judge_copy(struct block *b, const void *stores);
 /* Who wrote to that place last, in this launch? False: nobody that a cell remembers. */
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);

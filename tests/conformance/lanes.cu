@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../matrices.h"
+
 using namespace nvcuda;
 
 enum { MOST_ELEMENTS = 16, MATRIX = 512, WARP = 32 };
@@ -25,15 +27,6 @@ enum { MOST_ELEMENTS = 16, MATRIX = 512, WARP = 32 };
             exit(1); \
         } \
     } while (0)
-
-// What memory holds of an element: precision::tf32 is a float there.
-template <typename T> struct stored {
-    using type = T;
-};
-template <> struct stored<wmma::precision::tf32> {
-    using type = float;
-};
-template <typename T> using stored_t = typename stored<T>::type;
 
 // Numbers are put into matrices as bits, which a load moves as they are.
 template <typename T> __host__ __device__ T from_bits(unsigned bits)

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../matrices.h"
+
 using namespace nvcuda;
 
 enum { WARP = 32, PRINTED_LANES = 8 };
@@ -297,47 +299,6 @@ struct moved {
     unsigned lanes[WARP][4];
 };
 
-template <int N, bool TRANSPOSED> __device__ void load(unsigned address, unsigned *r)
-{
-    if (N == 1 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address));
-    if (N == 1 && TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address));
-    if (N == 2 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(address));
-    if (N == 2 && TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
-                     : "=r"(r[0]), "=r"(r[1])
-                     : "r"(address));
-    if (N == 4 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                     : "r"(address));
-    if (N == 4 && TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                     : "r"(address));
-}
-
-template <int N, bool TRANSPOSED> __device__ void store(unsigned address, const unsigned *r)
-{
-    if (N == 1 && !TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(address), "r"(r[0]));
-    if (N == 1 && TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(address), "r"(r[0]));
-    if (N == 2 && !TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1,%2};" ::"r"(address), "r"(r[0]), "r"(r[1]));
-    if (N == 2 && TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%2};" ::"r"(address), "r"(r[0]),
-                     "r"(r[1]));
-    if (N == 4 && !TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(r[0]),
-                     "r"(r[1]), "r"(r[2]), "r"(r[3]));
-    if (N == 4 && TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(r[0]),
-                     "r"(r[1]), "r"(r[2]), "r"(r[3]));
-}
-
 // Lanes that ldmatrix does not ask for an address have one of nothing.
 template <int N, bool TRANSPOSED, bool STORES> __global__ void move(moved *all)
 {
@@ -349,9 +310,9 @@ template <int N, bool TRANSPOSED, bool STORES> __global__ void move(moved *all)
     int row = lane * 13 % TILE_ROWS;
     unsigned address = lane < 8 * N ? (unsigned)__cvta_generic_to_shared(&tile[row * PITCH + row % PITCH]) : 1;
     if (STORES)
-        store<N, TRANSPOSED>(address, all->lanes[lane]);
+        store_matrices<N, TRANSPOSED>(address, all->lanes[lane]);
     else
-        load<N, TRANSPOSED>(address, all->lanes[lane]);
+        load_matrices<N, TRANSPOSED>(address, all->lanes[lane]);
     __syncwarp();
     for (int i = lane; i < TILE_ROWS * PITCH; i += WARP)
         all->tile[i] = tile[i];
@@ -380,14 +341,6 @@ template <int N> static void movements(void)
 }
 
 // ---- WMMA ----
-
-template <typename T> struct stored {
-    using type = T;
-};
-template <> struct stored<wmma::precision::tf32> {
-    using type = float;
-};
-template <typename T> using stored_t = typename stored<T>::type;
 
 template <int M, int N, int K, typename T, typename S, typename LA, typename LB>
 __global__ void multiply(const stored_t<T> *A, const stored_t<T> *B, S *C, int lda, int ldb, int ldc,

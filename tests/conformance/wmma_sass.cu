@@ -10,14 +10,9 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
-using namespace nvcuda;
+#include "../matrices.h"
 
-template <typename T> struct stored {
-    using type = T;
-};
-template <> struct stored<wmma::precision::tf32> {
-    using type = float;
-};
+using namespace nvcuda;
 
 // The fragment is handed on as it is, so that nothing but the load is seen.
 template <typename F> __device__ void keep(const F &fragment, void *out)
@@ -29,15 +24,15 @@ template <typename F> __device__ void keep(const F &fragment, void *out)
 #define LOADS(NAME, USE, M, N, K, T, LAYOUT) \
     extern "C" __global__ void NAME##_shared(void *out, int ld) \
     { \
-        __shared__ __align__(128) stored<T>::type tile[4096]; \
+        __shared__ __align__(128) stored_t<T> tile[4096]; \
         for (int i = threadIdx.x; i < 4096; i += 32) \
-            tile[i] = ((stored<T>::type *)out)[i]; \
+            tile[i] = ((stored_t<T> *)out)[i]; \
         __syncthreads(); \
         wmma::fragment<wmma::USE, M, N, K, T, wmma::LAYOUT> f; \
         wmma::load_matrix_sync(f, tile, ld); \
         keep(f, out); \
     } \
-    extern "C" __global__ void NAME##_global(const stored<T>::type *in, void *out, int ld) \
+    extern "C" __global__ void NAME##_global(const stored_t<T> *in, void *out, int ld) \
     { \
         wmma::fragment<wmma::USE, M, N, K, T, wmma::LAYOUT> f; \
         wmma::load_matrix_sync(f, in, ld); \
@@ -93,7 +88,7 @@ SUM(half_c_m8n32k16, 8, 32, 16, half)
 SUM(int_c_m16n16k16, 16, 16, 16, int)
 
 #define PRODUCT(NAME, M, N, K, T, S) \
-    extern "C" __global__ void NAME(const stored<T>::type *in, S *out) \
+    extern "C" __global__ void NAME(const stored_t<T> *in, S *out) \
     { \
         wmma::fragment<wmma::matrix_a, M, N, K, T, wmma::row_major> a; \
         wmma::fragment<wmma::matrix_b, M, N, K, T, wmma::col_major> b; \

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../matrices.h"
+
 using namespace nvcuda;
 
 enum { CHUNKS = 2048 };  // of 16 bytes, of shared memory
@@ -37,24 +39,7 @@ template <int N, bool TRANSPOSED> __global__ void ldmatrix(unsigned *buffer, str
 {
     __shared__ uint4 tile[CHUNKS];
     unsigned address = (unsigned)__cvta_generic_to_shared(&tile[chunk(p, threadIdx.x)]), r[4] = {};
-    if (N == 1 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address));
-    if (N == 1 && TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address));
-    if (N == 2 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(address));
-    if (N == 2 && TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
-                     : "=r"(r[0]), "=r"(r[1])
-                     : "r"(address));
-    if (N == 4 && !TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                     : "r"(address));
-    if (N == 4 && TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                     : "r"(address));
+    load_matrices<N, TRANSPOSED>(address, r);
     if ((r[0] ^ r[1] ^ r[2] ^ r[3]) == never)
         buffer[threadIdx.x] = r[0];
 }
@@ -62,33 +47,15 @@ template <int N, bool TRANSPOSED> __global__ void ldmatrix(unsigned *buffer, str
 template <int N, bool TRANSPOSED> __global__ void stmatrix(unsigned *buffer, struct pattern p, unsigned never)
 {
     __shared__ uint4 tile[CHUNKS];
-    unsigned address = (unsigned)__cvta_generic_to_shared(&tile[chunk(p, threadIdx.x)]), r = threadIdx.x;
-    if (N == 1 && !TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(address), "r"(r));
-    if (N == 1 && TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(address), "r"(r));
-    if (N == 2 && !TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1,%1};" ::"r"(address), "r"(r));
-    if (N == 2 && TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%1};" ::"r"(address), "r"(r));
-    if (N == 4 && !TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%1,%1,%1};" ::"r"(address), "r"(r));
-    if (N == 4 && TRANSPOSED)
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%1,%1,%1};" ::"r"(address), "r"(r));
+    unsigned address = (unsigned)__cvta_generic_to_shared(&tile[chunk(p, threadIdx.x)]);
+    const unsigned r[4] = {threadIdx.x, threadIdx.x, threadIdx.x, threadIdx.x};
+    store_matrices<N, TRANSPOSED>(address, r);
     __syncthreads();
     if (never == 0)
         buffer[threadIdx.x] = tile[p.pitch].x;
 }
 
 // ---- WMMA ----
-
-template <typename T> struct stored {
-    using type = T;
-};
-template <> struct stored<wmma::precision::tf32> {
-    using type = float;
-};
-template <typename T> using stored_t = typename stored<T>::type;
 
 template <typename F> __device__ bool is(const F &f, unsigned never)
 {

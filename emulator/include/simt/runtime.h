@@ -93,7 +93,7 @@ SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigne
                                                   int width);
 SIMT_NOMERGE unsigned simt_warp_ballot(unsigned mask, int predicate);
 SIMT_NOMERGE unsigned simt_warp_active(void);
-SIMT_NOMERGE unsigned simt_warp_match(unsigned mask, unsigned long long bits); /* the lanes that brought the same */
+SIMT_NOMERGE unsigned simt_warp_match(unsigned mask, unsigned long long bits); /* the lanes with the same bits */
 enum simt_reduce {
     SIMT_REDUCE_ADD,
     SIMT_REDUCE_MIN,
