@@ -38,6 +38,10 @@ static const struct size sizes[] = {
 
 static void require_head_dim(const struct attention_step *step, int head_dim)
 {
+    if (step->max_head_dim && head_dim > step->max_head_dim)
+        stop(EXIT_USAGE, "--head-dim %d: this step takes 1 to %d", head_dim, step->max_head_dim);
+    if (step->max_head_dim)
+        return;
     char known[128] = "";
     for (int i = 0; step->head_dims[i]; i++) {
         if (step->head_dims[i] == head_dim)

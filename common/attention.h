@@ -43,6 +43,7 @@ struct attention_step {
     const char *arch;                  // least compute capability, "75"; "90a" is exactly 9.0
     int row_bytes;                     // rows begin at multiples of so many bytes; 0: they follow with no gap
     int head_dims[MAX_HEAD_DIMS + 1];  // that the kernel is compiled for, ascending; a 0 ends them
+    int max_head_dim;                  // it can do every head dimension up to this; 0: those of head_dims alone
     bool causal, grouped;              // whether it can do a causal mask, and fewer heads of K and V than of Q
     bool lengths, lse;                 // whether it can do more keys than queries, or fewer; and log-sum-exp
     const struct variant *variants;    // ends with {}

@@ -47,13 +47,14 @@ static void scale_values(float *V, size_t rows, int cols, uint64_t seed)
 
 // Two columns make scores by themselves, and the others add a little. Column 0 is 0 but in one row of K, anywhere in each
 // head: that key beats all others by hundreds, or counts for nothing. Column 1 moves all scores of a query by hundreds,
-// up or down: that changes nothing, unless exp is taken of such numbers.
+// up or down: that changes nothing, unless exp is taken of such numbers. With one column there is none to do so.
 static void raise_keys(float *K, size_t heads, int seqlen, int cols, uint64_t seed)
 {
     for (size_t head = 0; head < heads; head++) {
         for (int row = 0; row < seqlen; row++) {
             K[(head * seqlen + row) * cols] = 0;
-            K[(head * seqlen + row) * cols + 1] = 256;
+            if (cols > 1)
+                K[(head * seqlen + row) * cols + 1] = 256;
         }
         K[(head * seqlen + random_bits(seed, STREAM_HUGE, head) % seqlen) * cols] = 1024;
     }
@@ -63,7 +64,8 @@ static void turn_queries(float *Q, size_t rows, int cols)
 {
     for (size_t row = 0; row < rows; row++) {
         Q[row * cols] = row % 2 ? -2 : 2;
-        Q[row * cols + 1] = row / 2 % 2 ? -8 : 8;
+        if (cols > 1)
+            Q[row * cols + 1] = row / 2 % 2 ? -8 : 8;
     }
 }
 

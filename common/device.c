@@ -76,6 +76,7 @@ static struct device describe(const struct cudaDeviceProp *prop, int index)
     device.emulated = strncmp(prop->name, emulator, strlen(emulator)) == 0;
     device.checks_bounds = device.emulated && !strstr(prop->name, "without checks");
     device.l2_bytes = (size_t)attribute(cudaDevAttrL2CacheSize, index);
+    device.shared_bytes = (int)attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index);
 
     device.sms = (int)attribute(cudaDevAttrMultiProcessorCount, index);
     device.threads_per_sm = (int)attribute(cudaDevAttrMaxThreadsPerMultiProcessor, index);

@@ -17,7 +17,7 @@ static int largest_exponent(enum dtype C_dtype) { return C_dtype == FP16 ? 0 : 1
 
 // ---- the command line ----
 
-enum { M, N, K, ROW_PADDING, B_TRANSPOSED };
+enum { M, N, K, ROW_PADDING, B_TRANSPOSED, LAYOUT };
 
 static const struct size sizes[] = {
     [M] = {.name = "m", .doc = "rows of A and C", .gpu = 4096, .emulator = 128},
@@ -28,6 +28,7 @@ static const struct size sizes[] = {
            .emulator = 128},
     [ROW_PADDING] = ROW_PADDING_SIZE,
     [B_TRANSPOSED] = {.name = "b-transposed", .doc = "B is in memory as [n, k]", .is_switch = true, .unsaid = true},
+    [LAYOUT] = LAYOUT_SIZE,
     {0},
 };
 
@@ -146,6 +147,7 @@ int matmul_main(int argc, char **argv, const struct matmul_step *step)
     memcpy(size, sizes, sizeof sizes);
     size[ROW_PADDING].hidden = !step->row_bytes;
     size[B_TRANSPOSED].hidden = !step->B_transposed;
+    size[LAYOUT].hidden = !step->print_layout;
     const struct options options = options_parse(argc, argv,
                                                  &(struct command_line){
                                                      .summary = "C = A B, checked against a reference and timed.",
@@ -155,6 +157,8 @@ int matmul_main(int argc, char **argv, const struct matmul_step *step)
                                                      .dtypes = step->dtypes,
                                                      .more_dtypes = step->C_dtypes,
                                                  });
+    if (size[LAYOUT].value)
+        return options_each_variant(&options, step->print_layout);
     const struct device device = device_open(step->arch);
     sizes_default(size, device.emulated);
 

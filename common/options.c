@@ -75,6 +75,15 @@ int options_variant_count(const struct variant *variants)
     return count;
 }
 
+int options_each_variant(const struct options *options, void (*function)(int variant))
+{
+    const int first = options->all_variants ? 0 : options->variant;
+    const int last = options->all_variants ? options_variant_count(options->variants) - 1 : options->variant;
+    for (int variant = first; variant <= last; variant++)
+        function(variant);
+    return EXIT_RIGHT;
+}
+
 // ---- what a text means ----
 
 static long long number(const struct argp_state *state, const char *option, const char *text, long long least,

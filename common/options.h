@@ -30,6 +30,10 @@ struct size {
      .multiple = 8, \
      .unsaid = true}
 
+// Of steps that can print how their tiles lie in shared memory.
+#define LAYOUT_SIZE \
+    {.name = "layout", .doc = "print how the tiles lie in shared memory, and run nothing", .is_switch = true, .unsaid = true}
+
 // One kind of input that --input takes.
 struct input_kind {
     const char *name, *doc;
@@ -64,6 +68,9 @@ struct options {
 struct options options_parse(int argc, char **argv, const struct command_line *command_line);
 
 int options_variant_count(const struct variant *variants);
+
+// Calls the function with each variant that was asked for. Returns EXIT_RIGHT.
+int options_each_variant(const struct options *options, void (*function)(int variant));
 
 // Gives each size that the command line left open its default.
 void sizes_default(struct size *sizes, bool emulated);

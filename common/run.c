@@ -257,16 +257,30 @@ static int run_variant(const struct job *job, const struct device *device, const
     return wrong(&result) ? EXIT_WRONG : EXIT_RIGHT;
 }
 
+// Whether the GPU has the shared memory that a block of the variant asks for. Says so where it has not.
+static bool fits(const struct variant *variant, const struct device *device)
+{
+    if (variant->shared_bytes <= device->shared_bytes)
+        return true;
+    fprintf(stderr, "%s: not run: a block needs %d bytes of shared memory; on %s it may have %d\n", variant->name,
+            variant->shared_bytes, device->name, device->shared_bytes);
+    return false;
+}
+
 int run_job(struct job *job, const struct device *device, const struct options *options)
 {
     report_title(job, device);
-    int status = EXIT_RIGHT;
+    int status = EXIT_CANNOT_RUN;
     int first = options->all_variants ? 0 : options->variant;
     int last = options->all_variants ? variant_count(options) - 1 : options->variant;
     for (job->work.variant = first; job->work.variant <= last; job->work.variant++) {
+        if (!fits(&options->variants[job->work.variant], device))
+            continue;
         report_variant(job, device, options);
         if (run_variant(job, device, options) != EXIT_RIGHT)
             status = EXIT_WRONG;
+        else if (status == EXIT_CANNOT_RUN)
+            status = EXIT_RIGHT;
     }
     return status;
 }

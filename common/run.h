@@ -73,7 +73,7 @@ double job_tensor_bytes(const struct job *job);
 // Bytes of device memory that the variant at hand takes beside them.
 double job_workspace_bytes(const struct job *job);
 
-// Returns the exit status: the worst of the variants'.
+// Returns the exit status: EXIT_WRONG if one of the variants is wrong, EXIT_CANNOT_RUN if the device can run none of them.
 int run_job(struct job *job, const struct device *device, const struct options *options);
 
 #endif

@@ -15,6 +15,7 @@
 struct variant {
     const char *name;
     const char *idea;  // one line
+    int shared_bytes;  // of dynamic shared memory that a block asks for; a GPU with less cannot run the variant
 };
 
 enum { MAX_VARIANTS = 8, MAX_DTYPES = DTYPE_COUNT };

@@ -1,0 +1,41 @@
+"""--layout of a step: where the vectors of a tile lie in shared memory, in groups of four banks."""
+
+import pytest
+
+from conftest import BUILD, run
+
+GROUPS = list(range(8))
+
+
+def printed(variant):
+    """(rows of groups, what the last line says) of one variant of step 20."""
+    done = run(BUILD / "20_matmul_swizzle", "--layout", "--variant", variant)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"A {variant}") and lines[1].split() == ["vector", *map(str, GROUPS)]
+    return [[int(word) for word in line.split()[2:]] for line in lines[2:10]], lines[10]
+
+
+@pytest.mark.parametrize("variant, wavefronts", [("unpadded", 8), ("padded", 1), ("swizzled", 1)])
+def test_layout(variant, wavefronts):
+    rows, said = printed(variant)
+    assert all(sorted(row) == GROUPS for row in rows)  # of a row, no two vectors in the same banks
+    columns = list(zip(*rows))
+    assert max(column.count(group) for column in columns for group in column) == wavefronts
+    assert f"in {wavefronts} wavefront" in said
+
+
+def test_swizzled_rows_stay_in_place():
+    """The swizzle moves a vector within its row; padding moves every row on by a vector."""
+    assert printed("swizzled")[0] == [[vector ^ row for vector in GROUPS] for row in GROUPS]
+    assert printed("padded")[0] == [[(vector + row) % 8 for vector in GROUPS] for row in GROUPS]
+
+
+def test_layout_runs_nothing():
+    done = run(BUILD / "20_matmul_swizzle", "--layout", "--all-variants")
+    assert done.stdout.count("each vector") == 3 and "right" not in done.stdout
+
+
+def test_steps_without_it():
+    done = run(BUILD / "18_matmul_mma", "--layout")
+    assert done.returncode == 2 and "--layout" in done.stderr
