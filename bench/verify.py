@@ -19,10 +19,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
-from collect import GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, known_metrics, ncu, number, provenance  # noqa: E402
+from collect import (CYCLES, GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, WARPS, known_metrics, ncu, number,  # noqa: E402
+                     provenance)
 from peers import dtype_flags  # noqa: E402
 
+from tools import ptxas  # noqa: E402
 from tools.lines import belongs  # noqa: E402
+from tools.machine import can_run  # noqa: E402
+from tools.occupancy import GPUS  # noqa: E402
 
 SIZES = [f"-n {n}" for n in (1, 31, 32, 33, 255, 257, 1023, 4097, 1000003)]
 
@@ -56,6 +60,8 @@ COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 
            "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
 LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
           "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
+# What a lesson analyses at a shape of its own.
+ALSO_COUNTED = {step: ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"] for step in ("13_flash_scalar", "15_flash_wmma")}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
@@ -112,7 +118,7 @@ def sanitized(log, step, program, tool):
 # Our names -> ncu's metrics, the first that this GPU counts. A launch's kernels are summed, and stand one by one beside it.
 SUMMED = {f"{space}_{op}_{name}": (metric.format(op),) for space, names in (("shared", SHARED), ("global", GLOBAL))
           for op in ("ld", "st") for name, metric in names.items()} | TRAFFIC
-OF_A_KERNEL = {"stalls": STALLS, "percent": PERCENT, "launch": LAUNCH}
+OF_A_KERNEL = {"stalls": STALLS, "percent": PERCENT, "launch": LAUNCH, "cycles": CYCLES, "warps": WARPS}
 
 
 def countable(log, program, shape):
@@ -125,30 +131,49 @@ def countable(log, program, shape):
                     if any(metric in known for metric in metrics)} for group, names in groups.items()}
 
 
+def compiled(step):
+    """{kernel: {architecture: what the compiler reports of it}} for each that a GPU of tools/occupancy.py has."""
+    source = ROOT / step["dir"] / f"{step['name'].removeprefix(step['number'] + '_')}.cu"
+    architectures = [arch for arch in sorted({gpu.arch for gpu in GPUS.values()}) if can_run(step["arch"], arch)]
+    found = {}
+    with ThreadPoolExecutor() as pool:
+        for arch, kernels in zip(architectures, pool.map(lambda arch: ptxas.report(source, arch), architectures)):
+            for kernel, report in kernels.items():
+                found.setdefault(kernel, {})[arch] = report
+    return found
+
+
 def counters(rows, names):
     """{our name: the sum over these kernels}; None where one of them has no number."""
     counts = {name: [number(row.get(metric)) for row in rows] for name, metric in names.items()}
     return {name: None if None in each else sum(each) for name, each in counts.items()}
 
 
-def counted(step, program, groups, environment):
-    """One line for each variant and shape: what ncu counts of one launch, all its kernels, at the emulator's default shape
-    and at the ladder's, in the step's first type."""
+def of_a_kernel(row, groups, reports, alone):
+    """What the compiler and ncu say of one kernel of a launch. A launch's only kernel has its counters beside it."""
+    name = row["Kernel Name"].split("(")[0]
+    return {"kernel": name, **({} if alone else {"ncu": counters([row], groups["ncu"])}),
+            **{group: counters([row], groups[group]) for group in OF_A_KERNEL}, "compiled": reports.get(name, {})}
+
+
+def counted(step, program, groups, environment, reports):
+    """One line for each variant and shape: what ncu counts of one launch, all its kernels, at the emulator's default shape,
+    at the ladder's and at what others the step has, in the step's first type."""
+    operation = step["operation"]
     metrics = sorted({metric for names in groups.values() for metric in names.values()})
     for variant in step["variants"] or [None] if metrics else []:
-        for sizes in dict.fromkeys((COUNTED[step["operation"]], LADDER[step["operation"]])):
+        for sizes in dict.fromkeys((COUNTED[operation], LADDER[operation], *ALSO_COUNTED.get(step["name"], ()))):
             with tempfile.TemporaryDirectory() as place:
                 said = Path(place, "line.jsonl")
                 rows = ncu([str(program), *(["--variant", variant] if variant else []), "--no-time", "--no-check", *sizes.split(),
                             "--json", str(said)], metrics)
                 if not rows:
                     continue
-                if step["operation"] == "axpy":
+                if operation == "axpy":
                     rows = rows[-1:]  # the first launch is main's own
                 shape = json.loads(said.read_text().splitlines()[-1])["shape"]
-            kernels = [{"kernel": row["Kernel Name"].split("(")[0], **({"ncu": counters([row], groups["ncu"])} if len(rows) > 1 else {}),
-                        **{group: counters([row], groups[group]) for group in OF_A_KERNEL}} for row in rows]
-            yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": step["dtypes"][0], "shape": shape,
+            kernels = [of_a_kernel(row, groups, reports, alone=len(rows) == 1) for row in rows]
+            yield {"step": step["name"], "variant": variant, "operation": operation, "dtype": step["dtypes"][0], "shape": shape,
                    "backend": "cuda", "device": environment["gpu"], "check": None, "time": None,
                    "ncu": counters(rows, groups["ncu"]), "kernels": kernels, "env": environment}
 
@@ -178,7 +203,7 @@ def main():
         with open(asked.out / f"{step['name']}.ncu.jsonl", "w") as out:
             if step["operation"] in COUNTED:
                 metrics = metrics or countable(log, program, COUNTED[step["operation"]])
-                out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment))
+                out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment, compiled(step)))
         print(*table[-1], flush=True)
     if not asked.no_bench:
         for together in dict.fromkeys(map(kind, chosen)):

@@ -64,19 +64,21 @@ def test_an_ncu_that_fails_counts_nothing(ncu, tmp_path):
     ncu([""])
     found = groups(tmp_path)
     assert not any(found.values())
-    assert not list(verify.counted({"operation": "matmul", "dtypes": ["fp16"], "variants": []}, "program", found, {"gpu": "NVIDIA H200"}))
+    assert not list(verify.counted({"operation": "matmul", "dtypes": ["fp16"], "variants": []}, "program", found, {"gpu": "NVIDIA H200"}, {}))
 
 
 def test_kernels_are_summed_and_stand_beside(ncu, tmp_path):
     ncu(not_all=True)
     step = {"name": "98_x", "operation": "matmul", "dtypes": ["fp16", "bf16"], "variants": ["a", "b"]}
-    lines = list(verify.counted(step, "program", groups(tmp_path), {"gpu": "NVIDIA H200"}))
+    lines = list(verify.counted(step, "program", groups(tmp_path), {"gpu": "NVIDIA H200"}, {"second": {"80": {"registers": 3}}}))
     assert [line["variant"] for line in lines] == ["a", "a", "b", "b"]  # at both shapes
     line = json.loads(json.dumps(lines[0]))
     assert line["dtype"] == "fp16" and line["ncu"]["ldmatrix_conflicts"] == line["ncu"]["mma"] == 1024
     assert line["ncu"]["shared_ld_requests"] == 1024 and line["ncu"]["dram_ld_bytes"] is None
     assert [kernel["kernel"] for kernel in line["kernels"]] == ["first", "second"]
     assert line["kernels"][0]["ncu"]["dram_ld_bytes"] == 1000 and line["kernels"][1]["stalls"]["wait"] == 24
+    assert [kernel["compiled"] for kernel in line["kernels"]] == [{}, {"80": {"registers": 3}}]
+    assert line["kernels"][1]["warps"]["eligible"] == line["kernels"][1]["launch"]["limit_shared"] == 24
 
 
 def test_the_ladders_shape_is_the_tours():

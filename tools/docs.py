@@ -6,7 +6,7 @@ import subprocess
 
 from rich.console import Console
 
-from tools import build, device, emulate, exercises, floors, ladder, machine, results, run, source, steps
+from tools import analyze, build, device, emulate, exercises, floors, ladder, machine, results, run, source, steps
 from tools.guard import stop
 from tools.paths import ROOT
 
@@ -14,6 +14,7 @@ BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /gener
 OPEN = "<!-- generated: "
 MILESTONES = "03", "04", "07", "10", "12", "13", "14"  # seven at most
 TOUR_LINES = 6
+UNFOLDED_ROWS = 7  # of a table of an analysis
 OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
                    "inputs, or its DRAM need.")
 
@@ -222,6 +223,23 @@ def ncu(step, *wanted):
 
     rows = [(f"`{variant}`", *(cell(OF_NCU[name][1](line)) for name in wanted)) for variant, line in lines.items()]
     return f"ncu counted, at {run.shape_words(shape)}:\n\n" + table(("", *(OF_NCU[name][0] for name in wanted)), rows)
+
+
+def analysis(*words):
+    """What ./learn analyze says, for an H200, from what was recorded alone, compiler's reports too: a table for each section, the long
+    ones folded. words: two or three kernels, then `at` and a shape, where it is not that of the plots."""
+    kernels, _, at = (part.split() for part in " ".join(words).partition(" at "))
+    if not 2 <= len(kernels) <= 3:
+        stop(f"analysis {' '.join(words)}: it takes two or three kernels, such as 13 15:wmma, and, after the word at, a shape.")
+    if not analyze.is_recorded(kernels, " ".join(at)):
+        return "Not counted on an H200 yet."
+    shown, shape = analyze.columns(kernels, " ".join(at))
+    parts = [analyze.heading(shown, shape, analyze.RECORDED_ON)]
+    for title, rows in analyze.sections(shown, analyze.RECORDED_ON):
+        text = table(("", *(column.title for column in shown)), [(label, *cells) for label, cells in rows])
+        parts.append(f"**{title}**\n\n{text}" if len(rows) <= UNFOLDED_ROWS else
+                     f"<details><summary>{title}</summary>\n\n{text}\n\n</details>")
+    return "\n\n".join(parts)
 
 
 def code(step, name):
@@ -443,6 +461,8 @@ def generate(name, base):
         return output(words[0])
     if kind == "piece" and len(words) == 2:
         return piece(ROOT / words[0], words[1], base)
+    if kind == "analysis":
+        return analysis(*words)
     if kind == "tour" and len(words) == 1:
         return tour(words[0])
     if kind in each and not words:
@@ -451,7 +471,7 @@ def generate(name, base):
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
-         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
+         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
          "task N, walk ANCHOR, code FILE, ncu COLUMN….")
 
 
