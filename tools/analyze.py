@@ -217,8 +217,7 @@ def launch(shown, gpu):
             row("static shared memory, ncu", shown, of("launch", "shared_static"), size),
             row("dynamic shared memory, ncu", shown, of("launch", "shared_dynamic"), size),
             row("reserved by the system, ncu", shown, of("launch", "shared_reserved"), size),
-            row("shared memory configured for an SM, ncu", shown, of("launch", "shared_configured"), size),
-            row("waves, ncu", shown, of("launch", "waves"), times)]
+            row("shared memory configured for an SM, ncu", shown, of("launch", "shared_configured"), size)]
 
 
 def block_limits(column, name):
@@ -249,6 +248,14 @@ def occupied(gpu, part):
     return computed
 
 
+def waves(gpu):
+    """How often the grid fills all SMs; not a number where no block fits."""
+    def computed(column):
+        grid, blocks = column.get("launch", "grid"), occupied(gpu, lambda blocks, what, share: blocks)(column)
+        return None if None in (grid, blocks) else occupancy.waves(occupancy.GPUS[gpu], grid, blocks) if blocks else nan
+    return computed
+
+
 def of_an_sm(shown, gpu):
     """As computed, and, on the GPU that ncu ran on, what it says of the same."""
     warps, by_ncu = occupancy.GPUS[gpu].warps, gpu == RECORDED_ON
@@ -260,6 +267,7 @@ def of_an_sm(shown, gpu):
              row("theoretical occupancy", shown, occupied(gpu, lambda blocks, what, share: 100 * share), percent)]
     rows += [row("theoretical occupancy, ncu", shown, of("percent", "occupancy_limit"), percent),
              row("achieved occupancy, ncu", shown, of("percent", "occupancy"), percent)] * by_ncu
+    rows += [row("waves of blocks", shown, waves(gpu), times)] + [row("waves of blocks, ncu", shown, of("launch", "waves"), times)] * by_ncu
     rows += [row("theoretical active warps of an SM", shown, occupied(gpu, lambda blocks, what, share: warps * share))]
     return rows + [row("achieved active warps of an SM, ncu", shown, of("warps", "active_per_sm"), times)] * by_ncu
 
