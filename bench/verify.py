@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
 from collect import (CYCLES, GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, WARPS, known_metrics, ncu, number,  # noqa: E402
                      provenance)
-from peers import dtype_flags  # noqa: E402
+from peers import TYPES_TOGETHER, dtype_flags  # noqa: E402
 
 from tools import ptxas  # noqa: E402
 from tools.lines import belongs  # noqa: E402
@@ -47,7 +47,17 @@ EDGES = {
                   for n, d, kind in ((1, 64, "normal"), (31, 32, "scaled"), (64, 96, "normal"), (65, 128, "huge"),
                                      (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (4097, 64, "normal"),
                                      (8192, 64, "scaled"), (8192, 32, "huge"))],
+    "attention 16-bit": [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
+                         for n, d, kind in ((1, 64, "normal"), (1, 128, "huge"), (2, 32, "scaled"), (15, 96, "normal"), (16, 32, "equal"),
+                                            (17, 128, "scaled"), (31, 32, "huge"), (33, 64, "scaled"), (63, 96, "huge"), (64, 96, "normal"),
+                                            (65, 128, "huge"), (127, 64, "normal"), (129, 32, "scaled"), (255, 128, "equal"),
+                                            (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (1023, 128, "scaled"),
+                                            (4097, 64, "normal"), (8192, 64, "scaled"), (8192, 32, "huge"), (8192, 128, "normal"))],
 }
+# Beside those of its kind, for what a step alone accepts.
+EDGES["16_flash_wmma_warp_max"] = EDGES["attention 16-bit"] + [
+    f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
+    for n, d, kind in ((33, 1, "normal"), (65, 7, "huge"), (129, 17, "scaled"), (300, 40, "equal"), (257, 80, "scaled"), (100, 113, "huge"))]
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -67,18 +77,25 @@ SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rou
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32", "1x8x8192x128"]}
+# Shapes, and types, at which a step is timed beside its peers besides.
+ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
 SWEEPS = {"11_softmax_shaped": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
 
 
 def kind(step):
-    """Steps of one kind are timed together."""
+    """Its operation, and whether that is on 16 bits."""
     return step["operation"] + (" 16-bit" if step["dtypes"][:1] not in ([], ["fp32"]) else "")
+
+
+def timed_with(step):
+    """Steps for which this is the same are timed together."""
+    return step["operation"] if step["operation"] in TYPES_TOGETHER else kind(step)
 
 
 def of(table, step):
     """The step's row of one of the tables above."""
-    return table.get(kind(step)) or table[step["operation"]]
+    return table.get(step["name"]) or table.get(kind(step)) or table[step["operation"]]
 
 
 def run(log, *command, **options):
@@ -206,8 +223,8 @@ def main():
                 out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment, compiled(step)))
         print(*table[-1], flush=True)
     if not asked.no_bench:
-        for together in dict.fromkeys(map(kind, chosen)):
-            mine = [step for step in chosen if kind(step) == together]
+        for together in dict.fromkeys(map(timed_with, chosen)):
+            mine = [step for step in chosen if timed_with(step) == together]
             if mine[0]["operation"] in TIMED:
                 done = run(log, sys.executable, "bench/peers.py", *(step["number"] for step in mine), "--shape",
                            *of(TIMED, mine[0]), "--json", timed)
@@ -216,6 +233,9 @@ def main():
                 for step in mine:
                     print(run(log, ROOT / "build" / "cuda" / step["name"], "--all-variants", "--json", timed).stdout)
         for step in chosen:
+            if step["name"] in ALSO_TIMED:
+                shapes, dtypes = ALSO_TIMED[step["name"]]
+                print(run(log, sys.executable, "bench/peers.py", step["number"], "--shape", *shapes, "--dtype", *dtypes, "--json", timed).stdout)
             if step["name"] in SWEEPS:
                 print(run(log, sys.executable, SWEEPS[step["name"]], "--json", timed).stdout)
     lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []

@@ -23,7 +23,7 @@ from tools import cli, floors, ladder, machine, source, venv  # noqa: E402
 
 def test_help(learn):
     ended(learn("--help"), 0, "tour", "emulate", "doctor")
-    for command in ("tour", "test", "list", "run", "predict", "profile", "diff", "bench", "plot", "roofline", "notebook", "docs", "doctor",
+    for command in ("tour", "test", "list", "run", "predict", "profile", "analyze", "diff", "bench", "plot", "roofline", "notebook", "docs", "doctor",
                     "emulate"):
         done = CliRunner().invoke(cli.app, [command, "--help"], prog_name="./learn")
         assert done.exit_code == 0 and f"./learn {command}" in done.output

@@ -2,10 +2,11 @@
 
 
 def belongs(line, step):
-    """Whether a line is the step's own, or a peer's, which is no step's, of the same operation on a type that the step has."""
+    """Whether a line is the step's own, or a peer's, which is no step's, of the same operation: on a type that the step has, or on
+    another, timed beside it."""
     if line["step"] is not None:
         return line["step"] == step["name"]
-    return line["operation"] == step["operation"] and line["dtype"] in step["dtypes"]
+    return line["operation"] == step["operation"] and (line["dtype"] in step["dtypes"] or step["name"] in line.get("beside", ()))
 
 
 def apart(ncu):
