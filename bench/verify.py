@@ -5,8 +5,9 @@
 
 Builds the `cuda` preset, then for each step named: every variant at shapes around the tile's edges, and beyond 2^31
 elements (a minute or two a step); memcheck and racecheck; what ncu counts of one launch at the emulator's default shape,
-and at the shape of tours and plots; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu
-counted) and a log. Prints a short table last.
+at the shape of tours and plots, and where its lesson analyses another, there, beside what the compiler reports for each GPU
+of tools/occupancy.py; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted) and a
+log. Prints a short table last.
 """
 import argparse
 import json
@@ -71,7 +72,9 @@ COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 
 LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
           "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
 # What a lesson analyses at a shape of its own.
-ALSO_COUNTED = {step: ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"] for step in ("13_flash_scalar", "15_flash_wmma")}
+ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
+                "15_flash_wmma": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
+                "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],

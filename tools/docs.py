@@ -191,6 +191,8 @@ OF_NCU = {
     "dram": ("DRAM, GB read and written", lambda line: 1e-9 * (line["ncu"]["dram_ld_bytes"] + line["ncu"]["dram_st_bytes"])),
     "l2": ("sectors that L2 sent", lambda line: line["ncu"]["l2_ld_sectors"]),
     "sectors": ("sectors a global load", lambda line: line["ncu"]["global_ld_sectors"] / line["ncu"]["global_ld_requests"]),
+    "loaded": ("bytes used of a sector loaded", lambda line: line["ncu"]["global_ld_bytes"] / line["ncu"]["global_ld_sectors"]),
+    "stored": ("bytes used of a sector stored", lambda line: line["ncu"]["global_st_bytes"] / line["ncu"]["global_st_sectors"]),
     "shared": ("shared wavefronts", lambda line: floors.total(line["ncu"], "shared", "wavefronts")),
     "conflicts": ("bank conflicts, shared memory", lambda line: floors.total(line["ncu"], "shared", "conflicts")),
     "instructions": ("instructions, by warp", lambda line: line["ncu"]["instructions"]),
