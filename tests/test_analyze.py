@@ -95,6 +95,8 @@ def test_what_is_not_recorded_is_said(recorded, capsys):
     (column,), _ = analyze.columns(["13"], "")
     found = rows(column)
     assert {found[label] for label in ("elapsed cycles", "the most, of the mean", "binding", "T4", "executed")} == {analyze.MISSING}
+    kernel["launch"]["block"] = 128
+    assert (rows(column)["H200"], rows(column)["T4"]) == ("2 blocks by registers, 12.5 %", analyze.MISSING)
     assert found["registers of a thread, compiler"] == analyze.MISSING and found["registers of a thread, ncu"] == "218"
     assert analyze.analyze(["13"], "", "h200") == 0
     assert "bench/verify.py 13 --out FOLDER" in capsys.readouterr().out
@@ -128,9 +130,10 @@ def test_what_was_asked_wrongly_is_said(recorded, capsys, words, said):
 def test_nvcc_goes_before_what_was_recorded(recorded, monkeypatch):
     recorded["13"] = [line("two_rows")]
     shown, _ = analyze.columns(["13"], "")
-    monkeypatch.setattr(ptxas, "report", lambda source, arch: {"void flash<64>": {"registers": 32}} if arch == "75" else {})
+    monkeypatch.setattr(ptxas, "report", lambda source, arch: {"void flash<64>": {"registers": 32, "shared_static": 0}} if arch == "75" else {})
     analyze.ask_compiler(shown)
-    assert (shown[0].registers("75"), shown[0].registers("80")) == (32, 168)
+    assert (shown[0].of_launch("registers", "75"), shown[0].of_launch("registers", "80")) == (32, 168)
+    assert (shown[0].shared("75"), shown[0].shared("80")) == (0, 32768)
     assert recorded["13"][0]["kernels"][0]["compiled"]["75"]["registers"] == 255
 
 

@@ -31,14 +31,15 @@ class Column:
     def reported(self, name, arch):
         return self.compiled.get(arch, {}).get(name)
 
-    def registers(self, arch):
-        """Of a thread. Where the compiler's report is not at hand, ncu recorded them for one architecture."""
-        of_ncu = self.get("launch", "registers") if arch == occupancy.GPUS[RECORDED_ON].arch else None
-        return self.reported("registers", arch) or of_ncu
+    def of_launch(self, name, arch):
+        """By the compiler's report; where that is not at hand, as ncu recorded it for one architecture. None without either."""
+        by_ncu = self.get("launch", name) if arch == occupancy.GPUS[RECORDED_ON].arch else None
+        reported = self.reported(name, arch)
+        return by_ncu if reported is None else reported
 
-    def shared(self):
+    def shared(self, arch):
         """Bytes of a block, static and dynamic; None where they were not recorded."""
-        parts = [self.get("launch", f"shared_{kind}") for kind in ("static", "dynamic")]
+        parts = self.of_launch("shared_static", arch), self.get("launch", "shared_dynamic")
         return sum(parts) if None not in parts else None
 
 
@@ -223,7 +224,7 @@ def launch(shown, gpu):
 def block_limits(column, name):
     """What tools/occupancy.py computes for the GPU of that name: {what limits: blocks}; None where a figure was not recorded."""
     gpu = occupancy.GPUS[name]
-    threads, registers, shared = column.get("launch", "block"), column.registers(gpu.arch), column.shared()
+    threads, registers, shared = column.get("launch", "block"), column.of_launch("registers", gpu.arch), column.shared(gpu.arch)
     if None in (threads, registers, shared):
         return None
     return occupancy.limits(gpu, threads, registers, shared, column.get("launch", "shared_configured") if name == RECORDED_ON else None)
