@@ -649,8 +649,8 @@ def json_line(line):
 def command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 03_matmul_naive; all of one operation")
-    parser.add_argument("--shape", nargs="+", 
-                        help="axpy, sum: 268435456 elements; matmul: 4096, or 1000x2000x500 for m, n, k; softmax: 8192x1024 for rows, columns")
+    parser.add_argument("--shape", nargs="+",
+                        help="; ".join(f"{name}: {operation.SHAPE}" for name, operation in OPERATIONS.items()))
     parser.add_argument("--dtype", nargs="+", help="of what the steps have: " + ", ".join(ENUM_DTYPE) + " (default: all); of attention "
                         "fp32 and fp16, and where no step has one, the peers on it")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
