@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Steps beside their peers in one process: same tensors, same GPU, taking turns, each checked and timed. Steps of attention on
-different types take turns, too: their tensors hold the same numbers.
+"""Steps beside their peers in one process: same tensors, same GPU, taking turns, each checked and timed.
 
 A step comes as its shared object, build/cuda/libNN_name.so; a peer comes from PyTorch. What the step's program knows of
-the case (shape, flops, floor, device, versions) is asked of the program itself, by its --json line.
+the case (shape, flops, floor, device, versions) is asked of the program itself, by its --json line. Steps of attention on
+different types take turns, too: their tensors hold the same numbers.
 """
 import argparse
 import ctypes
