@@ -138,4 +138,5 @@ def test_accesses_and_those_of_matrices_are_told_apart(accesses, matrices):
     found = apart({f"{accesses}_requests": 1, f"{accesses}_wavefronts": 12, f"{accesses}_conflicts": 7,
                    f"{matrices}_requests": 2, f"{matrices}_wavefronts": 8, f"{matrices}_conflicts": 0})
     assert [found[f"{accesses}_{what}"] for what in ("requests", "wavefronts", "conflicts")] == [1, 4, 7]
+    assert apart({"mma": 1034, "hfma2": 10})["mma"] == 1024 and apart({"mma": 7, "hfma2": None})["mma"] == 7
     assert apart({f"{accesses}_wavefronts": 12}) == {f"{accesses}_wavefronts": 12}

@@ -100,6 +100,7 @@ TRAFFIC = {
     "fma_instructions": ("sm__inst_executed_pipe_fma.sum",),
     "shared_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",),  # as shared_conflicts
     "mma": ("sm__inst_executed_pipe_tensor_op_hmma.sum", "sm__inst_executed_pipe_tensor.sum"),
+    "hfma2": ("sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",),  # of those; ptxas sets a register to a constant by one
 }
 # ldmatrix and stmatrix, by ncu's names for them.
 MATRIX = {
