@@ -2,7 +2,8 @@
 """Steps beside their peers in one process: same tensors, same GPU, taking turns, each checked and timed.
 
 A step comes as its shared object, build/cuda/libNN_name.so; a peer comes from PyTorch. What the step's program knows of
-the case (shape, flops, floor, device, versions) is asked of the program itself, by its --json line.
+the case (shape, flops, floor, device, versions) is asked of the program itself, by its --json line. Steps of attention on
+different types take turns, too: their tensors hold the same numbers.
 """
 import argparse
 import ctypes
@@ -21,7 +22,7 @@ WARMUP = 3
 LONG_MS, LONG_BUDGET_MS, LEAST_ITERS = 100, 2000, 5  # a launch above LONG_MS is repeated only as long as that
 SHORT_MS, BATCH_MS, MAX_BATCH = 0.05, 0.2, 100       # one below SHORT_MS is timed in batches of that length
 MAX_COPIES = 256
-SPIN_CYCLES = 4_000_000                              # about 2 ms: longer than Python takes to queue one sample
+SPIN_CYCLES, LONGEST_SPIN = 4_000_000, 64_000_000    # about 2 ms: longer than Python takes to queue one sample; if not, more
 SAMPLED_ROWS = 256
 COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"  # the peer of what moves bytes and computes little
 
@@ -34,6 +35,7 @@ def stop(status, message):
 # ---- launching a step from its shared object ----
 
 ENUM_DTYPE = {"fp32": 1, "fp16": 2, "bf16": 3}  # enum dtype in common/dtype.h
+ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
 PREPARED_BYTES, PREPARED_ALIGN = 1024, 64       # common/step.h
 
 
@@ -330,9 +332,9 @@ class Strides(ctypes.Structure):  # struct strides in common/attention.h
 
 
 class Attention:
-    """O = softmax(Q Kᵀ / √D) V in fp32, [batch, heads, seqlen, head_dim], in as many copies as together exceed L2."""
+    """O = softmax(Q Kᵀ / √D) V, [batch, heads, seqlen, head_dim], all of one type, in as many copies as together exceed L2."""
 
-    DTYPES = ["fp32"]
+    DTYPES = ["fp32", "fp16"]
     SHAPE, LADDER = "1x8x8192x64 for batch, heads, seqlen, head dimension", ["1x8x8192x64"]
     SAMPLED = 32  # rows of each head
 
@@ -343,20 +345,22 @@ class Attention:
                     ("scale", ctypes.c_float),
                     *((name, ctypes.c_int) for name in ("causal", "dtype", "variant"))]
 
-    def __init__(self, torch, shape, seed):
-        self.torch, self.sizes = torch, shape
+    def __init__(self, torch, shape, seed, dtype, values=None):
+        """values: the type that holds the numbers of Q, K and V, too, where they are those of tensors of that type."""
+        self.torch, self.sizes, self.dtype = torch, shape, dtype
         _, _, n, d = shape
-        self.bytes = 16 * math.prod(shape)
+        self.bytes = 4 * ELEMENT_BYTES[dtype] * math.prod(shape)
         self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
         generator = torch.Generator("cuda").manual_seed(seed)
-        Q, K, V = (mean + torch.randn(*shape, device="cuda", generator=generator) for mean in (0.25, 0.25, 1))
+        drawn = (mean + torch.randn(*shape, device="cuda", generator=generator) for mean in (0.25, 0.25, 1))
+        Q, K, V = (numbers.to(torch_type(torch, values or dtype)).to(torch_type(torch, dtype)) for numbers in drawn)
         self.inputs = [tuple(tensor.clone() for tensor in (Q, K, V)) for _ in range(self.copies)]
         self.O = [torch.full_like(Q, math.nan) for _ in range(self.copies)]
         self.result, self.workspace = None, [None] * self.copies
         self.rows = torch.linspace(0, n - 1, min(n, self.SAMPLED), device="cuda", dtype=torch.float64).long()
         scores = Q[:, :, self.rows].double() @ K.double().transpose(2, 3) / math.sqrt(d)
         self.reference = torch.softmax(scores, dim=3) @ V.double()
-        self.bound = max(2 * math.sqrt(max(n, d)) * 2**-24, 2**-20)
+        self.bounds = bounds(torch, dtype, max(n, d), self.reference)
 
     @staticmethod
     def shape(text):
@@ -382,7 +386,7 @@ class Attention:
         strides = {f"{name}_strides": Strides(h * n * d, n * d, d) for name in "QKVO"}
         calls = [self.Args(Q=q.data_ptr(), K=k.data_ptr(), V=v.data_ptr(), O=o.data_ptr(), workspace=space.data_ptr(),
                            batch=b, heads=h, kv_heads=h, seqlen=n, kv_seqlen=n, head_dim=d, scale=1 / math.sqrt(d),
-                           dtype=ENUM_DTYPE["fp32"], variant=variant, **strides)
+                           dtype=ENUM_DTYPE[self.dtype], variant=variant, **strides)
                  for (q, k, v), o, space in zip(self.inputs, self.O, workspace)]
         launch = launcher(self.torch, library, calls)
 
@@ -394,16 +398,19 @@ class Attention:
 
     def peers(self):
         """{name: function that queues it on copy i}"""
+        from contextlib import nullcontext
+
         from torch.nn.attention import SDPBackend, sdpa_kernel
         self.torch.backends.cuda.matmul.allow_tf32 = False
 
         def sdpa(backend):
             def queue(i):
-                with sdpa_kernel(backend):
+                with sdpa_kernel(backend) if backend else nullcontext():
                     self.result = self.torch.nn.functional.scaled_dot_product_attention(*self.inputs[i])
             return queue
-        return {"PyTorch SDPA fp32, efficient": sdpa(SDPBackend.EFFICIENT_ATTENTION),
-                "PyTorch SDPA fp32, math": sdpa(SDPBackend.MATH)}
+        backends = {"fp32": {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH},
+                    "fp16": {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "its own choice": None}}[self.dtype]
+        return {f"PyTorch SDPA {self.dtype}, {name}": sdpa(backend) for name, backend in backends.items()}
 
     def memory(self, queue):
         """A peer's peak: one copy of the tensors, and what the call allocated beside its output."""
@@ -425,12 +432,14 @@ class Attention:
         error = (difference.norm() / self.reference.norm()).item()
         worst_row = (difference.norm(dim=3) / self.reference.norm(dim=3)).max().item()
         complete = self.result.isfinite().all().item()
-        return {"right": complete and error <= self.bound and worst_row <= self.bound, "error": error,
-                "bound": self.bound, "worst_row": worst_row, "worst_row_bound": self.bound,
+        bound, row_bound = self.bounds
+        return {"right": complete and error <= bound and worst_row <= row_bound, "error": error,
+                "bound": bound, "worst_row": worst_row, "worst_row_bound": row_bound,
                 "max_abs": difference.abs().max().item(), "rows": self.reference[..., 0].numel()}
 
 
 OPERATIONS = {"axpy": Axpy, "sum": Sum, "matmul": Matmul, "softmax": Softmax, "attention": Attention}
+TYPES_TOGETHER = {"attention"}  # whose types take turns in one measurement
 
 
 # ---- timing ----
@@ -438,9 +447,9 @@ OPERATIONS = {"axpy": Axpy, "sum": Sum, "matmul": Matmul, "softmax": Softmax, "a
 class Contender:
     """One thing to be timed: a step's variant, or a peer."""
 
-    def __init__(self, line, queue, copies):
-        self.line, self.queue, self.copies = line, queue, copies
-        self.launches, self.batch, self.iters, self.ms = 0, 1, 0, []
+    def __init__(self, line, queue, tensors):
+        self.line, self.queue, self.tensors, self.copies = line, queue, tensors, tensors.copies
+        self.launches, self.batch, self.iters, self.spin, self.ms = 0, 1, 0, SPIN_CYCLES, []
 
     def queue_next(self):
         self.queue(self.launches % self.copies)
@@ -449,13 +458,19 @@ class Contender:
     def sample(self, torch):
         """Milliseconds of one launch, queued behind a spin so that Python's own time stays out."""
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda._sleep(SPIN_CYCLES)
+        torch.cuda._sleep(self.spin)
         begin.record()
         for _ in range(self.batch):
             self.queue_next()
         end.record()
+        late = begin.query()  # the spin was over before all was queued, and the GPU may have waited for Python
         end.synchronize()
-        return begin.elapsed_time(end) / self.batch
+        if not late:
+            return begin.elapsed_time(end) / self.batch
+        if self.spin >= LONGEST_SPIN:
+            raise RuntimeError(f"to queue {self.batch} launches takes longer than a spin of {self.spin} clocks")
+        self.spin *= 2
+        return self.sample(torch)
 
     def prepare(self, torch, iters):
         for _ in range(WARMUP):
@@ -473,16 +488,18 @@ def quantile(values, fraction):
     return values[below] + (place - below) * (values[above] - values[below])
 
 
-def measure(torch, operation, contenders, iters):
-    """Check each, time them in turns, check each again on what a timed launch left; fills in their lines."""
-    def checked(contender):
-        operation.poison()
-        contender.queue(0)
-        # A peer that computes something else is right by something else.
-        check = getattr(operation, "peer_checks", {}).get(contender.line.get("peer"), operation.check)
-        contender.line["check"] = check()
-        return contender.line["check"]["right"]
+def checked(contender):
+    """Whether a launch is right. A peer that computes something else is right by something else."""
+    tensors = contender.tensors
+    tensors.poison()
+    contender.queue(0)
+    check = getattr(tensors, "peer_checks", {}).get(contender.line.get("peer"), tensors.check)
+    contender.line["check"] = check()
+    return contender.line["check"]["right"]
 
+
+def measure(torch, contenders, iters):
+    """Check each, time them in turns, check each again on what a timed launch left; fills in their lines."""
     right = [contender for contender in contenders if checked(contender)]
     for contender in right:
         contender.prepare(torch, iters)
@@ -501,7 +518,7 @@ def fill_in_time(contender):
                       "iters": contender.iters, "warmup": WARMUP, "batch": contender.batch, "cold": False,
                       "copies": contender.copies},
              "tflops": 1e-9 * line["flops"] / median, "gbps": 1e-6 * line["bytes"] / median,
-             "of_floor": line["floor_ms"] / median}
+             "of_floor": line["floor_ms"] and line["floor_ms"] / median}
 
 
 # ---- steps ----
@@ -543,28 +560,61 @@ def describe(step, flags, seed):
         return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def tensors_of(operation, torch, shape, seed, dtype):
-    """An operation that has but one type is not asked for it."""
-    return operation(torch, shape, seed, *([dtype] if len(operation.DTYPES) > 1 else []))
+def tensors_of(operation, torch, shape, seed, dtype, dtypes):
+    """An operation that has but one type is not asked for it; types that take turns hold the numbers of the narrowest."""
+    if len(operation.DTYPES) == 1:
+        return operation(torch, shape, seed)
+    return operation(torch, shape, seed, dtype, *([min(dtypes, key=ELEMENT_BYTES.get)] if len(dtypes) > 1 else []))
 
 
-def contenders_of(steps, operation, flags, seed, dtype, torch):
-    """Of the steps that have the type."""
-    found = []
+def steps_of(steps, tensors, flags, seed, dtype, torch):
+    """The variants of the steps that have the type."""
     for step in (step for step in steps if dtype in step["dtypes"]):
         library, lines = load(step), describe(step, [*flags, *dtype_flags(step, dtype)], seed)
-        if hasattr(operation, "reserve"):
-            operation.reserve(lines)
+        if hasattr(tensors, "reserve"):
+            tensors.reserve(lines)
         for variant, line in enumerate(lines):
             line["env"]["torch"] = torch.__version__
-            layout = {"row_bytes": step["row_bytes"]} if hasattr(operation, "lay_out") else {}
-            found.append(Contender(line, operation.launch(library, variant, **layout), operation.copies))
-    for name, queue in operation.peers().items():
-        line = dict(found[0].line, step=None, variant=None, peer=name)
-        if "device_bytes" in line:
-            line |= operation.memory(queue)
-        found.append(Contender(line, queue, operation.copies))
-    return found
+            layout = {"row_bytes": step["row_bytes"]} if hasattr(tensors, "lay_out") else {}
+            yield Contender(line, tensors.launch(library, variant, **layout), tensors)
+
+
+def peer_line(steps, ours, dtype):
+    """What a peer's line says of the case. Of a type that no step here has, it is kept with these steps, and has no floor."""
+    line = next((contender.line for contender in ours if contender.line["dtype"] == dtype), None)
+    if line:
+        return line | {"step": None, "variant": None}
+    line = ours[0].line
+    size = ELEMENT_BYTES[dtype] / ELEMENT_BYTES[line["dtype"]]
+    return line | {"step": None, "variant": None, "dtype": dtype, "bytes": int(line["bytes"] * size), "floor_ms": None,
+                   "beside": [step["name"] for step in steps]}
+
+
+def accepted(name, queue):
+    """Whether PyTorch has this peer for the case."""
+    try:
+        queue(0)
+    except RuntimeError as refusal:
+        print(f"peers.py: {name} is left out: {str(refusal).splitlines()[0]}", file=sys.stderr)
+        return False
+    return True
+
+
+def contenders_of(steps, operation, shape, seed, dtypes, torch):
+    """Of each type the steps that have it, then its peers."""
+    flags = operation.flags(shape)
+    tensors = {dtype: tensors_of(operation, torch, shape, seed, dtype, dtypes) for dtype in dtypes}
+    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], flags, seed, dtype, torch)]
+    peers = []
+    for dtype in dtypes:
+        for name, queue in tensors[dtype].peers().items():
+            if not accepted(name, queue):
+                continue
+            line = peer_line(steps, ours, dtype) | {"peer": name}
+            if "device_bytes" in line:
+                line |= tensors[dtype].memory(queue)
+            peers.append(Contender(line, queue, tensors[dtype]))
+    return ours + peers
 
 
 # ---- what is said ----
@@ -578,8 +628,9 @@ def table(lines):
     for line in lines:
         name, check, time = line.get("peer") or f"{line['step']} {line['variant']}", line["check"], line["time"]
         if time:
+            of_floor = f"{line['of_floor']:.1%}" if line["of_floor"] else "–"
             rows.append((name, f"{time['median_ms']:.4g}", f"{time['p10_ms']:.4g}–{time['p90_ms']:.4g}",
-                         f"{line[rate]:.{0 if rate == 'gbps' else 2}f}", f"{line['of_floor']:.1%}", f"{peer / time['median_ms']:.2f}",
+                         f"{line[rate]:.{0 if rate == 'gbps' else 2}f}", of_floor, f"{peer / time['median_ms']:.2f}",
                          f"{check['error']:.1e}", *[f"{1e-6 * line['device_bytes']:.4g} MB" for _ in range(with_memory)]))
         else:
             rows.append((name, "WRONG", "", "", "", "", f"{check['error']:.1e}", *[""] * with_memory))
@@ -598,9 +649,10 @@ def json_line(line):
 def command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("steps", nargs="+", metavar="STEP", help="01, or 03_matmul_naive; all of one operation")
-    parser.add_argument("--shape", nargs="+", 
-                        help="axpy, sum: 268435456 elements; matmul: 4096, or 1000x2000x500 for m, n, k; softmax: 8192x1024 for rows, columns")
-    parser.add_argument("--dtype", nargs="+", help="of what the steps have: " + ", ".join(ENUM_DTYPE) + " (default: all)")
+    parser.add_argument("--shape", nargs="+",
+                        help="; ".join(f"{name}: {operation.SHAPE}" for name, operation in OPERATIONS.items()))
+    parser.add_argument("--dtype", nargs="+", help="of what the steps have: " + ", ".join(ENUM_DTYPE) + " (default: all); of attention "
+                        "fp32 and fp16, and where no step has one, the peers on it")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per item")
@@ -616,10 +668,15 @@ def command_line():
     except ValueError:
         parser.error(f"--shape {' '.join(asked.shape)}: for {steps[0]['operation']} a shape is {operation.SHAPE}")
     have = [dtype for dtype in operation.DTYPES if any(dtype in step["dtypes"] for step in steps)]
-    for dtype in asked.dtype or []:
-        if dtype not in have:
-            parser.error(f"--dtype {dtype}: these steps and their peers have {', '.join(have) or 'none'}")
-    return asked, steps, operation, [(shape, dtype) for dtype in asked.dtype or have for shape in shapes]
+    together = steps[0]["operation"] in TYPES_TOGETHER
+    known = operation.DTYPES if together else have
+    wanted = list(dict.fromkeys(asked.dtype or have))
+    for dtype in wanted:
+        if dtype not in known:
+            parser.error(f"--dtype {dtype}: these steps and their peers have {', '.join(known) or 'none'}")
+    if not set(wanted) & set(have):
+        parser.error(f"--dtype {' '.join(wanted)}: that is of peers alone; the steps have {', '.join(have) or 'none'}")
+    return asked, steps, operation, [(shape, dtypes) for dtypes in ([wanted] if together else [[one] for one in wanted]) for shape in shapes]
 
 
 def main():
@@ -633,16 +690,15 @@ def main():
              + steps[0]["number"])
 
     wrong = False
-    for shape, dtype in cases:
-        tensors = tensors_of(operation, torch, shape, asked.seed, dtype)
-        contenders = contenders_of(steps, tensors, operation.flags(shape), asked.seed, dtype, torch)
-        measure(torch, tensors, contenders, asked.iters)
+    for shape, dtypes in cases:
+        contenders = contenders_of(steps, operation, shape, asked.seed, dtypes, torch)
+        measure(torch, contenders, asked.iters)
         lines = [contender.line for contender in contenders]
         wrong |= not all(line["check"]["right"] for line in lines)
         if asked.json:
             asked.json.writelines(json_line(line) for line in lines)
             asked.json.flush()
-        print(f"\n{'x'.join(map(str, shape))} {lines[0]['operation']}, {lines[0]['dtype']}, {lines[0]['device']}")
+        print(f"\n{'x'.join(map(str, shape))} {lines[0]['operation']}, {' and '.join(dtypes)}, {lines[0]['device']}")
         table(lines)
     return 1 if wrong else 0
 

@@ -29,7 +29,7 @@ def cells(step, library, operation, line):
             queue = operation.launch(library, len(step["variants"]) - 1, threads, rows, step["row_bytes"])
             if accepted(queue):
                 shape = line["shape"] | {"threads_per_row": threads, "rows_per_thread": rows}
-                yield peers.Contender(line | {"shape": shape}, queue, operation.copies)
+                yield peers.Contender(line | {"shape": shape}, queue, operation)
 
 
 def main():
@@ -50,9 +50,9 @@ def main():
         line["env"]["torch"] = torch.__version__
         none = line["shape"] | {"threads_per_row": 0, "rows_per_thread": 0}  # as the sweep's lines, and no other's
         copy = peers.Contender(dict(line, step=None, variant=None, shape=none, peer=peers.COPY),
-                               operation.peers()[peers.COPY], operation.copies)
+                               operation.peers()[peers.COPY], operation)
         swept = list(cells(step, library, operation, line))
-        peers.measure(torch, operation, [*swept, copy], asked.iters)
+        peers.measure(torch, [*swept, copy], asked.iters)
         print(f"\n{text}: share of the copy's {copy.line['gbps']:.0f} GB/s; threads for a row down, rows for a thread across")
         print(f"{'':6}" + "".join(f"{rows:>8}" for rows in ROWS))
         share = {tuple(cell.line["shape"].values())[2:]: copy.line["time"]["median_ms"] / cell.line["time"]["median_ms"]

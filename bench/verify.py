@@ -5,8 +5,9 @@
 
 Builds the `cuda` preset, then for each step named: every variant at shapes around the tile's edges, and beyond 2^31
 elements (a minute or two a step); memcheck and racecheck; what ncu counts of one launch at the emulator's default shape,
-and at the shape of tours and plots; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu
-counted) and a log. Prints a short table last.
+at the shape of tours and plots, and where its lesson analyses another, there, beside what the compiler reports for each GPU
+of tools/occupancy.py; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted) and a
+log. Prints a short table last.
 """
 import argparse
 import json
@@ -19,10 +20,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
-from collect import GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, known_metrics, ncu, number, provenance  # noqa: E402
-from peers import dtype_flags  # noqa: E402
+from collect import (CYCLES, GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, WARPS, known_metrics, ncu, number,  # noqa: E402
+                     provenance)
+from peers import TYPES_TOGETHER, dtype_flags  # noqa: E402
 
+from tools import ptxas  # noqa: E402
 from tools.lines import belongs  # noqa: E402
+from tools.machine import can_run  # noqa: E402
+from tools.occupancy import GPUS  # noqa: E402
 
 SIZES = [f"-n {n}" for n in (1, 31, 32, 33, 255, 257, 1023, 4097, 1000003)]
 
@@ -43,7 +48,17 @@ EDGES = {
                   for n, d, kind in ((1, 64, "normal"), (31, 32, "scaled"), (64, 96, "normal"), (65, 128, "huge"),
                                      (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (4097, 64, "normal"),
                                      (8192, 64, "scaled"), (8192, 32, "huge"))],
+    "attention 16-bit": [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
+                         for n, d, kind in ((1, 64, "normal"), (1, 128, "huge"), (2, 32, "scaled"), (15, 96, "normal"), (16, 32, "equal"),
+                                            (17, 128, "scaled"), (31, 32, "huge"), (33, 64, "scaled"), (63, 96, "huge"), (64, 96, "normal"),
+                                            (65, 128, "huge"), (127, 64, "normal"), (129, 32, "scaled"), (255, 128, "equal"),
+                                            (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (1023, 128, "scaled"),
+                                            (4097, 64, "normal"), (8192, 64, "scaled"), (8192, 32, "huge"), (8192, 128, "normal"))],
 }
+# Beside those of its kind, for what a step alone accepts.
+EDGES["16_flash_wmma_warp_max"] = EDGES["attention 16-bit"] + [
+    f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
+    for n, d, kind in ((33, 1, "normal"), (65, 7, "huge"), (129, 17, "scaled"), (300, 40, "equal"), (257, 80, "scaled"), (100, 113, "huge"))]
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -56,23 +71,34 @@ COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 
            "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
 LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
           "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
+# What a lesson analyses at a shape of its own.
+ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
+                "15_flash_wmma": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
+                "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32", "1x8x8192x128"]}
+# Shapes, and types, at which a step is timed beside its peers besides.
+ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
 SWEEPS = {"11_softmax_shaped": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
 
 
 def kind(step):
-    """Steps of one kind are timed together."""
+    """Its operation, and whether that is on 16 bits."""
     return step["operation"] + (" 16-bit" if step["dtypes"][:1] not in ([], ["fp32"]) else "")
+
+
+def timed_with(step):
+    """Steps for which this is the same are timed together."""
+    return step["operation"] if step["operation"] in TYPES_TOGETHER else kind(step)
 
 
 def of(table, step):
     """The step's row of one of the tables above."""
-    return table.get(kind(step)) or table[step["operation"]]
+    return table.get(step["name"]) or table.get(kind(step)) or table[step["operation"]]
 
 
 def run(log, *command, **options):
@@ -112,7 +138,7 @@ def sanitized(log, step, program, tool):
 # Our names -> ncu's metrics, the first that this GPU counts. A launch's kernels are summed, and stand one by one beside it.
 SUMMED = {f"{space}_{op}_{name}": (metric.format(op),) for space, names in (("shared", SHARED), ("global", GLOBAL))
           for op in ("ld", "st") for name, metric in names.items()} | TRAFFIC
-OF_A_KERNEL = {"stalls": STALLS, "percent": PERCENT, "launch": LAUNCH}
+OF_A_KERNEL = {"stalls": STALLS, "percent": PERCENT, "launch": LAUNCH, "cycles": CYCLES, "warps": WARPS}
 
 
 def countable(log, program, shape):
@@ -125,30 +151,49 @@ def countable(log, program, shape):
                     if any(metric in known for metric in metrics)} for group, names in groups.items()}
 
 
+def compiled(step):
+    """{kernel: {architecture: what the compiler reports of it}} for each that a GPU of tools/occupancy.py has."""
+    source = ROOT / step["dir"] / f"{step['name'].removeprefix(step['number'] + '_')}.cu"
+    architectures = [arch for arch in sorted({gpu.arch for gpu in GPUS.values()}) if can_run(step["arch"], arch)]
+    found = {}
+    with ThreadPoolExecutor() as pool:
+        for arch, kernels in zip(architectures, pool.map(lambda arch: ptxas.report(source, arch), architectures)):
+            for kernel, report in kernels.items():
+                found.setdefault(kernel, {})[arch] = report
+    return found
+
+
 def counters(rows, names):
     """{our name: the sum over these kernels}; None where one of them has no number."""
     counts = {name: [number(row.get(metric)) for row in rows] for name, metric in names.items()}
     return {name: None if None in each else sum(each) for name, each in counts.items()}
 
 
-def counted(step, program, groups, environment):
-    """One line for each variant and shape: what ncu counts of one launch, all its kernels, at the emulator's default shape
-    and at the ladder's, in the step's first type."""
+def of_a_kernel(row, groups, reports, alone):
+    """What the compiler and ncu say of one kernel of a launch. A launch's only kernel has its counters beside it."""
+    name = row["Kernel Name"].split("(")[0]
+    return {"kernel": name, **({} if alone else {"ncu": counters([row], groups["ncu"])}),
+            **{group: counters([row], groups[group]) for group in OF_A_KERNEL}, "compiled": reports.get(name, {})}
+
+
+def counted(step, program, groups, environment, reports):
+    """One line for each variant and shape: what ncu counts of one launch, all its kernels, at the emulator's default shape,
+    at the ladder's and at what others the step has, in the step's first type."""
+    operation = step["operation"]
     metrics = sorted({metric for names in groups.values() for metric in names.values()})
     for variant in step["variants"] or [None] if metrics else []:
-        for sizes in dict.fromkeys((COUNTED[step["operation"]], LADDER[step["operation"]])):
+        for sizes in dict.fromkeys((COUNTED[operation], LADDER[operation], *ALSO_COUNTED.get(step["name"], ()))):
             with tempfile.TemporaryDirectory() as place:
                 said = Path(place, "line.jsonl")
                 rows = ncu([str(program), *(["--variant", variant] if variant else []), "--no-time", "--no-check", *sizes.split(),
                             "--json", str(said)], metrics)
                 if not rows:
                     continue
-                if step["operation"] == "axpy":
+                if operation == "axpy":
                     rows = rows[-1:]  # the first launch is main's own
                 shape = json.loads(said.read_text().splitlines()[-1])["shape"]
-            kernels = [{"kernel": row["Kernel Name"].split("(")[0], **({"ncu": counters([row], groups["ncu"])} if len(rows) > 1 else {}),
-                        **{group: counters([row], groups[group]) for group in OF_A_KERNEL}} for row in rows]
-            yield {"step": step["name"], "variant": variant, "operation": step["operation"], "dtype": step["dtypes"][0], "shape": shape,
+            kernels = [of_a_kernel(row, groups, reports, alone=len(rows) == 1) for row in rows]
+            yield {"step": step["name"], "variant": variant, "operation": operation, "dtype": step["dtypes"][0], "shape": shape,
                    "backend": "cuda", "device": environment["gpu"], "check": None, "time": None,
                    "ncu": counters(rows, groups["ncu"]), "kernels": kernels, "env": environment}
 
@@ -178,11 +223,11 @@ def main():
         with open(asked.out / f"{step['name']}.ncu.jsonl", "w") as out:
             if step["operation"] in COUNTED:
                 metrics = metrics or countable(log, program, COUNTED[step["operation"]])
-                out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment))
+                out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment, compiled(step)))
         print(*table[-1], flush=True)
     if not asked.no_bench:
-        for together in dict.fromkeys(map(kind, chosen)):
-            mine = [step for step in chosen if kind(step) == together]
+        for together in dict.fromkeys(map(timed_with, chosen)):
+            mine = [step for step in chosen if timed_with(step) == together]
             if mine[0]["operation"] in TIMED:
                 done = run(log, sys.executable, "bench/peers.py", *(step["number"] for step in mine), "--shape",
                            *of(TIMED, mine[0]), "--json", timed)
@@ -191,6 +236,9 @@ def main():
                 for step in mine:
                     print(run(log, ROOT / "build" / "cuda" / step["name"], "--all-variants", "--json", timed).stdout)
         for step in chosen:
+            if step["name"] in ALSO_TIMED:
+                shapes, dtypes = ALSO_TIMED[step["name"]]
+                print(run(log, sys.executable, "bench/peers.py", step["number"], "--shape", *shapes, "--dtype", *dtypes, "--json", timed).stdout)
             if step["name"] in SWEEPS:
                 print(run(log, sys.executable, SWEEPS[step["name"]], "--json", timed).stdout)
     lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []

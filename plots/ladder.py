@@ -8,7 +8,7 @@ from tools import floors, results, run, steps
 from tools.paths import PLOTS
 
 ROW, GAP, HEAD = 0.25, 0.1, 0.95  # inches: a bar with its space, the space between two steps, a panel's title and axis
-LEFT, WIDTH = 3.0, 9.0  # inches: what the names take of the whole
+LEFT, WIDTH = 3.4, 9.4  # inches: what the names take of the whole
 
 
 def recorded(step, variant):

@@ -23,7 +23,7 @@ from tools import cli, floors, ladder, machine, source, venv  # noqa: E402
 
 def test_help(learn):
     ended(learn("--help"), 0, "tour", "emulate", "doctor")
-    for command in ("tour", "test", "list", "run", "predict", "profile", "diff", "bench", "plot", "roofline", "notebook", "docs", "doctor",
+    for command in ("tour", "test", "list", "run", "predict", "profile", "analyze", "diff", "bench", "plot", "roofline", "notebook", "docs", "doctor",
                     "emulate"):
         done = CliRunner().invoke(cli.app, [command, "--help"], prog_name="./learn")
         assert done.exit_code == 0 and f"./learn {command}" in done.output
@@ -38,6 +38,12 @@ def test_help(learn):
     (["tour", "--gpu", "h100"], ["h200", "rtx4090"]),
     (["tour", "--backend", "metal"], ["cpu", "cuda"]),
     (["profile", "3", "--variant", "paded"], ["no variant 'paded'", "strided, coalesced"]),
+    (["analyze"], ["Missing argument"]),
+    (["analyze", "5"], ["no step '5'", "nearest is 04_matmul_tiled"]),
+    (["analyze", "3:paded"], ["no variant 'paded'", "strided, coalesced"]),
+    (["analyze", "3", "4:"], ["no variant ''", "padded"]),
+    (["analyze", "3", "4", "4"], ["nothing of 3,", "python3 bench/verify.py 03 04 --out FOLDER"]),
+    (["analyze", "4", "--gpu", "h100"], ["h200", "l4"]),
     (["emulate", "none.cu"], ["no file 'none.cu'"]),
     (["notebook", "99"], ["no notebook '99'", "There are: 01_memory_system"]),
 ])

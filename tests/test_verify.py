@@ -64,19 +64,23 @@ def test_an_ncu_that_fails_counts_nothing(ncu, tmp_path):
     ncu([""])
     found = groups(tmp_path)
     assert not any(found.values())
-    assert not list(verify.counted({"operation": "matmul", "dtypes": ["fp16"], "variants": []}, "program", found, {"gpu": "NVIDIA H200"}))
+    assert not list(verify.counted({"operation": "matmul", "dtypes": ["fp16"], "variants": []}, "program", found, {"gpu": "NVIDIA H200"}, {}))
 
 
-def test_kernels_are_summed_and_stand_beside(ncu, tmp_path):
+def test_kernels_are_summed_and_stand_beside(ncu, tmp_path, monkeypatch):
     ncu(not_all=True)
     step = {"name": "98_x", "operation": "matmul", "dtypes": ["fp16", "bf16"], "variants": ["a", "b"]}
-    lines = list(verify.counted(step, "program", groups(tmp_path), {"gpu": "NVIDIA H200"}))
+    lines = list(verify.counted(step, "program", groups(tmp_path), {"gpu": "NVIDIA H200"}, {"second": {"80": {"registers": 3}}}))
     assert [line["variant"] for line in lines] == ["a", "a", "b", "b"]  # at both shapes
+    monkeypatch.setitem(verify.ALSO_COUNTED, "98_x", ["-m 5"])
+    assert len(list(verify.counted(step, "program", groups(tmp_path), {"gpu": "NVIDIA H200"}, {}))) == 6
     line = json.loads(json.dumps(lines[0]))
     assert line["dtype"] == "fp16" and line["ncu"]["ldmatrix_conflicts"] == line["ncu"]["mma"] == 1024
     assert line["ncu"]["shared_ld_requests"] == 1024 and line["ncu"]["dram_ld_bytes"] is None
     assert [kernel["kernel"] for kernel in line["kernels"]] == ["first", "second"]
     assert line["kernels"][0]["ncu"]["dram_ld_bytes"] == 1000 and line["kernels"][1]["stalls"]["wait"] == 24
+    assert [kernel["compiled"] for kernel in line["kernels"]] == [{}, {"80": {"registers": 3}}]
+    assert line["kernels"][1]["warps"]["eligible"] == line["kernels"][1]["launch"]["limit_shared"] == 24
 
 
 def test_the_ladders_shape_is_the_tours():
@@ -100,6 +104,19 @@ def test_steps_of_16_bits_have_shapes_of_their_own():
     assert verify.kind(narrow) != verify.kind(wide) == "matmul"
 
 
+def test_types_of_attention_are_timed_together():
+    attention = [STEP | TYPES[name] | {"operation": "attention"} for name in TYPES]
+    assert verify.timed_with(attention[0]) == verify.timed_with(attention[1]) and verify.kind(attention[0]) != verify.kind(attention[1])
+    assert verify.timed_with(STEP | TYPES["fp32"]) != verify.timed_with(STEP | TYPES["16-bit"])
+    assert verify.of(verify.TIMED, attention[0]) == verify.of(verify.TIMED, attention[1])
+
+
+def test_a_step_may_have_a_row_of_its_own():
+    step = STEP | TYPES["16-bit"]
+    assert verify.of({"98_x": 1, "matmul 16-bit": 2, "matmul": 3}, step) == 1 and verify.of({"matmul 16-bit": 2, "matmul": 3}, step) == 2
+    assert set(verify.EDGES["attention 16-bit"]) < set(verify.EDGES["16_flash_wmma_warp_max"])
+
+
 def test_every_type_of_a_step_is_tried(tmp_path):
     """Of a program that is right in fp16 alone: each shape counts once for each type."""
     script(tmp_path / "program", "#!/bin/sh\nfor word; do last=$word; done\n[ $last = fp16 ]\n")
@@ -121,4 +138,5 @@ def test_accesses_and_those_of_matrices_are_told_apart(accesses, matrices):
     found = apart({f"{accesses}_requests": 1, f"{accesses}_wavefronts": 12, f"{accesses}_conflicts": 7,
                    f"{matrices}_requests": 2, f"{matrices}_wavefronts": 8, f"{matrices}_conflicts": 0})
     assert [found[f"{accesses}_{what}"] for what in ("requests", "wavefronts", "conflicts")] == [1, 4, 7]
+    assert apart({"mma": 1034, "hfma2": 10})["mma"] == 1024 and apart({"mma": 7, "hfma2": None})["mma"] == 7
     assert apart({f"{accesses}_wavefronts": 12}) == {f"{accesses}_wavefronts": 12}

@@ -5,12 +5,10 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from pathlib import Path
 
-from tools import build, machine, steps
+from tools import build, machine, ptxas, steps
 from tools.guard import stop
 from tools.paths import ROOT
 from tools.say import out
@@ -55,12 +53,9 @@ def test(arguments):
     return int(any(status for status, _ in outcomes))
 
 
-def compile_step(step, arch, place):
+def compile_step(step, arch):
     """(step, arch, nvcc's status, its output)."""
-    command = [machine.nvcc(), "-std=c++20", "-O3", f"-gencode=arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", "-cubin",
-               "-I", ROOT / "common", "-I", ROOT, "-o", Path(place, f"{step['name']}.{arch}"), steps.source(step)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return step, arch, done.returncode, done.stdout + done.stderr
+    return step, arch, *ptxas.compile_source(steps.source(step), arch)
 
 
 def compile_all():
@@ -70,8 +65,8 @@ def compile_all():
         return 0
     jobs = [(step, arch) for step in steps.load() for arch in ARCHITECTURES if machine.can_run(step["arch"], arch)]
     bad = 0
-    with tempfile.TemporaryDirectory(prefix="learn-") as place, ThreadPoolExecutor(2) as pool:
-        for step, arch, status, said in pool.map(lambda job: compile_step(*job, place), jobs):
+    with ThreadPoolExecutor(2) as pool:
+        for step, arch, status, said in pool.map(lambda job: compile_step(*job), jobs):
             spills = sum(int(count) for count in re.findall(r"(\d+) bytes spill", said))
             registers = max(map(int, re.findall(r"Used (\d+) registers", said)), default=0)
             verdict = "failed" if status else f"{spills} bytes of spills" if spills else "no spills"

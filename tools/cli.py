@@ -118,6 +118,17 @@ def profile(context: typer.Context, step: STEP, gpu: GPU = "h200",
 
 
 @app.command()
+def analyze(kernels: Annotated[list[str], typer.Argument(metavar="N[:VARIANT]…", show_default=False, help="Steps, such as 13 15; of each its "
+                                                         "fastest variant, or the one named: 13:two_rows 15.")],
+            at: Annotated[str, typer.Option(metavar="SHAPE", show_default=False, help="At which of the shapes recorded, or a part of it: "
+                                            "'H32 D32'; else at that of the plots.")] = "",
+            gpu: Annotated[Literal["h200", "a100", "rtx4090", "l4", "t4"], typer.Option(help="The GPU whose block limits are shown.")] = "h200"):
+    """Show kernels side by side, as Nsight Compute does: what the compiler reports, what limits occupancy, what ncu recorded on an H200."""
+    from tools import analyze as room
+    raise typer.Exit(room.analyze(kernels, at, gpu))
+
+
+@app.command()
 def diff(step: STEP, stat: Annotated[bool, typer.Option("--stat", help="Only count the code lines.")] = False):
     """Show what a step changes in the step that it comes from."""
     from rich.syntax import Syntax

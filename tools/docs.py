@@ -6,7 +6,7 @@ import subprocess
 
 from rich.console import Console
 
-from tools import build, device, emulate, exercises, floors, ladder, machine, results, run, source, steps
+from tools import analyze, build, device, emulate, exercises, floors, ladder, machine, results, run, source, steps
 from tools.guard import stop
 from tools.paths import ROOT
 
@@ -14,6 +14,7 @@ BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /gener
 OPEN = "<!-- generated: "
 MILESTONES = "03", "04", "07", "10", "12", "13", "14"  # seven at most
 TOUR_LINES = 6
+UNFOLDED_ROWS = 7  # of a table of an analysis
 OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
                    "inputs, or its DRAM need.")
 
@@ -166,18 +167,21 @@ def results_of(step):
             + ("" if best["dtype"] == "fp32" else f"\n\n{OF_TENSOR_CORES}"))
 
 
+def median(line):
+    return line["time"]["median_ms"]
+
+
 def speed(step):
     """The result in one line: the fastest variant's time and rate, and how many times as fast it is as what else was timed."""
     best, before = results.best(step), steps.origin(step)
     if not best:
         return "Not measured on an H200 yet."
-    time = lambda line: line["time"]["median_ms"]
     ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line and line != best]
     others = [(f"`{line['variant']}`", line) for line in ours]
     if before and before["operation"] == step["operation"] and (reached := results.best(before)):
         others.append((f"{steps.reference(before)}'s `{reached['variant']}`{unlike(reached, best['dtype'])}", reached))
     others += [(name.split(" (")[0], line) for name, line in results.peers(step).items()]
-    ratios = [f"{time(line) / time(best):.2f} × as fast as {name}" for name, line in others]
+    ratios = [f"{median(line) / median(best):.2f} × as fast as {name}" for name, line in others]
     return (f"On an NVIDIA H200, {run.shape_words(best['shape'])} in {best['dtype']}: **`{best['variant']}` takes "
             f"{results.milliseconds(best)}, {results.rate(best)}**" + (f"; it is {', '.join(ratios)}." if ratios else "."))
 
@@ -187,6 +191,8 @@ OF_NCU = {
     "dram": ("DRAM, GB read and written", lambda line: 1e-9 * (line["ncu"]["dram_ld_bytes"] + line["ncu"]["dram_st_bytes"])),
     "l2": ("sectors that L2 sent", lambda line: line["ncu"]["l2_ld_sectors"]),
     "sectors": ("sectors a global load", lambda line: line["ncu"]["global_ld_sectors"] / line["ncu"]["global_ld_requests"]),
+    "loaded": ("bytes used of a sector loaded", lambda line: line["ncu"]["global_ld_bytes"] / line["ncu"]["global_ld_sectors"]),
+    "stored": ("bytes used of a sector stored", lambda line: line["ncu"]["global_st_bytes"] / line["ncu"]["global_st_sectors"]),
     "shared": ("shared wavefronts", lambda line: floors.total(line["ncu"], "shared", "wavefronts")),
     "conflicts": ("bank conflicts, shared memory", lambda line: floors.total(line["ncu"], "shared", "conflicts")),
     "instructions": ("instructions, by warp", lambda line: line["ncu"]["instructions"]),
@@ -222,6 +228,23 @@ def ncu(step, *wanted):
 
     rows = [(f"`{variant}`", *(cell(OF_NCU[name][1](line)) for name in wanted)) for variant, line in lines.items()]
     return f"ncu counted, at {run.shape_words(shape)}:\n\n" + table(("", *(OF_NCU[name][0] for name in wanted)), rows)
+
+
+def analysis(*words):
+    """What ./learn analyze says, for an H200, from what was recorded alone, compiler's reports too: a table for each section, the long
+    ones folded. words: two or three kernels, then `at` and a shape, where it is not that of the plots."""
+    kernels, _, at = (part.split() for part in " ".join(words).partition(" at "))
+    if not 2 <= len(kernels) <= 3:
+        stop(f"analysis {' '.join(words)}: it takes two or three kernels, such as 13 15:wmma, and, after the word at, a shape.")
+    if not analyze.is_recorded(kernels, " ".join(at)):
+        return "Not counted on an H200 yet."
+    shown, shape = analyze.columns(kernels, " ".join(at))
+    parts = [analyze.heading(shown, shape, analyze.RECORDED_ON)]
+    for title, rows in analyze.sections(shown, analyze.RECORDED_ON):
+        text = table(("", *(column.title for column in shown)), [(label, *cells) for label, cells in rows])
+        parts.append(f"**{title}**\n\n{text}" if len(rows) <= UNFOLDED_ROWS else
+                     f"<details><summary>{title}</summary>\n\n{text}\n\n</details>")
+    return "\n\n".join(parts)
 
 
 def code(step, name):
@@ -358,6 +381,51 @@ def growth(step):
     return table(("N", *(f"{length:,}" for length in lengths)), rows)
 
 
+def lengths(step, *words):
+    """Of attention, microseconds at each sequence length that was timed of a shape, such as B2 H4 D64, and how many times as fast
+    as PyTorch in fp32 the fastest variant is. Of PyTorch's backends the fastest counts."""
+    lines = [line for line in steps.recorded(step)
+             if results.on_h200(line) and {*words, f"N{line['shape']['seqlen']}"} == set(run.shape_words(line["shape"]).split())]
+    if not lines:
+        return "Not measured on an H200 yet."
+    rows, backends = [], {}
+    of_type = lambda n, dtype: min((line for line in lines if line.get("peer") and line["dtype"] == dtype and line["shape"]["seqlen"] == n),
+                                   key=median, default=None)
+    cell = lambda line: floors.three_digits(1e3 * median(line)) if line else "–"
+    for n in sorted({line["shape"]["seqlen"] for line in lines}):
+        ours = {line["variant"]: line for line in lines if not line.get("peer") and line["shape"]["seqlen"] == n}
+        wide, narrow = of_type(n, "fp32"), of_type(n, "fp16")
+        for peer in filter(None, (wide, narrow)):
+            backends.setdefault(peer["peer"], []).append(n)
+        ratio = f"{median(wide) / min(map(median, ours.values())):.2f}" if wide and ours else "–"
+        rows.append((str(n), *(cell(ours.get(variant)) for variant in steps.variants(step)), cell(wide), cell(narrow), ratio))
+    caption = "; ".join(f"{name} at N {', '.join(map(str, at))}" for name, at in backends.items())
+    return (f"Microseconds at {' '.join(words)}" + (f". PyTorch's fastest backends: {caption}.\n\n" if caption else ".\n\n")
+            + table(("N", *(f"`{variant}`" for variant in steps.variants(step)), "PyTorch SDPA fp32", "PyTorch SDPA fp16",
+                     "fastest, × as fast as SDPA fp32"), rows))
+
+
+def fastest_at(step):
+    """{the words of a shape: its fastest line there}."""
+    found = {}
+    for line in steps.recorded(step):
+        if results.on_h200(line) and not line.get("peer") and line["dtype"] == step["dtypes"][0]:
+            found.setdefault(run.shape_words(line["shape"]), []).append(line)
+    return {words: min(lines, key=median) for words, lines in found.items()}
+
+
+def against(step, other):
+    """The fastest variants of this step and another at each shape that both were timed at."""
+    mine, others = fastest_at(step), fastest_at(steps.find(other))
+    name = lambda line: f"`{line['variant']}` {floors.duration(1e-3 * median(line))}"
+    rows = [(words, name(line), name(others[words]), f"{median(others[words]) / median(line):.2f}")
+            for words, line in mine.items() if words in others]
+    if not rows:
+        return "Not measured on an H200 yet."
+    titles = (f"{steps.reference(each)}, {each['dtypes'][0]}" for each in (step, steps.find(other)))
+    return table(("", *titles, "× as fast"), rows)
+
+
 # Columns that stand in the counters' table where a row has them.
 OF_MATRICES = {"ldmatrix requests": "ldmatrix_requests", "its wavefronts": "ldmatrix_wavefronts",
                "its bank conflicts": "ldmatrix_conflicts", "products of fragments": "mma"}
@@ -443,16 +511,18 @@ def generate(name, base):
         return output(words[0])
     if kind == "piece" and len(words) == 2:
         return piece(ROOT / words[0], words[1], base)
+    if kind == "analysis":
+        return analysis(*words)
     if kind == "tour" and len(words) == 1:
         return tour(words[0])
     if kind in each and not words:
         return each[kind](steps.find(base.name))
-    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3)}
+    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "lengths": (lengths, 3), "against": (against, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
-         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
-         "task N, walk ANCHOR, code FILE, ncu COLUMN….")
+         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
+         "task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
 
 def renew(text, base):

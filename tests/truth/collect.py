@@ -100,6 +100,7 @@ TRAFFIC = {
     "fma_instructions": ("sm__inst_executed_pipe_fma.sum",),
     "shared_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",),  # as shared_conflicts
     "mma": ("sm__inst_executed_pipe_tensor_op_hmma.sum", "sm__inst_executed_pipe_tensor.sum"),
+    "hfma2": ("sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",),  # of those; ptxas sets a register to a constant by one
 }
 # ldmatrix and stmatrix, by ncu's names for them.
 MATRIX = {
@@ -114,21 +115,49 @@ TRAFFIC |= COPY | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in m
 # Warps that wait, for each instruction issued, by what they wait for.
 STALLS = {name: (f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio",)
           for name in ("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier", "math_pipe_throttle",
-                       "dispatch_stall", "not_selected", "selected", "wait", "no_instruction", "branch_resolving")}
+                       "dispatch_stall", "not_selected", "selected", "wait", "no_instruction", "branch_resolving", "imc_miss", "drain",
+                       "membar", "sleeping", "misc", "tex_throttle", "gmma")}
 PERCENT = {
     "sm_throughput": ("sm__throughput.avg.pct_of_peak_sustained_elapsed",),
     "l1_throughput": ("l1tex__throughput.avg.pct_of_peak_sustained_active",),
+    "l2_throughput": ("lts__throughput.avg.pct_of_peak_sustained_elapsed",),
     "dram_throughput": ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",),
+    "memory_throughput": ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",),
     "data_stage": ("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active",),
     "writeback": ("l1tex__lsu_writeback_active.avg.pct_of_peak_sustained_active",),
     "fma": ("sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",),
     "tensor": ("sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
                "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"),
     "issue_active": ("smsp__issue_active.avg.pct_of_peak_sustained_active",),
+    "no_eligible": ("smsp__issue_inst0.avg.pct_of_peak_sustained_active",),
     "occupancy": ("sm__warps_active.avg.pct_of_peak_sustained_active",),
     "occupancy_limit": ("sm__maximum_warps_per_active_cycle_pct",),
 }
-LAUNCH = {"registers": ("launch__registers_per_thread",), "duration_ns": ("gpu__time_duration.sum",)}
+LAUNCH = {
+    "registers": ("launch__registers_per_thread",),
+    "duration_ns": ("gpu__time_duration.sum",),
+    "grid": ("launch__grid_size",),    # blocks
+    "block": ("launch__block_size",),  # threads
+    "waves": ("launch__waves_per_multiprocessor",),
+    "shared_static": ("launch__shared_mem_per_block_static",),
+    "shared_dynamic": ("launch__shared_mem_per_block_dynamic",),
+    "shared_reserved": ("launch__shared_mem_per_block_driver",),
+    "shared_configured": ("launch__shared_mem_config_size",),  # of the memory that an SM shares out between L1 and shared memory
+    "limit_sm": ("launch__occupancy_limit_blocks",),           # blocks that an SM holds at most, by each of its limits
+    "limit_registers": ("launch__occupancy_limit_registers",),
+    "limit_shared": ("launch__occupancy_limit_shared_mem",),
+    "limit_warps": ("launch__occupancy_limit_warps",),
+}
+# Clocks of an SM: of the whole launch, and those in which it had a warp, of the SM that had the fewest, of all, and of the one that had most.
+CYCLES = {"elapsed": ("sm__cycles_elapsed.max",)} | {f"active_{which}": (f"sm__cycles_active.{which}",) for which in ("min", "avg", "max")}
+# Of each scheduler, in a clock; the first of the whole SM, which has four.
+WARPS = {
+    "active_per_sm": ("sm__warps_active.avg.per_cycle_active",),
+    "active": ("smsp__warps_active.avg.per_cycle_active",),
+    "eligible": ("smsp__warps_eligible.avg.per_cycle_active",),
+    "issued": ("smsp__issue_active.avg.per_cycle_active",),
+    "cycles_per_issue": ("smsp__average_warp_latency_per_inst_issued.ratio",),  # of a warp, from an instruction to its next
+}
 
 
 def output(*command):

@@ -1,0 +1,43 @@
+"""What the compiler reports of a step's kernels: registers, static shared memory, spills. It needs nothing but Python, as bench/ does."""
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tools import machine
+from tools.paths import ROOT
+
+KERNEL = re.compile(r"Compiling entry function '(?P<name>\w+)' for.*?(?P<stack>\d+) bytes stack frame, (?P<spill_stores>\d+) bytes spill stores, "
+                    r"(?P<spill_loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers(?P<rest>[^\n]*)", re.DOTALL)
+NUMBERS = "registers", "stack", "spill_stores", "spill_loads"
+
+
+def compile_source(source, arch):
+    """(nvcc's status, its output) for a source at an architecture, such as 90a."""
+    with tempfile.TemporaryDirectory(prefix="learn-") as place:
+        command = [machine.nvcc(), "-std=c++20", "-O3", f"-gencode=arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", "-cubin",
+                   "-I", ROOT / "common", "-I", ROOT, "-o", Path(place, "cubin"), source]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+def called(demangled):
+    """A kernel's name as ncu writes it, without its parameters: void scores<0>, where c++filt has void scores<false>(float const*)."""
+    return demangled.split("(")[0].replace("false", "0").replace("true", "1")
+
+
+def kernels(said):
+    """{name as ncu has it: {registers, shared_static, stack, spill_stores, spill_loads}} of what nvcc said. Empty without c++filt."""
+    found = list(KERNEL.finditer(said))
+    names = (machine.said("c++filt", *(match["name"] for match in found)) or "").splitlines() if found else []
+    shared = [re.search(r"(\d+) bytes smem", match["rest"]) for match in found]
+    return {called(name): {number: int(match[number]) for number in NUMBERS} | {"shared_static": int(bytes_[1]) if bytes_ else 0}
+            for name, match, bytes_ in zip(names, found, shared)}
+
+
+def report(source, arch):
+    """kernels() of a source at an architecture; empty where nvcc is not found or cannot compile it."""
+    if not machine.nvcc():
+        return {}
+    status, said = compile_source(source, arch)
+    return {} if status else kernels(said)
