@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tools import analyze, build, device, emulate, exercises, floors, ladder, machine, results, run, source, steps
 from tools.guard import stop
-from tools.paths import ROOT
+from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
@@ -198,6 +198,10 @@ OF_NCU = {
     "instructions": ("instructions, by warp", lambda line: line["ncu"]["instructions"]),
     "ldmatrix": ("ldmatrix instructions, by warp", lambda line: line["ncu"]["ldmatrix_requests"]),
     "ldmatrix_conflicts": ("bank conflicts of ldmatrix", lambda line: line["ncu"]["ldmatrix_conflicts"]),
+    "copies": ("sectors that cp.async read", lambda line: line["ncu"]["copy_ld_sectors"]),
+    "copy_wavefronts": ("wavefronts of cp.async's writes", lambda line: line["ncu"]["copy_st_wavefronts"]),
+    "copy_conflicts": ("bank conflicts of cp.async's writes", lambda line: line["ncu"]["copy_st_conflicts"]),
+    "l2_hits": ("sectors found in L2, %", lambda line: 100 * line["ncu"]["l2_ld_hit_sectors"] / line["ncu"]["l2_ld_sectors"]),
     "mma": ("tensor core instructions, by warp", lambda line: line["ncu"]["mma"]),
     "atomics": ("atomic instructions", lambda line: line["ncu"]["global_red_requests"]),
     "registers": ("registers a thread", lambda line: max(kernel["launch"]["registers"] for kernel in line["kernels"])),
@@ -427,11 +431,13 @@ def against(step, other):
 
 
 # Columns that stand in the counters' table where a row has them.
-OF_MATRICES = {"ldmatrix requests": "ldmatrix_requests", "its wavefronts": "ldmatrix_wavefronts",
-               "its bank conflicts": "ldmatrix_conflicts", "products of fragments": "mma"}
+WHERE_COUNTED = {"ldmatrix requests": "ldmatrix_requests", "its wavefronts": "ldmatrix_wavefronts",
+                 "its bank conflicts": "ldmatrix_conflicts", "products of fragments": "mma",
+                 "cp.async requests": "copy_ld_requests", "sectors read": "copy_ld_sectors",
+                 "wavefronts written": "copy_st_wavefronts", "bank conflicts of the writes": "copy_st_conflicts"}
 
 
-def counter_row(name, counts, matrices):
+def counter_row(name, counts, more):
     """One row of the counters' table; what ncu was not asked for is a dash."""
     def both(space, counter):
         found = [counts.get(f"{space}_{op}_{counter}") for op in ("ld", "st")]
@@ -440,7 +446,7 @@ def counter_row(name, counts, matrices):
     requests, sectors = both("global", "requests"), both("global", "sectors")
     cells = [requests, sectors / requests if requests else None, both("shared", "requests"),
              both("shared", "wavefronts"), both("shared", "conflicts"), counts.get("barriers"),
-             *(counts.get(OF_MATRICES[column]) for column in matrices)]
+             *(counts.get(WHERE_COUNTED[column]) for column in more)]
     return (name, *("–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else f"{cell:,}" for cell in cells))
 
 
@@ -462,17 +468,17 @@ def compared(name, counts, ncu):
 def counters(step):
     """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
     rows, shape, notes, seen, of_all = [], "", [], False, list(counted(step))
-    matrices = [column for column, counter in OF_MATRICES.items() if any(counts[counter] for _, _, counts in of_all)]
+    more = [column for column, counter in WHERE_COUNTED.items() if any(counts[counter] for _, _, counts in of_all)]
     for variant, done, counts in of_all:
         name = variant or steps.short(step)
         shape = run.shape_words(done["case"]["shape"])
-        rows.append(counter_row(f"{name}, as written", counts, matrices))
+        rows.append(counter_row(f"{name}, as written", counts, more))
         if ncu := results.hardware(step, variant, done["case"]["shape"]):
-            rows.append(counter_row(f"{name}, ncu", ncu, matrices))
+            rows.append(counter_row(f"{name}, ncu", ncu, more))
             notes += compared(name, counts, ncu)
             seen = True
     head = ("", "global requests", "sectors a request", "shared requests", "wavefronts", "bank conflicts", "barriers (by warp)",
-            *matrices)
+            *more)
     by_ncu = " The rows *ncu* were counted by an H200's hardware, of what ptxas made of the source." if seen else ""
     return (f"At {shape}. The rows *as written* were counted by the emulator, of the source as it stands.{by_ncu}\n\n"
             + "\n\n".join((table(head, rows), *(["\n".join(f"- {note}" for note in notes)] if notes else []))))
@@ -497,12 +503,21 @@ def output(path):
     return f"```\n{done.stdout.rstrip()}\n```"
 
 
+def layout(step):
+    """How the tiles of each variant lie in shared memory, as the step's program prints it."""
+    build.build("cpu", step["name"])
+    done = subprocess.run([BUILD / "cpu" / step["name"], "--layout", "--all-variants"], text=True, stdout=subprocess.PIPE)
+    if done.returncode:
+        stop(f"{step['name']} --layout ended with status {done.returncode}.", 1)
+    return f"```\n{done.stdout.rstrip()}\n```"
+
+
 def generate(name, base):
     """The text of one block; base is the directory of the README that holds it."""
     kind, *words = name.split()
     whole = {"milestones": milestones, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "exercises": exercises_of}
+            "growth": growth, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -521,7 +536,7 @@ def generate(name, base):
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
-         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], and of a step diff, results, speed, shapes, growth, counters, floors, exercises, "
+         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], and of a step diff, results, speed, shapes, growth, counters, floors, layout, exercises, "
          "task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
 
