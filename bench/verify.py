@@ -3,7 +3,7 @@
 
     bench/verify.py 01 04 --out FOLDER     needs nvcc, a GPU, compute-sanitizer, ncu and, for peers, PyTorch
 
-Builds the `cuda` preset, then for each step named: every variant at shapes around the tile's edges, and beyond 2^31
+Builds the steps named for the `cuda` preset, then for each of them: every variant at shapes around the tile's edges, and beyond 2^31
 elements (a minute or two a step); memcheck and racecheck; what ncu counts of one launch at the emulator's default shape,
 at the shape of tours and plots, and where its lesson analyses another, there, beside what the compiler reports for each GPU
 of tools/occupancy.py; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted) and a
@@ -108,12 +108,23 @@ def run(log, *command, **options):
     return done
 
 
-def build(log):
-    for command in (["cmake", "--preset", "cuda"], ["cmake", "--build", "--preset", "cuda"]):
-        done = run(log, *command)
-        if done.returncode:
-            sys.exit(done.stdout)
-    return json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
+def timed_of(lines, step):
+    """The step's own lines, and its peers' at the same shapes."""
+    shapes = [line["shape"] for line in lines if line["step"] == step["name"]]
+    return [line for line in lines if belongs(line, step) and line["shape"] in shapes]
+
+
+def must(log, *command):
+    """Runs what nothing goes on without."""
+    done = run(log, *command)
+    if done.returncode:
+        sys.exit(done.stdout)
+
+
+def configure(log):
+    """{number, or name where it has none: step} of all there are."""
+    must(log, "cmake", "--preset", "cuda")
+    return {step["number"] or step["name"]: step for step in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]}
 
 
 def each_type(step):
@@ -206,14 +217,15 @@ def main():
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     log = open(asked.out / "verify.log", "w")
-    known = {step["number"] or step["name"]: step for step in build(log)}
+    known = configure(log)
     unknown = [number for number in asked.steps if number not in known]
     if unknown:
         sys.exit(f"verify: no step {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = [known[number] for number in asked.steps]
+    must(log, "cmake", "--build", "--preset", "cuda", "--target", *(step["name"] for step in chosen))
     environment, metrics = provenance(), None
     table, timed = [], asked.out / "timed.jsonl"
     timed.unlink(missing_ok=True)
-    chosen = [known[number] for number in asked.steps]
     for step in chosen:
         program = ROOT / "build" / "cuda" / step["name"]
         with ThreadPoolExecutor() as pool:
@@ -243,7 +255,7 @@ def main():
                 print(run(log, sys.executable, SWEEPS[step["name"]], "--json", timed).stdout)
     lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []
     for step in chosen:
-        mine = [line for line in lines if belongs(line, step)]
+        mine = timed_of(lines, step)
         with open(asked.out / f"{step['name']}.results.jsonl", "w") as out:
             out.writelines(json.dumps(line) + "\n" for line in mine)
             shutil.copyfileobj(open(asked.out / f"{step['name']}.ncu.jsonl"), out)

@@ -14,7 +14,7 @@ struct device {
     int sms, threads_per_sm;
     double clock;  // of an SM, in Hz: the boost clock
     size_t l2_bytes;
-    int shared_bytes;  // of shared memory that a block may ask for
+    int shared_bytes;     // of shared memory that a block may ask for
     double fp32_flops;    // per second
     double tensor_flops;  // the same of the tensor cores: 16-bit inputs, sums in fp32; 0: unknown
     double dram_bytes;    // per second, from its memory clock and bus width

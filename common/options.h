@@ -32,7 +32,10 @@ struct size {
 
 // Of steps that can print how their tiles lie in shared memory.
 #define LAYOUT_SIZE \
-    {.name = "layout", .doc = "print how the tiles lie in shared memory, and run nothing", .is_switch = true, .unsaid = true}
+    {.name = "layout", \
+     .doc = "print how the tiles lie in shared memory, and run nothing", \
+     .is_switch = true, \
+     .unsaid = true}
 
 // One kind of input that --input takes.
 struct input_kind {

@@ -18,18 +18,24 @@ STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 SIZES = {
     "matmul": [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5),
                (2097116, 4, 2100), (3, 1073741820, 20), (2097116, 2104, 4)],  # m, n, k
+    **{name: [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5), (5, 67109000, 70)]  # and B beyond its first 64 rows
+       for name in ("19_matmul_cp_async", "20_matmul_swizzle", "21_matmul_block_order")},
     "softmax": [(268435471, 17)],  # rows, cols
     "attention": [(65535, 520, 128)],  # heads, seqlen, head_dim
-    "13_flash_scalar": [(65535, 2080, 128)],  # which counts in float4
+    "13_flash_scalar": [(65535, 2080, 128)], "15_flash_wmma": [(65535, 4160, 128)],  # which count in vectors
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
 }
 ONLY = {"strided": lambda m, n, k: n <= 32 * 65535}  # CUDA's grids have no more than 65535 blocks along y
-MANY = {"13_flash_scalar": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
+MANY = {"13_flash_scalar": 4, "15_flash_wmma": 4, "16_flash_wmma_warp_max": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
 
 # What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and
 # what is no index: a sum of bits, and a remainder that the lower bits decide.
 EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]", "(size_t)i * d + col]"),
-          "13_flash_scalar": ("(size_t)tile * C", "(size_t)(row + r * LANES) * C")}
+          "13_flash_scalar": ("(size_t)tile * C", "(size_t)(row + r * LANES) * C"),
+          "15_flash_wmma": ("(size_t)first_row * C", "(size_t)tile * C", "(size_t)O_row * C"),
+          "16_flash_wmma_warp_max": ("(size_t)first_row * d", "(size_t)tile * d", "(size_t)O_row * d"),
+          # rows 32 apart, of so many columns that k is 2^26
+          **dict.fromkeys(("19_matmul_cp_async", "20_matmul_swizzle", "21_matmul_block_order"), ("(size_t)y * A_pitch",))}
 
 
 def number_casts(text):

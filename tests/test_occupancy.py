@@ -48,7 +48,8 @@ def test_occupancy_is_what_ncu_recorded(step):
             threads = launch["block"][0] * launch["block"][1] * launch["block"][2]
             blocks, _ = occupancy.binding(occupancy.limits(H200, threads, recorded["launch"]["registers"],
                                                            launch["shared_static"] + launch["shared_dynamic"]))
-            assert 100 * occupancy.theoretical(H200, threads, blocks) == recorded["percent"]["occupancy_limit"]
+            occupied = occupancy.theoretical(H200, threads, blocks)
+            assert 100 * occupied == pytest.approx(recorded["percent"]["occupancy_limit"], abs=0.01)  # of which ncu says two digits
 
 
 def kernels():

@@ -33,14 +33,23 @@ def test_right(folder, step, arguments):
 
 # What ncu counts otherwise, by sum: it counts a load that no lane executes; ptxas merges loads of neighbours, and gives the
 # lanes of a warp that end in different rounds of an unrolled loop loads of their own; and now and then a store meets a busy
-# bank, as two of 1,024 did in 05.
+# bank, as two of 1,024 did in 05. Beside cp.async it counts what the copies read as loads, too, loads from shared memory that no
+# lane executes, and now a few sectors of stores more, now fewer; and the zeros that a copy of fewer bytes than it writes writes first.
 REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requests", "shared_ld_wavefronts")
 SPLIT = ("global_ld_sectors",)
+COPIES = (*LOADS, "shared_ld_conflicts", "global_ld_requests", "global_ld_sectors", "global_st_sectors", "copy_st_wavefronts")
 COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_sum", "atomics"): SPLIT, ("02_warp_sum", "shuffle"): SPLIT,
                      ("02_warp_sum", "tuned"): SPLIT, ("05_matmul_register", "register"): ("shared_st_conflicts",),
                      ("08_softmax_naive", "block_per_row"): REQUESTS,
                      ("12_attention_naive", "transposed_read"): REQUESTS, ("12_attention_naive", "pre_transposed"): REQUESTS,
-                     ("04_matmul_tiled", "tiled"): LOADS, ("14_matmul_wmma", "wmma"): (*LOADS, "shared_ld_conflicts")}
+                     ("04_matmul_tiled", "tiled"): LOADS, ("14_matmul_wmma", "wmma"): (*LOADS, "shared_ld_conflicts"),
+                     **{("15_flash_wmma", f"pad_{pad}"): (*LOADS, "shared_ld_conflicts") for pad in (0, 8, 16)},
+                     **{("16_flash_wmma_warp_max", variant): LOADS
+                        for variant in ("uncoalesced", "coalesced", "padded", "two_warps", "four_warps", "eight_warps")},
+                     **{("19_matmul_cp_async", f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for stages in ("one", "two", "three", "four")},
+                     **{("20_matmul_swizzle", layout): COPIES for layout in ("unpadded", "padded", "swizzled")},
+                     ("21_matmul_block_order", "rows"): COPIES, ("21_matmul_block_order", "groups"): COPIES,
+                     ("21_matmul_block_order", "tuned"): (*COPIES, "copy_ld_sectors", "copy_ld_bytes")}
 
 
 def recorded(name):

@@ -12,7 +12,7 @@ from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
-MILESTONES = "03", "04", "07", "10", "12", "13", "14"  # seven at most
+MILESTONES = "03", "04", "07", "10", "13", "15", "21"  # seven at most
 TOUR_LINES = 6
 UNFOLDED_ROWS = 7  # of a table of an analysis
 OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
@@ -464,6 +464,14 @@ def compared(name, counts, ncu):
                 yield (f"For `{name}`'s {written:,} {does} {what}, ncu counted {made:,} and the same {traffic}: it also counts an "
                        "instruction that no lane of the warp executes, which moves nothing.")
 
+    if counts["copy_ld_requests"]:
+        yield ("Among the global requests ncu also counts what cp.async reads, and among those to shared memory loads that no lane executes, "
+               "which ptxas puts before copies.")
+    if ncu.get("copy_st_wavefronts") not in (None, counts["copy_st_wavefronts"]):
+        yield ("Where the number of bytes that a copy reads may be any from 0 to 16, ptxas makes an instruction that writes zeros first: "
+               "those wavefronts ncu counts, and the emulator does not.")
+
+
 
 def counters(step):
     """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
@@ -481,7 +489,7 @@ def counters(step):
             *more)
     by_ncu = " The rows *ncu* were counted by an H200's hardware, of what ptxas made of the source." if seen else ""
     return (f"At {shape}. The rows *as written* were counted by the emulator, of the source as it stands.{by_ncu}\n\n"
-            + "\n\n".join((table(head, rows), *(["\n".join(f"- {note}" for note in notes)] if notes else []))))
+            + "\n\n".join((table(head, rows), *(["\n".join(f"- {note}" for note in dict.fromkeys(notes))] if notes else []))))
 
 
 def report(path):

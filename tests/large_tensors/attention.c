@@ -3,6 +3,23 @@
 
 #include "tensors.h"
 
+// A tensor of the step's first element type, and what stands in its last head.
+struct tensor {
+    char *elements;  // [heads, n, d]
+    float *head;     // [n, d]
+};
+
+static struct tensor tensor_of(enum dtype dtype, int heads, int n, int d)
+{
+    const size_t count = (size_t)n * d, first = (heads - 1) * count;
+    struct tensor tensor = {reserve(dtype_bytes(dtype) * heads * count), malloc(sizeof(float) * count)};
+    for (size_t i = 0; i < count; i++)
+        tensor.head[i] = value_at(first + i);
+    dtype_round(dtype, tensor.head, count);
+    dtype_encode(dtype, tensor.head, tensor.elements + dtype_bytes(dtype) * first, count);
+    return tensor;
+}
+
 static double score(const float *q, const float *k, int d)
 {
     double sum = 0;
@@ -11,20 +28,34 @@ static double score(const float *q, const float *k, int d)
     return sum / sqrt(d);
 }
 
+// The last column of a row of O, of the last head.
+static double value_of(const struct tensor *Q, const struct tensor *K, const struct tensor *V, int row, int n, int d)
+{
+    const float *q = Q->head + (size_t)row * d;
+    double largest = -INFINITY, sum = 0, value = 0;
+    for (int key = 0; key < n; key++)
+        largest = fmax(largest, score(q, K->head + (size_t)key * d, d));
+    for (int key = 0; key < n; key++) {
+        const double weight = exp(score(q, K->head + (size_t)key * d, d) - largest);
+        sum += weight;
+        value += weight * V->head[(size_t)key * d + d - 1];
+    }
+    return value / sum;
+}
+
 // program VARIANT HEADS SEQLEN HEAD_DIM
 int attention_main(int argc, char **argv, const struct attention_step *step)
 {
     const int heads = number(argv, 1), n = number(argv, 2), d = number(argv, 3);
-    const size_t bytes = sizeof(float) * heads * n * d, last = (size_t)(heads - 1) * n * d;
-    float *Q = reserve(bytes), *K = reserve(bytes), *V = reserve(bytes), *O = reserve(bytes);
+    const enum dtype dtype = step->dtypes[0];
+    const struct tensor Q = tensor_of(dtype, heads, n, d), K = tensor_of(dtype, heads, n, d),
+                        V = tensor_of(dtype, heads, n, d);
+    char *O = reserve(dtype_bytes(dtype) * heads * n * d);
     (void)argc;
-    fill(Q, heads * n, d, (heads - 1) * n, 0);
-    fill(K, heads * n, d, (heads - 1) * n, 0);
-    fill(V, heads * n, d, (heads - 1) * n, 0);
     const struct strides strides = attention_strides(heads, n, d);
-    struct attention_args args = {.Q = Q,
-                                  .K = K,
-                                  .V = V,
+    struct attention_args args = {.Q = Q.elements,
+                                  .K = K.elements,
+                                  .V = V.elements,
                                   .O = O,
                                   .Q_strides = strides,
                                   .K_strides = strides,
@@ -37,23 +68,18 @@ int attention_main(int argc, char **argv, const struct attention_step *step)
                                   .kv_seqlen = n,
                                   .head_dim = d,
                                   .scale = 1 / sqrtf(d),
-                                  .dtype = FP32,
+                                  .dtype = dtype,
                                   .variant = variant_of(argv, step->variants)};
     if (step->workspace)
         args.workspace = reserve(step->workspace(&args));
     const cudaError_t error = (cudaError_t)step->launch(&args, NULL);
+    const double share = dtype == FP32 ? 1e-4 : dtype_bound(dtype, n, 0).row;
     bool right = true;
     for (int row = n - CHECKED; row < n; row++) {
-        const float *q = Q + last + (size_t)row * d;
-        double largest = -INFINITY, sum = 0, value = 0;
-        for (int key = 0; key < n; key++)
-            largest = fmax(largest, score(q, K + last + (size_t)key * d, d));
-        for (int key = 0; key < n; key++) {
-            const double weight = exp(score(q, K + last + (size_t)key * d, d) - largest);
-            sum += weight;
-            value += weight * V[last + (size_t)key * d + d - 1];
-        }
-        right &= near("O", (size_t)(heads - 1) * n + row, d - 1, O[last + (size_t)row * d + d - 1], value / sum);
+        const size_t at = (size_t)(heads - 1) * n + row;
+        float got;
+        dtype_decode(dtype, O + dtype_bytes(dtype) * (at * d + d - 1), &got, 1);
+        right &= near_within(share, "O", at, d - 1, got, value_of(&Q, &K, &V, row, n, d));
     }
     return status_of(error, right);
 }

@@ -48,6 +48,12 @@ LANES = "17_mma_lanes"
 WHOLE_TILES = "__syncthreads();  // both tiles are whole before any warp reads them"
 WHOLE_PAIR = "if (row < m && col + 1 < n)\n        *("
 LAST_HALF = "else if (row < m && col < n)"
+RING = (70, 45, 300)  # more pairs of tiles than a block has stages
+CP_ASYNC = "19_matmul_cp_async"
+SWIZZLE = "20_matmul_swizzle"
+ORDER = "21_matmul_block_order"
+GROUPS = (2100, 150, 20)  # nine rows of tiles: a whole group and a lower one
+OF_NEXT = "if (of_next) {\n                cp_async_wait_group<STAGES - 2>();\n                __syncthreads();"
 SQUARE = "lane_row = lane % 16, lane_col = lane / 16 * 8"
 
 SOFTMAX, ONLINE = "08_softmax_naive", "09_softmax_online"
@@ -80,6 +86,12 @@ ATTENTION, FLASH = "12_attention_naive", "13_flash_scalar"
 HEADS = (1, 2, 70, 64)
 PUT = "O[((size_t)blockIdx.z * n + row) * d + col] = sum;"
 SECOND_OF_FLASH = "__syncthreads();  // every thread has read both tiles before the next two replace them"
+FLASH_WMMA = "15_flash_wmma"
+SECOND_OF_WARPS = "__syncthreads();  // every warp has read both tiles before the next two replace them"
+RESCALE = "o[c].x[i] *= factors.x[i];"
+WARP_MAX = "16_flash_wmma_warp_max"
+VOTE = "one_max && __all_sync(0xffffffff, row_max >= warp_max - P_LARGEST);"
+PAIR_OF_LANES = " + __shfl_xor_sync(0xffffffff, sum, 1);"
 
 BUGS = [
     Bug(FIRST, "zeros", "y[i] = a * x[i] + y[i];", "y[i] = 0;", plain=IN_MAIN, checked="WRONG", shape=LIST),
@@ -261,6 +273,76 @@ BUGS = [
     Bug(MMA, "lost_tail_of_a_block", "ceil_div(args->m, TILE));", "args->m / TILE);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
+    Bug(CP_ASYNC, "one_group_too_few", "STAGES - 2>", "STAGES - 1>", checked="copy still in flight"),
+    Bug(CP_ASYNC, "missing_wait", "cp_async_wait_group<STAGES == 1 ? 0 : STAGES - 2>();", "", checked="copy still in flight"),
+    Bug(CP_ASYNC, "missing_barrier", "__syncthreads();  // both tiles are whole", ";  // both tiles are whole", checked="race in shared memory"),
+    Bug(CP_ASYNC, "barrier_before_the_wait", "cp_async_wait_group<STAGES == 1 ? 0 : STAGES - 2>();\n        __syncthreads();",
+        "__syncthreads();\n        cp_async_wait_group<STAGES == 1 ? 0 : STAGES - 2>();", checked="race in shared memory"),
+    Bug(CP_ASYNC, "groups_never_committed", "if (STAGES > 1)\n            cp_async_commit_group();", "", checked="copy still in flight",
+        shape=RING),
+    Bug(CP_ASYNC, "stage_off_by_one", "stage + 1 < STAGES ? stage", "stage + 1 < STAGES - 1 ? stage", checked="copy still in flight", shape=RING),
+    Bug(CP_ASYNC, "target_off_by_one", "target = stage;", "target = stage + 1 < STAGES ? stage + 1 : 0;", checked="copy still in flight", shape=RING),
+    Bug(CP_ASYNC, "copied_to_the_stage_that_is_read", "copy_part(&smem[target]", "copy_part(&smem[stage]", checked="copy still in flight", shape=RING),
+    Bug(CP_ASYNC, "last_part_never_copied", "i / MMA_K, A_pitch", "i / MMA_K % (PARTS - 1), A_pitch", shape=RING),
+    Bug(CP_ASYNC, "tile_of_b_not_moved_on", "from->B += (size_t)TILE_K * B_pitch;", "", shape=RING),
+    Bug(CP_ASYNC, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
+    Bug(CP_ASYNC, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
+    Bug(CP_ASYNC, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
+    Bug(CP_ASYNC, "registers_of_b_swapped", "x % 2 * 2]", "(x + 1) % 2 * 2]"),
+    Bug(CP_ASYNC, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
+        checked="was never written"),
+    Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+    Bug(CP_ASYNC, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
+        checked="was never written", shape=(300, 45, 50)),
+
+    Bug(SWIZZLE, "swizzle_in_ldmatrix_of_a_only", "[place<L>(A_row(), A_col())]", "[A_col()]"),
+    Bug(SWIZZLE, "swizzle_in_ldmatrix_of_b_only", "[place<L>(B_row(), B_col())]", "[B_col()]"),
+    Bug(SWIZZLE, "swizzle_in_copies_of_a_only", "[place<L>(lane_row, i + lane_col)]", "[i + lane_col]"),
+    Bug(SWIZZLE, "swizzle_in_copies_of_b_only", "[place<L>(lane_row, col + x * MMA_N + lane_col)]", "[col + x * MMA_N + lane_col]"),
+    Bug(SWIZZLE, "two_bits_in_the_copies_of_a", "[place<L>(A_row(), A_col())]", "[place<L>(A_row() % 4, A_col())]"),
+    Bug(SWIZZLE, "swizzled_by_the_row_of_all_threads", "[place<L>(B_row(), B_col())]", "[place<L>(threadIdx.x, B_col())]",
+        checked="race in shared memory"),
+    Bug(SWIZZLE, "elements_change_places", "row % 8 * VECTOR", "row % 8", checked="misaligned access"),
+    Bug(SWIZZLE, "one_group_too_few", "cp_async_wait_group<STAGES - 2>", "cp_async_wait_group<STAGES - 1>", checked="copy still in flight"),
+    Bug(SWIZZLE, "stage_off_by_one", "stage + 1 < STAGES ? stage", "stage + 1 < STAGES - 1 ? stage", checked="copy still in flight",
+        shape=RING),
+    Bug(SWIZZLE, "target_off_by_one", "target = stage;", "target = stage + 1 < STAGES ? stage + 1 : 0;",
+        checked="copy still in flight", shape=RING),
+    Bug(SWIZZLE, "missing_barrier", "__syncthreads();  // both tiles are whole", ";  // both tiles are whole", checked="race in shared memory"),
+    Bug(SWIZZLE, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
+    Bug(SWIZZLE, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
+    Bug(SWIZZLE, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
+    Bug(SWIZZLE, "b_not_transposed", "ldmatrix_x4_trans(b", "ldmatrix_x4(b"),
+    Bug(SWIZZLE, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
+        checked="was never written"),
+    Bug(SWIZZLE, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+    Bug(SWIZZLE, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
+        checked="was never written", shape=(300, 45, 50)),
+
+    Bug(ORDER, "last_group_taken_for_whole", "min(GROUP, gridDim.y - group * GROUP)", "GROUP", plain="was never written",
+        checked="was never written", shape=GROUPS),
+    Bug(ORDER, "every_group_the_first", "group * GROUP + in_group % rows", "in_group % rows", plain="was never written",
+        checked="was never written", shape=GROUPS),
+    Bug(ORDER, "row_and_column_swapped", "in_group % rows, in_group / rows", "in_group / rows, in_group % rows", plain="was never written",
+        checked="was never written", shape=GROUPS),
+    Bug(ORDER, "stored_by_the_blocks_own_number", "C_col = at.y * TILE_N", "C_col = blockIdx.x * TILE_N", checked="race in global memory", shape=GROUPS),
+    Bug(ORDER, "copied_by_the_blocks_own_number", "A_first = at.x * TILE_M", "A_first = blockIdx.y * TILE_M", shape=GROUPS),
+    Bug(ORDER, "one_group_too_few", OF_NEXT, OF_NEXT.replace("- 2", "- 1"), checked="copy still in flight", shape=RING),
+    Bug(ORDER, "wait_at_the_beginning_of_a_tile", OF_NEXT, OF_NEXT.replace("of_next", "part == 0"), checked="copy still in flight", shape=RING),
+    Bug(ORDER, "missing_barrier", OF_NEXT, OF_NEXT.replace("__syncthreads()", ""), checked="race in shared memory", shape=RING),
+    Bug(ORDER, "missing_barrier_groups", "__syncthreads();  // both tiles are whole before any warp reads them, and",
+        ";  // both tiles are whole before any warp reads them, and", checked="race in shared memory", variant="groups"),
+    Bug(ORDER, "first_slice_of_this_stage", "&smem[of_next ? next : stage]", "&smem[stage]", checked="race in shared memory", shape=RING),
+    Bug(ORDER, "stage_off_by_one", "stage + 1 < STAGES ? stage", "stage + 1 < STAGES - 1 ? stage", checked="copy still in flight", shape=RING),
+    Bug(ORDER, "target_off_by_one", "target = stage;", "target = next;", checked="race in shared memory", shape=RING),
+    Bug(ORDER, "one_set_of_fragments", "mma_m16n8k16(sum[y][x], a[part % SETS][y]", "mma_m16n8k16(sum[y][x], a[0][y]"),
+    Bug(ORDER, "fragments_of_the_next_slice", "&b[part % SETS]", "&b[slice % SETS]"),
+    Bug(ORDER, "swizzle_in_copies_only", "[place(lane_row, i + lane_col)]", "[i + lane_col]"),
+    Bug(ORDER, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
+    Bug(ORDER, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
+    Bug(ORDER, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
+        checked="was never written", shape=(300, 45, 50)),
+
     Bug(SOFTMAX, "zeros", QUOTIENT, "y[col] = 0;", shape=(5, 300)),
     Bug(SOFTMAX, "nan", QUOTIENT, "y[col] = col == cols - 1 ? l / 0 - l / 0 : expf(x[col] - m) / l;", shape=(5, 300)),
     Bug(SOFTMAX, "not_divided", QUOTIENT, "y[col] = expf(x[col] - m);", shape=(5, 300)),
@@ -418,4 +500,51 @@ BUGS = [
         shape=(1, 1, 70, 32)),
     Bug(FLASH, "lost_tail_of_a_block", "blocks(ceil_div(n, BLOCK_ROWS<D, ROWS>)", "blocks(ceil_div(n, 2 * BLOCK_ROWS<D, ROWS>)",
         plain="was never written", checked="was never written", shape=(1, 1, 200, 64)),
+
+    Bug(FLASH_WMMA, "zeros", "* (1 / l));", "* 0);", shape=HEADS),
+    Bug(FLASH_WMMA, "not_divided", "* (1 / l));", "* 1);", shape=HEADS),
+    Bug(FLASH_WMMA, "missing_rescale", RESCALE, "o[c].x[i] *= 1;", shape=HEADS),
+    Bug(FLASH_WMMA, "rescaled_by_columns", "own.factor, 0, wmma::mem_col_major", "own.factor, 0, wmma::mem_row_major", shape=HEADS),
+    Bug(FLASH_WMMA, "rescaled_by_the_lanes_row", RESCALE, "o[c].x[i] *= factor;", shape=HEADS),
+    Bug(FLASH_WMMA, "missing_rescale_of_the_sum", "l = l * factor + sum", "l = l + sum", shape=HEADS),
+    Bug(FLASH_WMMA, "sum_of_one_lane", PAIR_OF_LANES, ";", shape=HEADS),
+    Bug(FLASH_WMMA, "max_not_carried", "m = m_new;", "m = m;", shape=HEADS),
+    Bug(FLASH_WMMA, "max_of_one_lane", "largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));", "", shape=HEADS),
+    Bug(FLASH_WMMA, "weights_beyond_the_largest_half", "P_LARGEST = 15;", "P_LARGEST = 16;", shape=HEADS),
+    Bug(FLASH_WMMA, "weights_lost_below_2^-24", "P_LARGEST = 15;", "P_LARGEST = 0;", input="scaled", shape=(1, 2, 130, 32)),
+    Bug(FLASH_WMMA, "tail_unmasked", "if (tile + TILE<D> > n)", "if (n < 0)", shape=HEADS),
+    Bug(FLASH_WMMA, "mask_off_by_one", "* 4 + j >= n)", "* 4 + j > n)", shape=HEADS),
+    Bug(FLASH_WMMA, "missing_first_barrier", WHOLE_TILES, "", checked="race in shared memory", shape=HEADS),
+    Bug(FLASH_WMMA, "k_by_rows", "half, wmma::col_major> k;", "half, wmma::row_major> k;", shape=HEADS),
+    Bug(FLASH_WMMA, "wrong_leading_dimension", "&own.P[0][key], TILE<D> + PAD);", "&own.P[0][key], TILE<D>);", variant="pad_8",
+        shape=HEADS),
+    Bug(FLASH_WMMA, "tail_read_as_it_comes", "i / C < count ? from[i] : make_uint4(0, 0, 0, 0);", "from[i];", checked="out of bounds",
+        shape=HEADS),
+    Bug(FLASH_WMMA, "first_head_for_all", "K + head +", "K +", shape=HEADS),
+    Bug(FLASH_WMMA, "lost_last_tile", "tile < n; tile += TILE<D>)", "tile + TILE<D> <= n; tile += TILE<D>)", shape=HEADS),
+    Bug(FLASH_WMMA, "write_out_of_bounds", "if (O_row < n)", "if (O_row <= n)", plain="past the end of O", checked="out of bounds",
+        shape=(1, 1, 70, 32)),
+    Bug(FLASH_WMMA, "lost_tail_of_a_block", "blocks(ceil_div(n, BLOCK_ROWS)", "blocks(ceil_div(n, 2 * BLOCK_ROWS)",
+        plain="was never written", checked="was never written", shape=(1, 1, 200, 64)),
+
+    Bug(WARP_MAX, "zeros", "own.factor, 1 / l);", "own.factor, 0);", shape=HEADS),
+    Bug(WARP_MAX, "not_divided", "own.factor, 1 / l);", "own.factor, 1);", shape=HEADS),
+    Bug(WARP_MAX, "missing_rescale", "o[c].x[i] *= factor;", "o[c].x[i] *= 1;", shape=(1, 2, 200, 64)),
+    Bug(WARP_MAX, "missing_rescale_of_rows", "o[c].x[i] *= f.x[i];", "o[c].x[i] *= 1;", input="scaled", shape=HEADS),
+    Bug(WARP_MAX, "missing_rescale_of_the_sum", "l = l * factor + sum", "l = l + sum", shape=(1, 2, 200, 64)),
+    Bug(WARP_MAX, "always_one_max", VOTE, "true;", input="huge", plain="is NaN", shape=HEADS),
+    Bug(WARP_MAX, "vote_of_any_row", VOTE, VOTE.replace("__all", "__any"), input="huge", plain="is NaN", shape=HEADS),
+    Bug(WARP_MAX, "max_of_eight_rows", "offset = SLICES; offset < 32;", "offset = SLICES; offset < 16;", shape=HEADS),
+    Bug(WARP_MAX, "max_not_carried", "m = m_new;", "m = m;", shape=HEADS),
+    Bug(WARP_MAX, "sum_of_one_lane", PAIR_OF_LANES, ";", shape=HEADS),
+    Bug(WARP_MAX, "weights_beyond_the_largest_half", "P_LARGEST = 15;", "P_LARGEST = 16;", shape=HEADS),
+    Bug(WARP_MAX, "tail_unmasked", "if (tile + TILE<D> > n)", "if (n < 0)", shape=HEADS),
+    Bug(WARP_MAX, "mask_off_by_one", "* 4 + j >= n)", "* 4 + j > n)", shape=HEADS),
+    Bug(WARP_MAX, "missing_first_barrier", WHOLE_TILES, "", checked="race in shared memory", shape=HEADS),
+    Bug(WARP_MAX, "columns_of_the_next_row", "i % D < d ?", "i % D < D ?", checked="out of bounds", shape=(1, 1, 70, 63)),
+    Bug(WARP_MAX, "lost_column", "O_row < n && col < d", "O_row < n && col < d - 1", plain="was never written", checked="was never written",
+        shape=(1, 1, 70, 63)),
+    Bug(WARP_MAX, "first_head_for_all", "K + head +", "K +", shape=HEADS),
+    Bug(WARP_MAX, "lost_tail_of_a_block", "ceil_div(n, WARPS * FRAGMENT)", "ceil_div(n, 2 * WARPS * FRAGMENT)", plain="was never written",
+        checked="was never written", shape=(1, 1, 140, 64)),
 ]
