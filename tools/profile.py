@@ -57,7 +57,7 @@ def source_line(name, line):
 def table(counts):
     """What a line did, as a table; the widths are fixed, so that the tables of a kernel's lines stand below one another."""
     made = Table.grid(padding=(0, 1, 0, 0))
-    for justify, width in (("left", 26), ("right", 11), ("right", 22), ("right", 18)):
+    for justify, width in (("left", 30), ("right", 11), ("right", 22), ("right", 18)):
         made.add_column(justify=justify, width=width)
     for words, requests, second, third in rows(counts):
         made.add_row(f"    {words}", f"{requests:,}", second, third)

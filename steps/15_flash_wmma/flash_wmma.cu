@@ -138,8 +138,7 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
             own.factor[row] = factor;
         __syncwarp();  // P and the factors are whole before the warp reads them
 
-        // [output] O = O factor + P V. With a leading dimension of 0 the factors are every column of a fragment, and lie in
-        // the lanes as the sums do. Unrolled, the loop over the keys would need more registers, and fewer blocks would fit.
+        // [output] With a leading dimension of 0 the factors are every column of a fragment, and lie as the sums do.
         // exercise: begin rescale
         wmma::fragment<wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> factors;
         wmma::load_matrix_sync(factors, own.factor, 0, wmma::mem_col_major);
@@ -147,6 +146,7 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
             for (int i = 0; i < factors.num_elements; i++)
                 o[c].x[i] *= factors.x[i];
         // exercise: end rescale
+        // O = O factor + P V. Unrolled, this loop would need more registers, and fewer blocks would fit on an SM.
 #pragma unroll 1
         for (int key = 0; key < TILE<D>; key += FRAGMENT) {
             wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> p;

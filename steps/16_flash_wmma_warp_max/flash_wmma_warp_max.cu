@@ -14,6 +14,7 @@ constexpr int FRAGMENT = 16;     // rows and columns of a fragment, and rows of 
 constexpr int SLICES = 2;        // lanes that share a row of scores
 constexpr int VECTOR = 8;        // elements in 16 bytes, which is the most that one load or store moves
 constexpr float P_LARGEST = 15;  // log2 of the largest P in 16 rows: a half holds no more than 65504
+constexpr float RANGE = 9;       // log2 of how far below it the largest P of a row may be
 
 // Keys in a tile of K, and of V.
 template <int D> constexpr int TILE = D <= 64 ? 64 : 32;
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
         }
         __syncwarp();  // the warp's scores are whole before any lane reads them
 
-        // [max] One for all 16 rows, unless a row's own is so far below it that the row's P would all be less than 1.
+        // [max] One for all 16 rows, unless a row's own is so far below it that the row's smaller P would lose their digits.
         alignas(16) float s[SCORES][4];
         float largest = -INFINITY, sum = 0;
         for (int i = 0; i < SCORES; i++)
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
             warp_max = fmaxf(warp_max, __shfl_xor_sync(0xffffffff, warp_max, offset));
         // exercise: end max
         // exercise: begin vote
-        one_max = one_max && __all_sync(0xffffffff, row_max >= warp_max - P_LARGEST);
+        one_max = one_max && __all_sync(0xffffffff, row_max >= warp_max - RANGE);
         // exercise: end vote
 
         // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`.

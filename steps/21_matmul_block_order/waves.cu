@@ -4,8 +4,8 @@
 //   ./learn emulate steps/21_matmul_block_order/waves.cu -I common
 
 #include <cstdio>
+#include <cstdlib>
 #include <cuda_runtime_api.h>
-#include <vector>
 
 constexpr int TILE_M = 256, TILE_N = 128;  // rows and columns of C that one block computes
 constexpr int WAVE = 132;                  // blocks that run together: one on each SM of an H200
@@ -44,14 +44,16 @@ static struct need need_of_waves(const int2 *tile,  // [blocks]
     return need;
 }
 
-// [line] m = n = k = size. What a wave needs is the mean of all waves, and no wave finds what an earlier one has read.
+// [line] m = n = k = size. What a wave needs is the mean of all waves begun, of which the last may have fewer blocks. No wave
+// finds what an earlier one has read.
 static void print_line(int size, int group)
 {
     const int rows = size / TILE_M, cols = size / TILE_N, blocks = rows * cols;
-    std::vector<int2> tile(blocks);
-    order_of_tiles(tile.data(), rows, cols, group);
-    const struct need need = need_of_waves(tile.data(), blocks, WAVE);
-    const double waves = (double)blocks / WAVE;
+    int2 *tile = (int2 *)malloc(blocks * sizeof *tile);
+    order_of_tiles(tile, rows, cols, group);
+    const struct need need = need_of_waves(tile, blocks, WAVE);
+    free(tile);
+    const double waves = (blocks + WAVE - 1) / WAVE;
     const double vectors = (double)need.rows * TILE_M + (double)need.cols * TILE_N;  // of k elements
     printf("%6d³ %13d %10.1f %10.1f %15.0f %14.2f\n", size, group, need.rows / waves, need.cols / waves,
            vectors / waves, 1e-9 * vectors * size * ELEMENT);

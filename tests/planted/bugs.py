@@ -90,7 +90,7 @@ FLASH_WMMA = "15_flash_wmma"
 SECOND_OF_WARPS = "__syncthreads();  // every warp has read both tiles before the next two replace them"
 RESCALE = "o[c].x[i] *= factors.x[i];"
 WARP_MAX = "16_flash_wmma_warp_max"
-VOTE = "one_max && __all_sync(0xffffffff, row_max >= warp_max - P_LARGEST);"
+VOTE = "one_max && __all_sync(0xffffffff, row_max >= warp_max - RANGE);"
 PAIR_OF_LANES = " + __shfl_xor_sync(0xffffffff, sum, 1);"
 
 BUGS = [
