@@ -23,8 +23,8 @@ NCU_MATRICES = {
     "ldmatrix conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
     "products": "sm__inst_executed_pipe_tensor_op_hmma.sum",
 }
-ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async, reading global",
-            "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async, writing shared",
+ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async reads global",
+            "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async writes shared",
             "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}
 EVENTS = {"mma": "product of fragments", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
           "atomics": "atomic"}
@@ -57,7 +57,7 @@ def source_line(name, line):
 def table(counts):
     """What a line did, as a table; the widths are fixed, so that the tables of a kernel's lines stand below one another."""
     made = Table.grid(padding=(0, 1, 0, 0))
-    for justify, width in (("left", 30), ("right", 11), ("right", 22), ("right", 18)):
+    for justify, width in (("left", 26), ("right", 11), ("right", 22), ("right", 18)):
         made.add_column(justify=justify, width=width)
     for words, requests, second, third in rows(counts):
         made.add_row(f"    {words}", f"{requests:,}", second, third)
