@@ -7,28 +7,22 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Program, ensure_build, run
-from tools import machine, occupancy, steps
+from tools import analyze, machine, occupancy, steps
 from tools import run as runs
 from tools.occupancy import GPUS, KB
 
 H200 = GPUS["h200"]
-LIMITS = {"SM": "limit_sm", "registers": "limit_registers", "shared memory": "limit_shared", "warps": "limit_warps"}
 STEPS = [path.parent.name for path in sorted(ROOT.glob("steps/*/results.jsonl"))]
-
-
-def counted(step):
-    """What ncu recorded on an H200."""
-    return [line for line in steps.recorded(steps.find(step)) if line.get("kernels") and "H200" in line["device"]]
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_block_limits_are_those_that_ncu_recorded(step):
-    launches = [(kernel["launch"], kernel["percent"]) for line in counted(step) for kernel in line["kernels"]
+    launches = [(kernel["launch"], kernel["percent"]) for line in analyze.counted(steps.find(step)) for kernel in line["kernels"]
                 if kernel["launch"].get("limit_warps")]
     for launch, percent in launches:
         found = occupancy.limits(H200, launch["block"], launch["registers"], launch["shared_static"] + launch["shared_dynamic"],
                                  launch["shared_configured"])
-        assert found == {what: launch[name] for what, name in LIMITS.items()}
+        assert found == {what: launch[name] for what, name in analyze.LIMITS.items()}
         blocks, _ = occupancy.binding(found)
         assert occupancy.waves(H200, launch["grid"], blocks) == pytest.approx(launch["waves"], abs=0.01)
         occupied = occupancy.theoretical(H200, launch["block"], blocks)
@@ -39,7 +33,7 @@ def test_block_limits_are_those_that_ncu_recorded(step):
 def test_occupancy_is_what_ncu_recorded(step):
     """Blocks and shared memory of each launch as the emulator saw them, at its default shape; registers as ncu did."""
     ensure_build()
-    of_ncu = {(line["variant"], str(line["shape"])): line["kernels"] for line in counted(step)}
+    of_ncu = {(line["variant"], str(line["shape"])): line["kernels"] for line in analyze.counted(steps.find(step))}
     for variant in steps.variants(steps.find(step)) if of_ncu else []:
         done = runs.counted(steps.find(step), variant)
         kernels = of_ncu[variant, str(done["case"]["shape"])]
