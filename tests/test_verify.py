@@ -140,3 +140,10 @@ def test_accesses_and_those_of_matrices_are_told_apart(accesses, matrices):
     assert [found[f"{accesses}_{what}"] for what in ("requests", "wavefronts", "conflicts")] == [1, 4, 7]
     assert apart({"mma": 1034, "hfma2": 10})["mma"] == 1024 and apart({"mma": 7, "hfma2": None})["mma"] == 7
     assert apart({f"{accesses}_wavefronts": 12}) == {f"{accesses}_wavefronts": 12}
+
+
+def test_a_steps_results_hold_its_peers_at_its_own_shapes():
+    step = {"name": "15_flash_wmma", "operation": "attention", "dtypes": ["fp16"]}
+    line = lambda of, n, dtype="fp16": {"step": of, "operation": "attention", "dtype": dtype, "shape": {"seqlen": n}}
+    mine, peer = line("15_flash_wmma", 64), line(None, 64)
+    assert verify.timed_of([mine, peer, line(None, 128), line(None, 64, "fp32"), line("16_flash_wmma_warp_max", 128)], step) == [mine, peer]
