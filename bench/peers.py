@@ -25,6 +25,7 @@ MAX_COPIES = 256
 SPIN_CYCLES, LONGEST_SPIN = 4_000_000, 64_000_000    # about 2 ms: longer than Python takes to queue one sample; if not, more
 SAMPLED_ROWS = 256
 COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"  # the peer of what moves bytes and computes little
+UNFUSED = "PyTorch unfused fp16 (baddbmm, softmax, bmm)"   # the peer of attention that moves all N² scores through memory
 
 
 def stop(status, message):
@@ -356,7 +357,7 @@ class Attention:
         Q, K, V = (numbers.to(torch_type(torch, values or dtype)).to(torch_type(torch, dtype)) for numbers in drawn)
         self.inputs = [tuple(tensor.clone() for tensor in (Q, K, V)) for _ in range(self.copies)]
         self.O = [torch.full_like(Q, math.nan) for _ in range(self.copies)]
-        self.result, self.workspace = None, [None] * self.copies
+        self.result, self.workspace, self.scores_fit = None, [None] * self.copies, False
         self.rows = torch.linspace(0, n - 1, min(n, self.SAMPLED), device="cuda", dtype=torch.float64).long()
         scores = Q[:, :, self.rows].double() @ K.double().transpose(2, 3) / math.sqrt(d)
         self.reference = torch.softmax(scores, dim=3) @ V.double()
@@ -401,7 +402,8 @@ class Attention:
         from contextlib import nullcontext
 
         from torch.nn.attention import SDPBackend, sdpa_kernel
-        self.torch.backends.cuda.matmul.allow_tf32 = False
+        settings = self.torch.backends.cuda.matmul
+        settings.allow_tf32 = settings.allow_fp16_reduced_precision_reduction = False
 
         def sdpa(backend):
             def queue(i):
@@ -410,7 +412,27 @@ class Attention:
             return queue
         backends = {"fp32": {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH},
                     "fp16": {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "its own choice": None}}[self.dtype]
-        return {f"PyTorch SDPA {self.dtype}, {name}": sdpa(backend) for name, backend in backends.items()}
+        fused = {f"PyTorch SDPA {self.dtype}, {name}": sdpa(backend) for name, backend in backends.items()}
+        return fused | ({UNFUSED: self.unfused} if self.dtype == "fp16" else {})
+
+    def unfused(self, i):
+        """Three kernels on copy i: two products, and between them a softmax, which reads all N² scores and writes N² weights."""
+        self.require_memory_for_scores()
+        b, h, n, d = self.sizes
+        Q, K, V = (tensor.view(b * h, n, d) for tensor in self.inputs[i])
+        S = self.torch.baddbmm(Q.new_empty(1), Q, K.transpose(1, 2), beta=0, alpha=1 / math.sqrt(d))  # by beta, nothing is added
+        self.result = self.torch.bmm(self.torch.softmax(S, dim=2), V).view(b, h, n, d)
+
+    def require_memory_for_scores(self):
+        """Scores and weights are there at the same time; freed, they serve the next copy, too."""
+        if self.scores_fit:
+            return
+        b, h, n, _ = self.sizes
+        cuda, needed = self.torch.cuda, 2 * b * h * n * n * ELEMENT_BYTES[self.dtype]
+        free = cuda.mem_get_info()[0] + cuda.memory_reserved() - cuda.memory_allocated()
+        if needed > free:
+            raise RuntimeError(f"its scores and weights take {1e-9 * needed:.3g} GB, and {1e-9 * free:.3g} GB are free")
+        self.scores_fit = True
 
     def memory(self, queue):
         """A peer's peak: one copy of the tensors, and what the call allocated beside its output."""
@@ -600,15 +622,17 @@ def accepted(name, queue):
     return True
 
 
-def contenders_of(steps, operation, shape, seed, dtypes, torch):
-    """Of each type the steps that have it, then its peers."""
+def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None):
+    """Of each type the steps that have it, then its peers; only: the variants and peers wanted, where not all are."""
     flags = operation.flags(shape)
     tensors = {dtype: tensors_of(operation, torch, shape, seed, dtype, dtypes) for dtype in dtypes}
-    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], flags, seed, dtype, torch)]
+    wanted = lambda name: only is None or name in only
+    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], flags, seed, dtype, torch)
+            if wanted(contender.line["variant"])]
     peers = []
     for dtype in dtypes:
         for name, queue in tensors[dtype].peers().items():
-            if not accepted(name, queue):
+            if not wanted(name) or not accepted(name, queue):
                 continue
             line = peer_line(steps, ours, dtype) | {"peer": name}
             if "device_bytes" in line:
@@ -679,17 +703,20 @@ def command_line():
     return asked, steps, operation, [(shape, dtypes) for dtypes in ([wanted] if together else [[one] for one in wanted]) for shape in shapes]
 
 
-def main():
-    asked, steps, operation, cases = command_line()
+def pytorch(step):
+    """The module, where it sees a GPU."""
     try:
         import torch
     except ImportError:
         stop(CANNOT_RUN, "PyTorch is not installed for this python3; the peers come from it: pip install torch")
     if not torch.cuda.is_available():
-        stop(CANNOT_RUN, "PyTorch sees no GPU here; the step alone runs on the emulator: ./learn run "
-             + steps[0]["number"])
+        stop(CANNOT_RUN, "PyTorch sees no GPU here; the step alone runs on the emulator: ./learn run " + step["number"])
+    return torch
 
-    wrong = False
+
+def main():
+    asked, steps, operation, cases = command_line()
+    torch, wrong = pytorch(steps[0]), False
     for shape, dtypes in cases:
         contenders = contenders_of(steps, operation, shape, asked.seed, dtypes, torch)
         measure(torch, contenders, asked.iters)

@@ -6,8 +6,8 @@
 Builds the steps named for the `cuda` preset, then for each of them: every variant at shapes around the tile's edges, and beyond 2^31
 elements (a minute or two a step); memcheck and racecheck; what ncu counts of one launch at the emulator's default shape,
 at the shape of tours and plots, and where its lesson analyses another, there, beside what the compiler reports for each GPU
-of tools/occupancy.py; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted) and a
-log. Prints a short table last.
+of tools/occupancy.py; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted), the
+sweep.jsonl of a step that has a sweep, and a log. Prints a short table last.
 """
 import argparse
 import json
@@ -59,6 +59,9 @@ EDGES = {
 EDGES["16_flash_wmma_warp_max"] = EDGES["attention 16-bit"] + [
     f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
     for n, d, kind in ((33, 1, "normal"), (65, 7, "huge"), (129, 17, "scaled"), (300, 40, "equal"), (257, 80, "scaled"), (100, 113, "huge"))]
+for _step in ("23_flash_mma_split_q", "24_flash_mma_stages", "25_flash_mma_shared_kv"):
+    EDGES[_step] = EDGES["attention 16-bit"] + [f"--heads 3 --seqlen {n} --head-dim 256 --input {kind}"
+                                                for n, kind in ((1, "normal"), (33, "scaled"), (129, "huge"), (300, "equal"), (4097, "normal"))]
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -74,16 +77,22 @@ LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4
 # What a lesson analyses at a shape of its own.
 ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
                 "15_flash_wmma": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
-                "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"]}
+                "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"],
+                **dict.fromkeys(("24_flash_mma_stages", "25_flash_mma_shared_kv"),
+                                [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128, 256)]),
+                "26_flash_mma_shared_qkv": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
+                "28_flash_mma_swizzle": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
-         "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32", "1x8x8192x128"]}
+         "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
+                       *(f"1x8x8192x{d}" for d in (32, 96, 128))]}
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
-SWEEPS = {"11_softmax_shaped": "bench/softmax_sweep.py"}  # what else a step's lesson rests on
+# What else a step's lesson rests on.
+SWEEPS = {"11_softmax_shaped": "bench/softmax_sweep.py", "28_flash_mma_swizzle": "bench/attention_sweep.py"}
 
 
 def kind(step):
@@ -252,7 +261,9 @@ def main():
                 shapes, dtypes = ALSO_TIMED[step["name"]]
                 print(run(log, sys.executable, "bench/peers.py", step["number"], "--shape", *shapes, "--dtype", *dtypes, "--json", timed).stdout)
             if step["name"] in SWEEPS:
-                print(run(log, sys.executable, SWEEPS[step["name"]], "--json", timed).stdout)
+                swept = asked.out / f"{step['name']}.sweep.jsonl"
+                swept.unlink(missing_ok=True)
+                print(run(log, sys.executable, SWEEPS[step["name"]], "--json", swept).stdout)
     lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []
     for step in chosen:
         mine = timed_of(lines, step)

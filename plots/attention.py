@@ -1,62 +1,127 @@
-"""Attention alone as a staircase: every variant in the order of the steps, at one shape, the peers as lines across.
+"""Attention as one staircase: each step by its fastest variant, in order, at one shape; the peers on the same type as lines across.
 
-Recorded H200 figures where there are any; else what the emulator counts, and the picture says so."""
+Drawn from figures recorded on an H200: the steps' results.jsonl, and h200_peers.jsonl for what was timed in a run without them."""
+import json
+import textwrap
+
 from plots import ladder, style
 from plots.style import BLUES, FAINT, INK, PEER, label, mixed
-from tools import steps
+from tools import results, run, steps
 from tools.paths import PLOTS
 
-TREAD, LEAST, HEIGHT = 0.9, 9, 4.6  # inches: a variant's least width, the picture's least width, its height
-LEFT, RIGHT = 0.75, 2.2  # inches: beside the steps, for the axis and for the peers' names
+TYPES = {"fp32": ("in fp32", BLUES[1]), "fp16": ("inputs in fp16, sums in fp32", BLUES[3])}  # what stands below, and the colour
+PEERS = {"PyTorch SDPA fp32, efficient": "PyTorch SDPA fp32, efficient", "PyTorch SDPA fp32, math": "PyTorch SDPA fp32, math",
+         "PyTorch SDPA fp16, flash": "FlashAttention-2 (PyTorch)", "PyTorch SDPA fp16, cuDNN": "cuDNN (PyTorch)"}
+ELSEWHERE = PLOTS / "h200_peers.jsonl"
+TREAD, LETTERS, GAP = 0.75, 9, 0.3  # a step's least width, in inches and in letters of its name; the share of it between two types
+LEFT, RIGHT, LEAST, HEIGHT = 0.7, 2.3, 9, 5.4  # inches: for the axis, for the peers' names; the picture's least width, its height
+RULE = -0.21  # where the rule below the names of a type's steps is, of the axes' height
+LINE = 13  # points from the label of one peer to the next
+
+
+def elsewhere():
+    """The lines of peers that were timed in a run of the peers alone."""
+    return [json.loads(line) for line in ELSEWHERE.read_text().splitlines()]
 
 
 def data():
-    """The ladder's panel of attention: title, unit, bars, peers. None where no step has anything to show."""
-    content = ladder.panel(("attention", "fp32"), steps.load())
-    return content if content["bars"] else None
+    """Title, steps and peers of each type; None where no step has a figure."""
+    every = [step for step in steps.load() if step["operation"] == "attention" and step["dtypes"][0] in TYPES]
+    best = [(step, line) for dtype in TYPES for step in every if step["dtypes"][0] == dtype and (line := results.best(step))]
+    if not best:
+        return None
+    peers = {PEERS[name]: line for step in every for name, line in results.peers(step).items() if name in PEERS}
+    alone = [line for line in elsewhere() if results.on_ladder(line)]
+    peers |= {line["peer"]: line for line in alone}
+    return {"title": f"Attention, {run.shape_words(results.LADDER_SHAPE['attention'])}, recorded on an NVIDIA H200",
+            "bars": [{"step": ladder.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)}
+                     for step, line in best],
+            "peers": [{"name": name, "dtype": line["dtype"], "value": round(line["tflops"], 6), "elsewhere": line in alone}
+                      for name, line in sorted(peers.items(), key=lambda peer: peer[1]["tflops"])],
+            "note": "; ".join(f"dotted: {line['peer']}, of another run ({line['env']['date']})" for line in alone)}
 
 
-def draw_steps(axes, bars):
-    """A tread for each variant, its figure below it, and its name under the axis."""
-    names = list(dict.fromkeys(bar["step"] for bar in bars))
-    for x, bar in enumerate(bars):
-        colour = BLUES[min(1 + names.index(bar["step"]), len(BLUES) - 1)]
-        axes.plot([x - 0.5, x + 0.5], [bar["value"]] * 2, color=colour, linewidth=5, solid_capstyle="butt", zorder=3)
-        axes.fill_between([x - 0.5, x + 0.5], axes.get_ylim()[0], bar["value"], color=mixed(colour, 0.12), linewidth=0, zorder=1)
-        label(axes, ladder.figure_of(bar["value"]), x, bar["value"], (0, -16), ha="center", fontsize=11, fontweight="bold",
-              color=INK, zorder=5)
-    axes.set_xticks(range(len(bars)), [bar["variant"].replace(" ", "\n") for bar in bars], fontsize=9, color=INK)
-    for name in names:
-        mine = [x for x, bar in enumerate(bars) if bar["step"] == name]
-        axes.annotate(name, (sum(mine) / len(mine), 0), xycoords=("data", "axes fraction"), xytext=(0, -44),
-                      textcoords="offset points", ha="center", fontsize=10, fontweight="bold", color=INK)
+def places(bars):
+    """{type: (middle of its first tread, of its last)}, and the middle of each tread."""
+    at, middles = 0.0, []
+    for before, bar in zip([None, *bars], bars):
+        at += 1 + GAP * (bar["dtype"] != before["dtype"]) if before else 0
+        middles.append(at)
+    spans = {}
+    for bar, x in zip(bars, middles):
+        spans[bar["dtype"]] = (spans.get(bar["dtype"], (x, x))[0], x)
+    return spans, middles
+
+
+def draw_steps(axes, bars, middles):
+    """A tread for each step, its figure below it, and its name under the axis."""
+    floor = axes.get_ylim()[0]
+    for x, bar in zip(middles, bars):
+        colour = TYPES[bar["dtype"]][1]
+        axes.fill_between([x - 0.5, x + 0.5], floor, bar["value"], color=mixed(colour, 0.12), linewidth=0, zorder=1)
+        axes.plot([x - 0.5, x + 0.5], [bar["value"]] * 2, color=colour, linewidth=4, solid_capstyle="butt", zorder=3)
+        label(axes, ladder.figure_of(bar["value"]), x, bar["value"], (0, -15), ha="center", fontsize=10.5, fontweight="bold",
+              color=INK, zorder=5, bbox={"facecolor": mixed(colour, 0.12), "edgecolor": "none", "pad": 0.5})
+        number, _, words = bar["step"].partition(" ")
+        below = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "top", "color": INK}
+        label(axes, number, x, 0, (0, -5), fontsize=10.5, fontweight="bold", **below)
+        label(axes, textwrap.fill(words, LETTERS, break_long_words=False), x, 0, (0, -19), fontsize=8.5, linespacing=1.15, **below)
+
+
+def draw_type(axes, dtype, first, last):
+    """A rule below the names of the steps of a type, and what the type is."""
+    words, colour = TYPES[dtype]
+    across = axes.get_xaxis_transform()
+    axes.plot([first - 0.45, last + 0.45], [RULE] * 2, transform=across, color=colour, linewidth=2, clip_on=False)
+    label(axes, words, (first + last) / 2, RULE, (0, -5), xycoords=across, ha="center", va="top", fontsize=10, fontweight="bold",
+          color=colour)
+
+
+def draw_peers(axes, peers, spans):
+    """A line across the steps of the peer's type, and at its end its name, as far above as the one below it needs."""
+    points = 72 / axes.figure.dpi  # of a pixel
+    height = lambda value: axes.transData.transform((0, value))[1] * points
+    for dtype, (first, last) in spans.items():
+        lowest, end = 0, last + 0.5
+        for peer in (peer for peer in peers if peer["dtype"] == dtype):
+            axes.plot([first - 0.5, end], [peer["value"]] * 2, color=PEER, linewidth=1.2,
+                      linestyle=(0, (1, 1.5)) if peer["elsewhere"] else (0, (5, 3)), zorder=2)
+            at = max(height(peer["value"]), lowest)
+            label(axes, f"{peer['name']}: {ladder.figure_of(peer['value'])}", end + GAP * (end < axes.get_xlim()[1]), peer["value"],
+                  (6, at - height(peer["value"])), va="center", fontsize=9.5, color=PEER, zorder=5)
+            lowest = at + LINE
 
 
 def draw(axes, content):
     bars, peers = content["bars"], content["peers"]
+    spans, middles = places(bars)
+    peers = [peer for peer in peers if peer["dtype"] in spans]
     values = [mark["value"] for mark in bars + peers]
-    axes.set(yscale="log", xlim=(-0.5, len(bars) - 0.5), ylim=(min(values) / 2, max(values) * 2))
-    draw_steps(axes, bars)
-    for peer in peers:
-        axes.axhline(peer["value"], color=PEER, linewidth=1.2, linestyle=(0, (5, 3)), zorder=2)
-        label(axes, f"{peer['name']}\n{ladder.figure_of(peer['value'])}", len(bars) - 0.5, peer["value"], (6, 0), va="center",
-              fontsize=10, color=PEER, zorder=5)
+    axes.set(yscale="log", xlim=(-0.5, middles[-1] + 0.5), ylim=(min(values) / 1.8, max(values) * 1.4))
+    draw_steps(axes, bars, middles)
+    for dtype, (first, last) in spans.items():
+        draw_type(axes, dtype, first, last)
+    draw_peers(axes, peers, spans)
     ticks = [digit * 10.0 ** power for power in range(-3, 5) for digit in (1, 3)]
     axes.set_yticks([tick for tick in ticks if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]])
     axes.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
     axes.yaxis.minorticks_off()
+    axes.set_xticks([])
     axes.set_title(content["title"], loc="left", fontsize=13, fontweight="bold", color=INK, pad=12)
-    axes.set_ylabel(f"{content['unit']}, logarithmic", fontsize=10, color=FAINT)
+    axes.set_ylabel("TFLOPS, logarithmic", fontsize=10, color=FAINT)
+    axes.figure.text(0.99, 0.03, content["note"], ha="right", fontsize=9, color=FAINT)
     style.plain(axes)
-    axes.tick_params(axis="x", labelsize=9, labelcolor=INK)
 
 
 def write(folder=PLOTS):
     """Draw attention.svg and attention.png; returns their paths."""
     content = data()
-    width = max(LEAST, LEFT + TREAD * len(content["bars"]) + RIGHT) if content else LEAST
-    return style.write("attention", content, draw, folder, (width, HEIGHT), left=LEFT / width, right=1 - RIGHT / width, top=0.89,
-                       bottom=0.19)
+    if not content:
+        return []
+    _, middles = places(content["bars"])
+    width = max(LEAST, LEFT + TREAD * (middles[-1] + 1) + RIGHT)
+    return style.write("attention", content, draw, folder, (width, HEIGHT), left=LEFT / width, right=1 - RIGHT / width, top=0.91,
+                       bottom=0.25)
 
 
 def stale():

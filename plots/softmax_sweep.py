@@ -1,5 +1,5 @@
 """The coarsening sweep as a heat map: threads for a row × rows for a thread, one panel a row length, each cell the share
-of the device-to-device copy's speed. Drawn from the lines of the sweep in results.jsonl, as measured on an H200."""
+of the device-to-device copy's speed. Drawn from the step's sweep.jsonl, as measured on an H200."""
 from plots import style
 from plots.style import FAINT, INK
 from tools import steps
@@ -10,8 +10,7 @@ STEP = "11"
 
 def data():
     """[{"rows", "cols", "threads": […], "rows_per_thread": […], "share": [[…]]}]; a shape that was refused is null."""
-    lines = [line for step in steps.load() if step["number"] == STEP for line in steps.recorded(step)
-             if line["operation"] == "softmax" and "threads_per_row" in line["shape"] and line["time"]]
+    lines = steps.swept(STEP)
     panels = []
     for rows, cols in sorted({(line["shape"]["rows"], line["shape"]["cols"]) for line in lines}, key=lambda size: size[1]):
         mine = [line for line in lines if (line["shape"]["rows"], line["shape"]["cols"]) == (rows, cols)]
@@ -31,19 +30,9 @@ def draw_panel(axes, panel, every_threads, every_rows):
     share = {(t, r): value for t, row in zip(panel["threads"], panel["share"])
              for r, value in zip(panel["rows_per_thread"], row)}
     grid = [[share.get((t, r)) for r in every_rows] for t in every_threads]
-    axes.imshow([[float("nan") if value is None else value for value in row] for row in grid], cmap="YlGnBu", vmin=0, vmax=1,
-                aspect="auto")
-    for y, row in enumerate(grid):
-        for x, value in enumerate(row):
-            axes.text(x, y, "–" if value is None else f"{value:.2f}", ha="center", va="center", fontsize=10,
-                      color=FAINT if value is None else "white" if value > 0.55 else INK,
-                      fontweight="bold" if value and value == max(filter(None, sum(grid, []))) else "normal")
-    axes.set_title(f"{panel['cols']:,} columns", fontsize=11, fontweight="bold", color=INK, pad=6)
-    axes.set(xticks=range(len(every_rows)), xticklabels=every_rows, yticks=range(len(every_threads)),
-             yticklabels=every_threads)
-    axes.tick_params(colors=FAINT, length=0, labelsize=10)
-    for side in axes.spines.values():
-        side.set_visible(False)
+    best = max(filter(None, sum(grid, [])))
+    style.heat_map(axes, grid, every_threads, every_rows, f"{panel['cols']:,} columns", lambda value: value == best, cmap="YlGnBu",
+                   vmin=0, vmax=1)
 
 
 def write(folder=PLOTS):

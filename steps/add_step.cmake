@@ -1,11 +1,13 @@
-# add_step(IDEA "one line" [FROM 01 …] ARCH 75 CHAPTER "A. …" OPERATION matmul|softmax|attention VARIANTS name …)
+# add_step(IDEA "one line" [FROM 01 …] ARCH 75 CHAPTER "A. …" OPERATION matmul|softmax|attention VARIANTS name …
+#          [SPILLS arch:bytes …])
 #
+# SPILLS: so many bytes of register spills, stores and loads, at most, for an architecture; its README says why. Others spill none.
 # Called once, in the CMakeLists.txt of a step's directory NN_name, whose program is name.cu. Adds the step to
 # steps.json, and for the backend at hand the programs:
 #   cpu    NN_name (all checks on) and plain/NN_name
 #   cuda   NN_name and libNN_name.so, which exports nothing but `launch`
 function(add_step)
-  cmake_parse_arguments(PARSE_ARGV 0 step "" "IDEA;ARCH;CHAPTER;OPERATION" "FROM;VARIANTS")
+  cmake_parse_arguments(PARSE_ARGV 0 step "" "IDEA;ARCH;CHAPTER;OPERATION" "FROM;VARIANTS;SPILLS")
   foreach(needed IDEA ARCH CHAPTER OPERATION VARIANTS)
     if(NOT step_${needed})
       message(FATAL_ERROR "add_step: ${needed} is missing")
@@ -127,6 +129,7 @@ function(step_to_json)
   json_string("${step_CHAPTER}" chapter)
   json_list(from ${step_FROM})
   json_list(variants ${step_VARIANTS})
+  json_list(spills ${step_SPILLS})
   file(READ ${source} text)
   set(row_bytes 0)
   if(text MATCHES "\\.row_bytes = ([0-9]+)")
@@ -140,7 +143,8 @@ function(step_to_json)
     "  {\"name\": \"${name}\", \"number\": \"${number}\", \"dir\": \"steps/${name}\",\n"
     "   \"idea\": ${idea},\n"
     "   \"from\": ${from}, \"arch\": \"${step_ARCH}\", \"chapter\": ${chapter},\n"
-    "   \"operation\": \"${step_OPERATION}\", \"dtypes\": ${dtypes}, \"row_bytes\": ${row_bytes}, \"variants\": ${variants}},\n")
+    "   \"operation\": \"${step_OPERATION}\", \"dtypes\": ${dtypes}, \"row_bytes\": ${row_bytes}, \"variants\": ${variants},\n"
+    "   \"spills\": ${spills}},\n")
   set_property(GLOBAL APPEND_STRING PROPERTY STEPS_JSON "${entry}")  # a string: a list would split at an idea's `;`
 endfunction()
 

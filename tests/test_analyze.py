@@ -152,10 +152,39 @@ def test_in_a_readme(recorded, capsys):
         assert "two or three kernels" in capsys.readouterr().err
 
 
+def test_block_limits_of_each_gpu_in_a_readme(recorded):
+    base, wide = ROOT / "steps" / "13_flash_scalar", LADDER | {"head_dim": 128}
+    assert docs.generate("limits 12 13", base) == "Not counted on an H200 yet."
+    recorded["12"] = [line("pre_transposed"), line("pre_transposed", wide), line("pre_transposed", NARROW)]
+    recorded["13"] = [line("two_rows", wide, shared_dynamic=32768), line("two_rows"), line("two_rows", NARROW)]
+    for kernel in (each["kernels"][0] for each in recorded["13"]):
+        kernel["compiled"]["75"]["shared_static"] = 0
+    text = docs.generate("limits 12 13", base)
+    assert [row.split(" | ") for row in text.splitlines()[2:]] == [
+        ["| kernel, shared memory of a block", "T4", "A100", "RTX 4090", "H200 |"], ["| ---", "---", "---", "---", "--- |"],
+        ["| D 64, 12 pre_transposed: 32,768 bytes", "**2** / **2**", "**3** / 4", "12 / **3**", "**2** / 6 |"],
+        ["| D 64, 13 two_rows: 32,768 bytes", "**2** / –", "**3** / 4", "12 / **3**", "**2** / 6 |"],
+        ["| D 128, 12 pre_transposed: 32,768 bytes", "**2** / **2**", "**3** / 4", "12 / **3**", "**2** / 6 |"],
+        ["| D 128, 13 two_rows: 65,536 bytes", "**2** / **2**", "3 / **2**", "12 / **1**", "**2** / 3 |"]]
+
+
+def test_block_limits_of_a_gpu_that_cannot_run_the_kernels(recorded, monkeypatch):
+    monkeypatch.setattr(steps, "find", lambda word, find=steps.find: find("13") | {"arch": "80"})
+    recorded["13"] = [line("two_rows"), line("one_row", NARROW)]
+    recorded["13"][0]["kernels"][0]["compiled"] = {"90a": {"registers": 32, "shared_static": 256}}
+    text = docs.generate("limits 13", ROOT / "steps" / "13_flash_scalar")
+    assert "A T4 cannot run them: its compute capability is 7.5, and they need 8.0 or newer." in text
+    assert text.endswith("| D 64, 13 two_rows: 256 bytes | not recorded | not recorded | **16** / 182, **16** by warps |")
+
+
 PTXAS = """ptxas info    : Compiling entry function '_Z6scoresILb0EEvPKfi' for 'sm_90a'
 ptxas info    : Function properties for _Z6scoresILb0EEvPKfi
     8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads
 ptxas info    : Used 52 registers, used 1 barriers, 1024 bytes smem, 400 bytes cmem[0]
+ptxas info    : Compiling entry function '_Z5stageILi64EL4form1EEvPf' for 'sm_90a'
+ptxas info    : Function properties for _Z5stageILi64EL4form1EEvPf
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 64 registers
 ptxas info    : Compiling entry function '_Z7softmaxPf' for 'sm_90a'
 ptxas info    : Function properties for _Z7softmaxPf
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
@@ -166,6 +195,7 @@ ptxas info    : Used 29 registers
 def test_the_compilers_report_is_read_under_ncus_names():
     assert ptxas.kernels(PTXAS) == {
         "void scores<0>": {"registers": 52, "stack": 8, "spill_stores": 4, "spill_loads": 12, "shared_static": 1024},
+        "void stage<64, 1>": {"registers": 64, "stack": 0, "spill_stores": 0, "spill_loads": 0, "shared_static": 0},
         "softmax": {"registers": 29, "stack": 0, "spill_stores": 0, "spill_loads": 0, "shared_static": 0}}
     assert ptxas.kernels("") == {}
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
 
 ensure_build()
 STEPS = [step for step in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
@@ -19,16 +19,19 @@ NAIVE, FLASH = "12_attention_naive", "13_flash_scalar"
 INPUTS = ["normal", "scaled", "huge", "equal"]
 HEAD_DIMS = [32, 64, 96, 128]
 ODD_HEAD_DIMS = [2, 17, 40, 63, 80, 100, 128]  # of a step that can do every one up to 128
-EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 257, 300]
+EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129]  # of tiles
+BEYOND = 257  # past several tiles, where the checked build takes a second
 
 
 def takes_any_head_dim(step):
     """Whether it can do every head dimension up to one, and not those of a list alone."""
-    return ".max_head_dim = 128," in (ROOT / step["dir"] / f"{step['name'][3:]}.cu").read_text()
+    return ".max_head_dim = 128," in source_of(step["name"]).read_text()
 
 
 def head_dims(step):
-    return ODD_HEAD_DIMS if takes_any_head_dim(step) else HEAD_DIMS
+    if takes_any_head_dim(step):
+        return ODD_HEAD_DIMS
+    return [int(size) for size in re.search(r"\.head_dims = \{([\d, ]+)\}", source_of(step["name"]).read_text())[1].split(",")]
 
 
 def attention(program, seqlen, head_dim, *arguments):
@@ -56,29 +59,35 @@ def expect_all_right(program, step, cases):
 
 @pytest.mark.parametrize("step", STEPS, ids=NAMES)
 def test_right_for_1_to_300_keys(step):
-    lengths = [*range(1, 161), *range(162, 301, 13)]  # the work grows by their squares
+    lengths = [*range(1, 130), *range(130, 301, 17)]  # the work grows by their squares
     dims = head_dims(step)
     expect_all_right(BUILD / "plain" / step["name"], step,
-                     [(n, dims[n % len(dims)], INPUTS[n // 4 % 4], 1 + n % 3 if n <= 100 else 1) for n in lengths])
+                     [(n, dims[n % len(dims)], INPUTS[n // 4 % 4], 1 + n % 3 if n <= 65 else 1) for n in lengths])
 
 
 @pytest.mark.parametrize("step, head_dim", [(step, d) for step in STEPS for d in sorted({*HEAD_DIMS, *head_dims(step)})],
                          ids=lambda value: value["name"] if isinstance(value, dict) else value)
 def test_right_at_the_edges_of_tiles(step, head_dim):
-    edges = [n for n in EDGES if n <= 129 or head_dim == 64]  # beyond, the checked build takes seconds
-    expect_all_right(BUILD / step["name"], step, [(n, head_dim, INPUTS[n % 4], 1) for n in edges])
+    """Those head dimensions that no list names share the edges."""
+    edges = EDGES if head_dim in HEAD_DIMS or not takes_any_head_dim(step) else EDGES[ODD_HEAD_DIMS.index(head_dim) % 2::2]
+    cases = [*edges, BEYOND] if head_dim == 64 else edges
+    expect_all_right(BUILD / step["name"], step, [(n, head_dim, INPUTS[n % 4], 1) for n in cases])
 
 
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("step", STEPS, ids=NAMES)
 def test_right_for_every_input(step, kind):
-    expect_all_right(BUILD / "plain" / step["name"], step, [(n, d, kind, 2) for n in (1, 100, 300) for d in head_dims(step)])
+    """At every head dimension, and past several tiles at one of them, another for each kind."""
+    dims = head_dims(step)
+    long = (300, dims[INPUTS.index(kind) % len(dims)], kind, 1)
+    expect_all_right(BUILD / "plain" / step["name"], step, [*((n, d, kind, 2) for n in (1, 100) for d in dims), long])
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if takes_any_head_dim(step)], ids=lambda step: step["name"])
 def test_right_with_one_column(step):
     """Not of scaled inputs: where O is one number, values of both signs may cancel in it, and P's rounding does not."""
-    expect_all_right(BUILD / step["name"], step, [(n, 1, kind, 2) for n in EDGES for kind in INPUTS if kind != "scaled"])
+    cases = [(n, 1, kind, 2) for n in EDGES for kind in INPUTS if kind != "scaled"]
+    expect_all_right(BUILD / step["name"], step, [*cases, (BEYOND, 1, "normal", 2)])
 
 
 @pytest.mark.parametrize("arguments", [("--batch", 3, "--heads", 2), ("--seed", 0), ("--seed", 7)], ids=str)
@@ -123,9 +132,10 @@ def test_mistakes_on_the_command_line(name, arguments, names):
 @pytest.mark.parametrize("step", STEPS, ids=NAMES)
 def test_head_dimensions_that_it_cannot_do(step):
     any_up_to_128 = takes_any_head_dim(step)
-    for size in ("129", "256") if any_up_to_128 else ("1", "31", "63", "80", "256"):
+    for size in {129, 256} if any_up_to_128 else {1, 31, 63, 80, 256} - set(head_dims(step)):
         done = run(BUILD / step["name"], "--head-dim", size)
-        accepted = "this step takes 1 to 128" if any_up_to_128 else "this step is compiled for 32 64 96 128"
+        known = " ".join(map(str, head_dims(step)))
+        accepted = "this step takes 1 to 128" if any_up_to_128 else f"this step is compiled for {known}"
         assert (done.returncode, done.stderr.count(f"--head-dim {size}: {accepted}")) == (2, 1), done.stdout + done.stderr
 
 

@@ -18,7 +18,7 @@ OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadloc
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
                     "turns-match_in_a_branch", "collectives-two_operations", "wmma-half_a_warp", "wmma-in_a_branch",
-                    "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives"}
+                    "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
 
 
 @dataclasses.dataclass
@@ -44,8 +44,8 @@ def expectations(source):
 
 
 def lines_accused(report, file):
-    """The lines of `file` that a report names, but those where memory was declared, allocated or freed."""
-    text = re.sub(r"(declared|made|freed|launched) at \S+:\d+", "", report.text)
+    """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called."""
+    text = re.sub(r"((declared|made|freed|launched) at|in a call from) \S+:\d+", "", report.text)
     return {int(line) for name, line in re.findall(r"([^\s:]+):(\d+)", text) if name.endswith(file)}
 
 
@@ -80,6 +80,16 @@ def test_fault_is_found(compile_cu, program, name, case):
 def test_an_allocation_is_called_as_the_kernel_calls_it(compile_cu, compiler, name, words):
     report = read_report(run(compile_cu(Program(TESTS / "faults" / "bounds.cu", compiler)), name).stderr)
     assert f"{words} 392-byte allocation made at " in report.text, report.text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("source, name", [("races", "in_a_function"), ("ptx", "in_a_function"), ("ptx", "in_a_branch")])
+def test_a_fault_in_a_function_names_the_call(compile_cu, compiler, source, name):
+    """Where the kernel itself calls it, though functions in between may."""
+    program = Program(TESTS / "faults" / f"{source}.cu", compiler)
+    [line] = [n for n, text in enumerate(program.source.read_text().splitlines(), 1) if text.endswith(f"// {name} calls")]
+    report = read_report(run(compile_cu(program), name).stderr)
+    assert re.findall(r", in a call from \S*:(\d+)\n", report.text) == [str(line)], report.text
 
 
 @pytest.mark.parametrize("program", [Program(source) for source in UNSUPPORTED], ids=str)

@@ -11,7 +11,7 @@ from conftest import ROOT
 from small_clone import call, clone, ended  # noqa: F401
 
 PAGE = (ROOT / "README.md").read_text()
-PARTS = ["# Flash Steps\n", "plots/attention.svg", "No GPU?", "git clone", "./learn tour", "<!-- generated: tour",
+PARTS = ["# Flash Steps\n", "plots/attention.svg", "plots/attention_shapes.svg", "No GPU?", "git clone", "./learn tour", "<!-- generated: tour",
          "<!-- generated: piece", "<!-- generated: report", "Mend it", "`./learn exercise 01`", "## Where to start", "short path",
          "full path", "### Milestones", "## How a lesson works", "## Teaching with it", "## What the emulator promises, and what not", "## Platforms", "WSL2",
          "## Tests", "## All steps", "<!-- generated: steps", "## Licence"]

@@ -34,6 +34,10 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           "13_flash_scalar": ("(size_t)tile * C", "(size_t)(row + r * LANES) * C"),
           "15_flash_wmma": ("(size_t)first_row * C", "(size_t)tile * C", "(size_t)O_row * C"),
           "16_flash_wmma_warp_max": ("(size_t)first_row * d", "(size_t)tile * d", "(size_t)O_row * d"),
+          **dict.fromkeys(("22_flash_mma_split_kv", "23_flash_mma_split_q"),
+                          ("(size_t)first_row * D", "(size_t)tile * D", "(size_t)row * D")),
+          **dict.fromkeys(("24_flash_mma_stages", "25_flash_mma_shared_kv", "26_flash_mma_shared_qkv", "27_flash_mma_collective_store",
+                           "28_flash_mma_swizzle"), ("(size_t)key * D", "(size_t)first_row * D", "(size_t)row * D")),
           # rows 32 apart, of so many columns that k is 2^26
           **dict.fromkeys(("19_matmul_cp_async", "20_matmul_swizzle", "21_matmul_block_order"), ("(size_t)y * A_pitch",))}
 

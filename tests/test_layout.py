@@ -5,35 +5,45 @@ import pytest
 from conftest import BUILD, run
 
 GROUPS = list(range(8))
+TILES = {"20_matmul_swizzle": "A ", "28_flash_mma_swizzle": ""}  # steps with it, and the tile that they name
+STEPS = pytest.mark.parametrize("step", TILES)
 
 
-def printed(variant):
-    """(rows of groups, what the last line says) of one variant of step 20."""
-    done = run(BUILD / "20_matmul_swizzle", "--layout", "--variant", variant)
+def printed(step, variant):
+    """(rows of groups, what the last line says) of one variant."""
+    done = run(BUILD / step, "--layout", "--variant", variant)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith(f"A {variant}") and lines[1].split() == ["vector", *map(str, GROUPS)]
+    assert lines[0].startswith(f"{TILES[step]}{variant}: ") and lines[1].split() == ["vector", *map(str, GROUPS)]
     return [[int(word) for word in line.split()[2:]] for line in lines[2:10]], lines[10]
 
 
-@pytest.mark.parametrize("variant, wavefronts", [("unpadded", 8), ("padded", 1), ("swizzled", 1)])
-def test_layout(variant, wavefronts):
-    rows, said = printed(variant)
+@pytest.mark.parametrize("step, variant, wavefronts", [
+    *((step, variant, wavefronts) for step in TILES for variant, wavefronts in (("unpadded", 8), ("padded", 1), ("swizzled", 1))),
+    ("28_flash_mma_swizzle", "tuned", 1)])
+def test_layout(step, variant, wavefronts):
+    rows, said = printed(step, variant)
     assert all(sorted(row) == GROUPS for row in rows)  # of a row, no two vectors in the same banks
     columns = list(zip(*rows))
     assert max(column.count(group) for column in columns for group in column) == wavefronts
     assert f"in {wavefronts} wavefront" in said
 
 
-def test_swizzled_rows_stay_in_place():
+@STEPS
+def test_swizzled_rows_stay_in_place(step):
     """The swizzle moves a vector within its row; padding moves every row on by a vector."""
-    assert printed("swizzled")[0] == [[vector ^ row for vector in GROUPS] for row in GROUPS]
-    assert printed("padded")[0] == [[(vector + row) % 8 for vector in GROUPS] for row in GROUPS]
+    assert printed(step, "swizzled")[0] == [[vector ^ row for vector in GROUPS] for row in GROUPS]
+    assert printed(step, "padded")[0] == [[(vector + row) % 8 for vector in GROUPS] for row in GROUPS]
 
 
-def test_layout_runs_nothing():
-    done = run(BUILD / "20_matmul_swizzle", "--layout", "--all-variants")
-    assert done.stdout.count("each vector") == 3 and "right" not in done.stdout
+def test_tuned_lies_as_swizzled():
+    assert printed("28_flash_mma_swizzle", "tuned") == printed("28_flash_mma_swizzle", "swizzled")
+
+
+@STEPS
+def test_layout_runs_nothing(step):
+    done = run(BUILD / step, "--layout", "--all-variants")
+    assert done.stdout.count("each vector") == {"20_matmul_swizzle": 3, "28_flash_mma_swizzle": 4}[step] and "right" not in done.stdout
 
 
 def test_steps_without_it():

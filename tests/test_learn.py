@@ -185,8 +185,8 @@ def test_emulate_hands_over(learn, clone):
     elsewhere = clone.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "mine.cu").touch()
-    ended(learn("emulate", "mine.cu", "-Iinclude", "-D", "N=3", "--", "-x", "1", cwd=elsewhere, FAKE_STATUS="7"), 7,
-          "-Iinclude -DN=3 -o", "mine.cu", "mine -x 1")
+    ended(learn("emulate", "mine.cu", "-Iinclude", "-D", "N=3", "-std=c++20", "--", "-x", "1", cwd=elsewhere, FAKE_STATUS="7"), 7,
+          "-Iinclude -DN=3 -std=c++20 -o", "mine.cu", "mine -x 1")
     ended(learn("emulate", "mine.cu", cwd=elsewhere, UNSUPPORTED="1"), 2)
     for name in ("more.cpp", "made.o"):
         (elsewhere / name).touch()
@@ -421,7 +421,7 @@ def test_what_ncu_counted_goes_before():
 
 def test_nothing_recorded_beats_its_floor():
     """Of every step here: the floor that its program computes, and every unit's where ncu counted at the ladder's shape."""
-    lines = [json.loads(text) for path in ROOT.glob("steps/*/results.jsonl") for text in path.read_text().splitlines()]
+    lines = [json.loads(text) for path in ROOT.glob("steps/*/*.jsonl") for text in path.read_text().splitlines()]
     timed = [line for line in lines if line["time"]]
     assert len(timed) > 100 and all(line["of_floor"] <= 1 for line in timed if line["of_floor"] is not None)
     assert all(line["of_floor"] is not None or line.get("peer") for line in timed)  # a peer on a type that the step lacks has no floor

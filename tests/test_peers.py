@@ -1,13 +1,17 @@
-"""bench/peers.py with an operation, a PyTorch and steps that are made up: which lines come of which types, and what is timed."""
+"""bench/peers.py and the sweeps with an operation, a PyTorch and steps that are made up: which lines come of which types, and what
+is timed."""
 import sys
 from types import SimpleNamespace
 
+import numpy
 import pytest
 
 from conftest import ROOT
 
 sys.path += [str(ROOT / "bench")]
+import attention_sweep  # noqa: E402
 import peers  # noqa: E402
+import softmax_sweep  # noqa: E402
 
 from tools.lines import belongs  # noqa: E402
 
@@ -104,3 +108,142 @@ def test_a_sample_that_the_gpu_waited_in_is_taken_again():
     assert gpu.spins == [peers.SPIN_CYCLES * times for times in (1, 2, 4)]
     with pytest.raises(RuntimeError, match="to queue 3 launches"):
         contender.sample(Gpu(slow=2 * peers.LONGEST_SPIN))
+
+
+def test_only_what_is_asked_for_is_timed(contenders, monkeypatch):
+    described = peers.describe
+    monkeypatch.setattr(peers, "describe", lambda *case: [described(*case)[0] | {"variant": name} for name in ("a", "b")])
+    for only in (["b"], ["b", "peer fp16"]):
+        found = peers.contenders_of([FP16], Tensors, None, 1, ["fp16"], SimpleNamespace(__version__="2"), only)
+        assert [each.line.get("peer") or each.line["variant"] for each in found] == only
+
+
+# ---- attention that is not fused ----
+
+class Matrices(numpy.ndarray):
+    """As much of torch.Tensor as the peer needs."""
+
+    def view(self, *sizes):
+        return self.reshape(sizes) if isinstance(sizes[0], int) else super().view(*sizes)
+
+    def transpose(self, first, second):
+        return self.swapaxes(first, second)
+
+    def new_empty(self, *sizes):
+        return numpy.full(sizes, numpy.nan, self.dtype).view(Matrices)
+
+
+class Cpu:
+    """As much of torch; its GPU has so many bytes free, and counts its kernels."""
+
+    def __init__(self, free):
+        self.kernels = []
+        self.cuda = SimpleNamespace(mem_get_info=lambda: (free - 100, 10**12), memory_reserved=lambda: 300,
+                                    memory_allocated=lambda: 200)
+
+    def baddbmm(self, added, a, b, beta, alpha):
+        assert beta == 0 and added.shape == (1,)
+        self.kernels.append("baddbmm")
+        return alpha * (a @ b)
+
+    def softmax(self, S, dim):
+        assert dim == 2
+        self.kernels.append("softmax")
+        weights = numpy.exp(S - S.max(axis=2, keepdims=True))
+        return weights / weights.sum(axis=2, keepdims=True)
+
+    def bmm(self, a, b):
+        self.kernels.append("bmm")
+        return a @ b
+
+
+def unfused(free):
+    """Attention [2, 3, 5, 4] in fp16 on such a GPU, whose second copy of the tensors holds numbers."""
+    tensors = object.__new__(peers.Attention)
+    tensors.torch, tensors.sizes, tensors.dtype, tensors.scores_fit, tensors.result = Cpu(free), [2, 3, 5, 4], "fp16", False, None
+    numbers = numpy.random.default_rng(1)
+    tensors.inputs = [None, tuple(numbers.standard_normal((2, 3, 5, 4)).view(Matrices) for _ in "QKV")]
+    return tensors
+
+
+SCORES = 2 * 2 * (2 * 3 * 5 * 5)  # bytes of scores and of weights
+
+
+def test_unfused_attention_is_attention_in_three_kernels():
+    tensors = unfused(SCORES)
+    tensors.unfused(1)
+    assert tensors.torch.kernels == ["baddbmm", "softmax", "bmm"] and tensors.result.shape == (2, 3, 5, 4)
+    for b, h in ((0, 0), (0, 2), (1, 1)):
+        Q, K, V = (numpy.asarray(tensor[b, h]) for tensor in tensors.inputs[1])
+        weights = numpy.exp(Q @ K.T / 2)
+        assert numpy.allclose(tensors.result[b, h], weights @ V / weights.sum(axis=1, keepdims=True))
+
+
+def test_unfused_attention_is_left_out_where_its_scores_do_not_fit(capsys):
+    tensors = unfused(SCORES - 1)
+    assert not peers.accepted(peers.UNFUSED, lambda i: tensors.unfused(1)) and not tensors.torch.kernels
+    said = capsys.readouterr().err
+    assert f"{peers.UNFUSED} is left out: its scores and weights take 6e-07 GB, and 5.99e-07 GB are free\n" in said
+
+
+# ---- sweeps ----
+
+def test_the_sweep_of_attention_times_the_last_variant_and_two_peers(monkeypatch, capsys, tmp_path):
+    step = FP16 | {"variants": ["a", "tuned"]}
+    monkeypatch.setattr(peers, "find_step", lambda text: step)
+    monkeypatch.setattr(peers, "pytorch", lambda step: "torch")
+    asked = []
+
+    def contenders_of(steps, operation, shape, seed, dtypes, torch, only):
+        asked.append((steps, operation, shape, dtypes, torch, only))
+        line = {"variant": "tuned", "check": {"right": True, "error": 0.0}, "tflops": 7.0}
+        return [SimpleNamespace(line=line | {"time": {"median_ms": 0.5}}),
+                SimpleNamespace(line=line | {"peer": only[1], "time": {"median_ms": 1.0}})]
+    monkeypatch.setattr(peers, "contenders_of", contenders_of)
+    monkeypatch.setattr(peers, "measure", lambda torch, contenders, iters: None)
+    monkeypatch.setattr(sys, "argv", ["attention_sweep.py", "--json", str(tmp_path / "lines")])
+    assert attention_sweep.main() == 0
+    assert len(asked) == 7 * 7 * 2
+    assert asked[0] == ([step], peers.Attention, [1, 1, 128, 64], ["fp16"], "torch", ["tuned", *attention_sweep.PEERS])
+    assert len((tmp_path / "lines").read_text().splitlines()) == 2 * len(asked)
+    assert "1x64x8192x128" in (said := capsys.readouterr().out) and "500.0 µs, 7.0 TFLOPS  2.00 × PyTorch SDPA fp16, flash" in said
+
+
+def test_the_sweep_of_softmax_times_every_cell_that_is_accepted(monkeypatch, capsys):
+    class Softmax:
+        SHAPE, shape, flags, copies = "rows x columns", staticmethod(peers.Softmax.shape), staticmethod(lambda shape: []), 1
+
+        def __init__(self, torch, shape, seed):
+            pass
+
+        def launch(self, library, variant, threads, rows, row_bytes):
+            def queue(i):
+                if threads > 64:
+                    raise RuntimeError
+            return queue
+
+        def peers(self):
+            return {peers.COPY: lambda i: None}
+
+    def measure(torch, contenders, iters):
+        for place, contender in enumerate(contenders, 1):
+            contender.line |= {"time": {"median_ms": place}, "gbps": 5.0, "check": {"right": place != 3}}
+
+    monkeypatch.setattr(peers, "Softmax", Softmax)
+    monkeypatch.setattr(peers, "find_step", lambda text: FP32 | {"row_bytes": 16})
+    monkeypatch.setattr(peers, "pytorch", lambda step: SimpleNamespace(__version__="2"))
+    monkeypatch.setattr(peers, "load", lambda step: None)
+    monkeypatch.setattr(peers, "describe", lambda step, flags, seed: [{"shape": {"rows": 3, "cols": 5}, "env": {}, "variant": "a"}])
+    monkeypatch.setattr(peers, "measure", measure)
+    monkeypatch.setattr(sys, "argv", ["softmax_sweep.py", "--shape", "3x5"])
+    assert softmax_sweep.main() == 1
+    rows = [row.split() for row in capsys.readouterr().out.splitlines()[2:]]
+    assert rows[1] == ["8", "13.00", "6.50", "4.33"] and rows[5] == ["128", "–", "–", "–"]
+
+
+@pytest.mark.parametrize("words, said", [(["--shape", "8x8"], "a shape is 1x8x8192x64"), (["--iters", "0"], "at least 1")])
+def test_a_sweep_that_is_asked_wrongly(monkeypatch, capsys, words, said):
+    monkeypatch.setattr(sys, "argv", ["attention_sweep.py", *words])
+    with pytest.raises(SystemExit) as stopped:
+        attention_sweep.main()
+    assert stopped.value.code == peers.USAGE and said in capsys.readouterr().err

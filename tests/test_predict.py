@@ -81,6 +81,7 @@ def test_expressions():
     value = lambda expression: actual.value(step, expression, names)
     assert value("emulated('tiled', at='product').shared_ld_requests") == value("2 * half") > 0
     assert value("emulated('tiled', at='load').shared_ld_requests") == 0
+    assert value("emulated('tiled').shared") == 2 * 4 * 32 * 32  # bytes of two tiles of floats
     for wrong in ("open('/etc/passwd')", "emulated('tiled', at='nowhere').k", "h200('nobody').seconds", "1 / 0", "halves",
                   "round", "f("):
         with pytest.raises(SystemExit):

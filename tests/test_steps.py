@@ -217,8 +217,10 @@ def test_json_lines(step, tmp_path):
 
 # ---- planted bugs ----
 
+OPERATION = {step["name"]: step["operation"] for step in STEPS}
 PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
-                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after))
+                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after),
+                                 head_dim=bug.shape[3] if OPERATION[bug.step] == "attention" else 0)
            for bug in BUGS for plain in (True, False)}
 
 
@@ -231,8 +233,7 @@ def bug_cases(plain):
 def run_planted(executable, bug):
     chosen = [word for option, value in (("--variant", bug.variant), ("--input", bug.input)) if value
               for word in (option, value)]
-    operation = next(step["operation"] for step in STEPS if step["name"] == bug.step)
-    return run(executable, *chosen, *shape_arguments(bug.shape, operation))
+    return run(executable, *chosen, *shape_arguments(bug.shape, OPERATION[bug.step]))
 
 
 @pytest.mark.parametrize("program, bug", bug_cases(plain=True))

@@ -40,3 +40,18 @@ def test_two_steps_at_every_shape_that_both_were_timed_at(recorded):
     recorded["13"] = [line("one_row", 2), line("two_rows", 1), line("one_row", 3, 128), line(None, 0.1, peer="x")]
     recorded["12"] = [line("pre_transposed", 5), line("pre_transposed", 0.01, dtype="fp16")]
     assert cells(docs.generate("against 12", BASE))[1:] == [["B2 H4 N64 D64", "`two_rows` 1.00 ms", "`pre_transposed` 5.00 ms", "5.00"]]
+
+
+def test_shared_memory_by_head_dimension():
+    """Step 25 has Q beside its stages of 64 keys, or 32 at D256; step 26 has its stages alone, and refuses D256."""
+    rows = lambda tiles, *dims: [f"{2 * rows * (d + 8):,}" for d, rows in zip(dims, tiles)]
+    found = {row[0].split(", ", 1)[0][:2] + row[0].rsplit(", ", 1)[1]: row[1:] for row in cells(docs.generate("shared_memory 25 26", BASE))[1:]}
+    assert found == {"25`one_stage`": rows((128, 128, 128, 128, 96), 32, 64, 96, 128, 256),
+                     "25`two_stages`": rows((192, 192, 192, 192, 128), 32, 64, 96, 128, 256),
+                     "26`one_stage`": [*rows((64,) * 4, 32, 64, 96, 128), "–"],
+                     "26`two_stages`": [*rows((128,) * 4, 32, 64, 96, 128), "–"]}
+    alike = cells(docs.generate("shared_memory 23", BASE))
+    assert alike[0] == ["D32", "D64", "D96", "D128", "D256"]
+    assert [row[0] for row in alike[1:]] == ["23 flash_mma_split_q, `heads_first`, `rows_first`"]
+    with pytest.raises(SystemExit):
+        docs.generate("shared_memory", BASE)

@@ -33,8 +33,8 @@ def on_lines(step, profile, anchor):
 
 
 def emulated(here, variant, step=None, at=None):
-    """The default shape on the emulator: its counters, all or those at an anchor, its sizes, and the blocks, threads and warps
-    launched."""
+    """The default shape on the emulator: its counters, all or those at an anchor, its sizes, the blocks, threads and warps launched,
+    and the bytes of shared memory that a block has."""
     step = steps.find(step) if step else here
     done = counted(step, variant)
     profile = done["profile"]
@@ -42,7 +42,8 @@ def emulated(here, variant, step=None, at=None):
     counts = on_lines(step, profile, at) if at else run.total(profile)
     return SimpleNamespace(**counts, **done["case"]["shape"], blocks=sum(blocks for blocks, _ in launched),
                            threads=sum(blocks * threads for blocks, threads in launched),
-                           warps=sum(blocks * -(-threads // 32) for blocks, threads in launched))
+                           warps=sum(blocks * -(-threads // 32) for blocks, threads in launched),
+                           shared=max(kernel["shared_static"] + kernel["shared_dynamic"] for kernel in profile["kernels"]))
 
 
 def h200(here, variant=None, peer=None, step=None, dtype=None, **shape):

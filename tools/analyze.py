@@ -221,13 +221,15 @@ def launch(shown, gpu):
             row("shared memory configured for an SM, ncu", shown, of("launch", "shared_configured"), size)]
 
 
-def block_limits(column, name):
-    """What tools/occupancy.py computes for the GPU of that name: {what limits: blocks}; None where a figure was not recorded."""
+def block_limits(column, name, most=False):
+    """What tools/occupancy.py computes for the GPU of that name: {what limits: blocks}; None where a figure was not recorded. With
+    the shared memory that the launch got, where that was recorded, or with the most that the GPU gives."""
     gpu = occupancy.GPUS[name]
     threads, registers, shared = column.get("launch", "block"), column.of_launch("registers", gpu.arch), column.shared(gpu.arch)
     if None in (threads, registers, shared):
         return None
-    return occupancy.limits(gpu, threads, registers, shared, column.get("launch", "shared_configured") if name == RECORDED_ON else None)
+    configured = column.get("launch", "shared_configured") if name == RECORDED_ON and not most else None
+    return occupancy.limits(gpu, threads, registers, shared, configured)
 
 
 LIMITS = {"SM": "limit_sm", "registers": "limit_registers", "shared memory": "limit_shared", "warps": "limit_warps"}

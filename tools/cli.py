@@ -117,6 +117,22 @@ def profile(context: typer.Context, step: STEP, gpu: GPU = "h200",
     raise typer.Exit(room.profile(steps.find(step), variant, gpu, as_json, context.args))
 
 
+@app.command(context_settings=REST)
+def timeline(context: typer.Context, step: STEP,
+             variant: Annotated[Optional[str], typer.Option(help="One of the step's variants; else the program's default.")] = None,
+             block: Annotated[str, typer.Option(metavar="X,Y,Z", help="Which block.")] = "0",
+             kernel: Annotated[Optional[str], typer.Option(metavar="NAME", help="Which kernel, of a step that launches several; else the "
+                                                           "first.")] = None,
+             tiles: Annotated[int, typer.Option(min=1, help="How many passes of its main loop are shown.")] = 2,
+             output: Annotated[Optional[str], typer.Option("-o", metavar="FILE.svg", show_default="build/timeline/…svg",
+                                                           help="Where the picture goes.")] = None):
+    """Draw in which order the warps of a block load, wait and multiply, on the emulator: an order, not time.
+
+    What follows goes to the step's program: ./learn timeline 19 --variant two_stages -k 512"""
+    from tools import timeline as room
+    raise typer.Exit(room.timeline(steps.find(step), variant, block, kernel, tiles, output, context.args))
+
+
 @app.command()
 def analyze(kernels: Annotated[list[str], typer.Argument(metavar="N[:VARIANT]…", show_default=False, help="Steps, such as 13 15; of each its "
                                                          "fastest variant, or the one named: 13:two_rows 15.")],
@@ -221,6 +237,8 @@ def emulate(words: Annotated[list[str], typer.Argument(metavar="FILE.cu… [-- A
                                                             "What follows -- is for the program.")],
             include: Annotated[list[str], typer.Option("-I", metavar="DIR", help="Where to look for headers.")] = [],
             define: Annotated[list[str], typer.Option("-D", metavar="NAME[=X]", help="Define a macro.")] = [],
+            std: Annotated[Optional[str], typer.Option("--std", "-std", metavar="STANDARD",
+                                                       help="A newer C++ than c++17: c++20, c++23.")] = None,
             library: Annotated[list[str], typer.Option("-l", metavar="NAME", help="Link with a library.")] = [],
             library_path: Annotated[list[str], typer.Option("-L", metavar="DIR", help="Where to look for libraries.")] = [],
             profile: Annotated[bool, typer.Option("--profile", help="Count what each source line does.")] = False):
@@ -234,6 +252,7 @@ def emulate(words: Annotated[list[str], typer.Argument(metavar="FILE.cu… [-- A
     if "" in include + define + library + library_path:
         stop("-I and -L want a directory, -D and -l a name, and one of them is empty.")
     flags = [f"-I{directory}" for directory in include] + [f"-D{name}" for name in define]
+    flags += [f"-std={std}"] if std is not None else []
     libraries = [f"-L{directory}" for directory in library_path] + [f"-l{name}" for name in library]
     raise typer.Exit(room.emulate(files, flags, libraries, profile, arguments))
 

@@ -1,4 +1,5 @@
 """The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
+import argparse
 import io
 import os
 import re
@@ -6,15 +7,19 @@ import subprocess
 
 from rich.console import Console
 
-from tools import analyze, build, device, emulate, exercises, floors, ladder, machine, results, run, source, steps
+from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, occupancy, results, run, source, steps,
+                   timeline, timeline_picture)
 from tools.guard import stop
 from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
-MILESTONES = "03", "04", "07", "10", "13", "15", "21"  # seven at most
+MILESTONES = "04", "07", "10", "13", "15", "21", "28"  # seven at most
 TOUR_LINES = 6
+HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
+USAGE = 2  # the exit status of a program that refuses its arguments
 UNFOLDED_ROWS = 7  # of a table of an analysis
+LIMITED = "t4", "a100", "rtx4090", "h200"  # the GPUs whose block limits are compared
 OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
                    "inputs, or its DRAM need.")
 
@@ -192,6 +197,7 @@ OF_NCU = {
     "l2": ("sectors that L2 sent", lambda line: line["ncu"]["l2_ld_sectors"]),
     "sectors": ("sectors a global load", lambda line: line["ncu"]["global_ld_sectors"] / line["ncu"]["global_ld_requests"]),
     "loaded": ("bytes used of a sector loaded", lambda line: line["ncu"]["global_ld_bytes"] / line["ncu"]["global_ld_sectors"]),
+    "stores": ("stores to global memory, by warp", lambda line: line["ncu"]["global_st_requests"]),
     "stored": ("bytes used of a sector stored", lambda line: line["ncu"]["global_st_bytes"] / line["ncu"]["global_st_sectors"]),
     "shared": ("shared wavefronts", lambda line: floors.total(line["ncu"], "shared", "wavefronts")),
     "conflicts": ("bank conflicts, shared memory", lambda line: floors.total(line["ncu"], "shared", "conflicts")),
@@ -249,6 +255,61 @@ def analysis(*words):
         parts.append(f"**{title}**\n\n{text}" if len(rows) <= UNFOLDED_ROWS else
                      f"<details><summary>{title}</summary>\n\n{text}\n\n</details>")
     return "\n\n".join(parts)
+
+
+def limits(*kernels):
+    """How many blocks an SM of each GPU holds by registers and by shared memory, for each head dimension that ncu recorded all these
+    kernels at, the shape otherwise that of the plots. From records alone."""
+    found, plots = analyze.lines_of(kernels), results.LADDER_SHAPE["attention"]
+    shapes = [shape for shape in analyze.common_shapes(found) if {**shape, "head_dim": plots["head_dim"]} == plots]
+    if not shapes:
+        return "Not counted on an H200 yet."
+    able = {name: [machine.can_run(step["arch"], occupancy.GPUS[name].arch) for step, _ in found] for name in LIMITED}
+
+    def cell(column, name):
+        limits = analyze.block_limits(column, name, most=True)
+        if limits is None:
+            return analyze.MISSING
+        blocks, binding = occupancy.binding(limits)
+        words = [f"**{limits[what]}**" if what in binding else str(limits.get(what, "–")) for what in ("registers", "shared memory")]
+        return ", ".join([" / ".join(words), *(f"**{blocks}** by {what}" for what in binding if what in ("SM", "warps"))])
+
+    rows = []
+    for shape in sorted(shapes, key=lambda shape: shape["head_dim"]):
+        for column in (analyze.column(step, lines, shape) for step, lines in found):
+            shared = column.shared(occupancy.GPUS[analyze.RECORDED_ON].arch)
+            rows.append((f"D {shape['head_dim']}, {column.title}: {shared:,} bytes",
+                         *(cell(column, name) for name, runs in able.items() if all(runs))))
+    titles = [occupancy.GPUS[name].title for name in LIMITED if all(able[name])]
+    needed = machine.capability_of(max(step["arch"] for step, _ in found))
+    unable = [f"A {gpu.title} cannot run them: its compute capability is {gpu.arch[0]}.{gpu.arch[1]}, and they need {needed}."
+              for gpu in (occupancy.GPUS[name] for name in LIMITED if not all(able[name]))]
+    return "\n\n".join([" ".join(["Blocks that an SM holds, by registers / by shared memory; what binds is bold.", *unable]),
+                        table(("kernel, shared memory of a block", *titles), rows)])
+
+
+def shared_memory(*numbers):
+    """Bytes of shared memory that a block of each variant of these steps asks for, at each head dimension, as the emulator recorded its
+    launch. Variants that ask for the same are one row."""
+    rows = {}
+    for step in map(steps.find, numbers):
+        build.build("cpu", step["name"])
+        for variant in steps.variants(step):
+            cells = []
+            for head_dim in HEAD_DIMS:
+                done = run.case(step, variant, "cpu", arguments=("--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim)))
+                if done["status"] not in (0, USAGE):
+                    stop(f"{step['name']} {variant} ended with status {done['status']}:\n{done['output']}", 1)
+                kernels = done["profile"]["kernels"] if done["status"] == 0 else []
+                asked = (kernel["shared_static"] + kernel["shared_dynamic"] for kernel in kernels)
+                cells.append(f"{max(asked):,}" if kernels else "–")
+            rows.setdefault((steps.title(step), *cells), []).append(variant)
+    refused = any("–" in row for row in rows)
+    dash = " A dash is a head dimension that the step refuses." if refused else ""
+    return (f"Bytes of shared memory that a block asks for, as the emulator records it.{dash}\n\n"
+            + table(("", *(f"D{head_dim}" for head_dim in HEAD_DIMS)),
+                    [(", ".join([title, *(f"`{variant}`" for variant in variants if variant)]), *cells)
+                     for (title, *cells), variants in rows.items()]))
 
 
 def code(step, name):
@@ -520,8 +581,32 @@ def layout(step):
     return f"```\n{done.stdout.rstrip()}\n```"
 
 
-def generate(name, base):
-    """The text of one block; base is the directory of the README that holds it."""
+def timeline_of(words, base, pictures):
+    """The picture that `./learn timeline` draws with these words, such as 19 two_stages -k 512. Its file lies beside the step's program,
+    and is put into pictures: {path: content}."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--block", default="0")
+    parser.add_argument("--kernel")
+    parser.add_argument("--tiles", type=int, choices=range(1, 100), default=timeline.TILES)
+    try:
+        chosen, rest = parser.parse_known_args(words)
+    except argparse.ArgumentError as error:
+        stop(f"timeline {' '.join(words)}: {error}")
+    step = steps.find(rest[0] if rest else "")
+    variant = rest[1] if len(rest) > 1 and not rest[1].startswith("-") else None
+    steps.require_variant(step, [] if variant is None else ["--variant", variant])
+    build.build("cpu", step["name"])
+    found, done = timeline.record(step, variant, chosen.block, chosen.kernel, rest[2 if variant else 1:])
+    if found is None:
+        stop(f"timeline {' '.join(words)}: {step['name']} ended with status {done['status']}:\n{done['output']}", 1)
+    path = steps.directory(step) / f"{'_'.join(['timeline', *(word.strip('-') for word in words[1:])])}.svg"
+    pictures[path] = timeline_picture.drawn(found, chosen.tiles)
+    warp = found.warps[0]
+    return f"![In order, {warp.words()}: {timeline.told(warp)}]({os.path.relpath(path, base)})"
+
+
+def generate(name, base, pictures=None):
+    """The text of one block; base is the directory of the README that holds it. Files that the text shows are put into pictures."""
     kind, *words = name.split()
     whole = {"milestones": milestones, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
@@ -536,6 +621,12 @@ def generate(name, base):
         return piece(ROOT / words[0], words[1], base)
     if kind == "analysis":
         return analysis(*words)
+    if kind == "limits" and words:
+        return limits(*words)
+    if kind == "shared_memory" and words:
+        return shared_memory(*words)
+    if kind == "timeline":
+        return timeline_of(words, base, {} if pictures is None else pictures)
     if kind == "tour" and len(words) == 1:
         return tour(words[0])
     if kind in each and not words:
@@ -544,23 +635,30 @@ def generate(name, base):
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
-         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], and of a step diff, results, speed, shapes, growth, counters, floors, layout, exercises, "
-         "task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
+         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
+         "step diff, results, speed, shapes, growth, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
+
+
+def is_file_with(path, content):
+    return path.is_file() and path.read_text() == content
 
 
 def renew(text, base):
-    """(the text with its generated parts made anew, the names of those that changed)."""
-    changed = []
+    """(the text with its generated parts made anew, the files that they show and that changed, the names of the parts that changed)."""
+    changed, pictures = [], {}
 
     def block(match):
-        body = f"{generate(match['name'], base)}\n"
-        if body != match["body"]:
+        shown = {}
+        body = f"{generate(match['name'], base, shown)}\n"
+        stale = {path: content for path, content in shown.items() if not is_file_with(path, content)}
+        pictures.update(stale)
+        if body != match["body"] or stale:
             changed.append(match["name"])
         return f"<!-- generated: {match['name']} -->\n{body}<!-- /generated -->"
 
     if len(BLOCK.findall(text)) != text.count(OPEN):
         stop(f"{base / 'README.md'}: a generated part has no <!-- /generated -->.")
-    return BLOCK.sub(block, text), changed
+    return BLOCK.sub(block, text), pictures, changed
 
 
 def docs(check):
@@ -571,8 +669,9 @@ def docs(check):
         if not path.exists():
             continue
         text = path.read_text()
-        fresh, changed = renew(text, path.parent)
+        fresh, pictures, changed = renew(text, path.parent)
         stale += [(str(path.relative_to(ROOT)), name) for name in changed]
         if changed and not check:
-            path.write_text(fresh)
+            for file, content in {**pictures, path: fresh}.items():
+                file.write_text(content)
     return stale

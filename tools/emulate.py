@@ -35,7 +35,7 @@ def compile_and_run(files, flags=(), libraries=(), arguments=(), cwd=None, envir
 
 def require_files(files):
     """Stop before anything is built where there is nothing to compile."""
-    wanted = "Wanted: ./learn emulate FILE.cu… [-I DIR] [-D NAME] [-L DIR] [-l NAME] [--profile] [-- ARGS]"
+    wanted = "Wanted: ./learn emulate FILE.cu… [-I DIR] [-D NAME] [--std STANDARD] [-L DIR] [-l NAME] [--profile] [-- ARGS]"
     for file in files or [""]:
         if not os.path.isfile(file) or not file.endswith(FILES):
             stop(f"'{file}' is not a .cu file. {wanted}" if os.path.exists(file) else f"There is no file '{file}'. {wanted}")

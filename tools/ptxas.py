@@ -22,8 +22,9 @@ def compile_source(source, arch):
 
 
 def called(demangled):
-    """A kernel's name as ncu writes it, without its parameters: void scores<0>, where c++filt has void scores<false>(float const*)."""
-    return demangled.split("(")[0].replace("false", "0").replace("true", "1")
+    """A kernel's name as ncu writes it, without its parameters: void scores<0, 1>, where c++filt has void scores<false, (layout)1>(float
+    const*)."""
+    return re.sub(r"\(\w+\)(?=\d)", "", demangled).split("(")[0].replace("false", "0").replace("true", "1")
 
 
 def kernels(said):

@@ -17,12 +17,13 @@ def last_json(path):
         return None
 
 
-def case(step, variant, backend, gpu="h200", arguments=()):
-    """One variant, once: {status, output, case, profile}. On the emulator with counters, as if on the GPU named."""
+def case(step, variant, backend, gpu="h200", arguments=(), environment=None):
+    """One variant, once: {status, output, case, profile}. On the emulator with counters, as if on the GPU named, and with further
+    environment variables."""
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         result, counts = Path(place, "case.jsonl"), Path(place, "profile.json")
         command = [steps.program(step, backend), "--json", result, *(["--variant", variant] if variant else []), *arguments]
-        env = dict(os.environ)
+        env = dict(os.environ) | (environment or {})
         if backend == "cpu":
             command.append("--profile")
             env |= {"SIMT_PROFILE_JSON": str(counts), "SIMT_GPU": gpu}

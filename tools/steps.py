@@ -106,9 +106,9 @@ def program(step, backend):
     return BUILD / backend / step["name"]
 
 
-def recorded(step):
-    """The lines of the step's results.jsonl, ours and the peers'."""
-    path = directory(step) / "results.jsonl"
+def recorded(step, name="results.jsonl"):
+    """The lines of the step's results.jsonl, ours and the peers', or of its sweep.jsonl."""
+    path = directory(step) / name
     found = []
     for number, text in enumerate(path.read_bytes().splitlines() if path.exists() else [], 1):
         try:
@@ -121,3 +121,8 @@ def recorded(step):
                      f"was: git checkout {path.relative_to(ROOT)}")
             found.append(line)
     return found
+
+
+def swept(number):
+    """What was timed of the sweep of the step of this number; nothing where there is no such step."""
+    return [line for step in load() if step["number"] == number for line in recorded(step, "sweep.jsonl") if line["time"]]

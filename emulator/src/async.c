@@ -284,8 +284,8 @@ void async_copy(void *to, const void *from, unsigned bytes, unsigned source_byte
 void async_commit(const void *pc)
 {
     struct block *b = running();
-    (void)pc;
     moves_on(b->worker);
+    counters_event(b, pc, EVENT_COMMIT);
     issuer_of(b)->committed++;
 }
 
@@ -323,6 +323,7 @@ void async_wait(unsigned groups_left, const void *pc)
 {
     struct block *b = running();
     struct issuer *i = issuer_of(b);
+    counters_event_of(b, pc, EVENT_COPY_WAIT, groups_left, 0);
     land_groups(b, i, i->committed > groups_left ? i->committed - groups_left : 0, pc);
     i->groups_left = groups_left;
 }
@@ -331,6 +332,7 @@ void async_wait_all(const void *pc)
 {
     struct block *b = running();
     struct issuer *i = issuer_of(b);
+    counters_event_of(b, pc, EVENT_COPY_WAIT, ALL_GROUPS, 0);
     land_groups(b, i, i->committed + 1, pc);
 }
 

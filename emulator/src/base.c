@@ -27,3 +27,14 @@ void base_out_of_memory(void)
     perror("simt: no memory for the emulator's tables");
     exit(2);
 }
+
+void base_json_string(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            fputc('\\', f);
+        fputc(*s, f);
+    }
+    fputc('"', f);
+}

@@ -55,6 +55,8 @@ void *base_reserve(size_t bytes);
 void base_release(void *memory, size_t bytes);
 void base_forget(void *memory, size_t bytes); /* zeroes it, and gives its pages back */
 
+void base_json_string(FILE *f, const char *s); /* quoted, as JSON has it */
+
 void base_out_of_memory(void) __attribute__((noreturn)); /* ends the program with status 2 */
 
 #endif

@@ -86,6 +86,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->barriers[i].arrived = 0;
         b->barriers[i].expected = 0;
         b->barriers[i].count = 0;
+        b->barriers[i].met = 0;
         forget_arrivals(&b->barriers[i]);
     }
     for (unsigned t = 0; t < l->threads; t++) {
@@ -163,6 +164,7 @@ static void release(struct block *b, struct barrier *barrier)
     if (is_of_grid(b, barrier))
         grid_meet(b);
     barrier->result = barrier->count;
+    barrier->met++;
     barrier->arrived = 0;
     barrier->count = 0;
     forget_arrivals(barrier);
@@ -193,12 +195,12 @@ static void complete_warp(const struct block *b, struct barrier *barrier, unsign
 }
 
 /* The running thread counts; `expected` threads are waited for, 0: all that have not left. */
-static struct barrier *arrive(unsigned id, unsigned expected, unsigned predicate, const void *pc)
+static struct barrier *arrive(enum event as, unsigned id, unsigned expected, unsigned predicate, const void *pc)
 {
     struct block *b = running();
     struct barrier *barrier = &b->barriers[id];
     moves_on(b->worker);
-    counters_event(b, pc, EVENT_BARRIER);
+    counters_event_of(b, pc, as, id, barrier->met);
     barrier->expected = expected;
     barrier->count += predicate;
     barrier->arrived++;
@@ -213,7 +215,7 @@ static struct barrier *arrive(unsigned id, unsigned expected, unsigned predicate
 static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predicate, const void *pc)
 {
     struct block *b = running();
-    struct barrier *barrier = arrive(id, expected, predicate, pc);
+    struct barrier *barrier = arrive(EVENT_BARRIER, id, expected, predicate, pc);
     if (id == GRID_BARRIER || !is_complete(b, barrier)) {
         wait_for(b, &barrier->waiting, pc);
         return barrier->result;
@@ -246,7 +248,7 @@ void block_barrier_arrive(unsigned id, unsigned threads, const void *pc)
 {
     struct block *b = running();
     check_barrier(id, threads, pc);
-    struct barrier *barrier = arrive(id, threads, 0, pc);
+    struct barrier *barrier = arrive(EVENT_BARRIER_ARRIVE, id, threads, 0, pc);
     barrier->passed = true;
     order_arrive(b, &barrier->passing);
     if (is_complete(b, barrier))

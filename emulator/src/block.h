@@ -32,6 +32,7 @@ struct barrier {
     unsigned arrived;
     unsigned expected;        /* threads; 0: all that have not left */
     unsigned count, result;   /* of __syncthreads_count() */
+    unsigned met;             /* how often it has been complete */
     uint32_t part[MAX_WARPS]; /* lanes that have arrived, of warps of which others may yet */
     bool passed;              /* some have arrived without waiting */
     struct clock passing;     /* and what they had done by then */
@@ -80,6 +81,7 @@ struct block {
     struct paths *paths;         /* path.c; likewise */
     bool compares;      /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
     enum manner manner; /* access.c: of the running thread's access */
+    struct timeline *timeline; /* timeline.c; NULL when this block is not recorded */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }

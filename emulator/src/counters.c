@@ -10,6 +10,7 @@
 #include "launch.h"
 #include "path.h"
 #include "profile.h"
+#include "timeline.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct request {
     struct lane_accesses accesses; /* of an event: lanes alone */
     u64 key;                       /* which turn: path.c */
     unsigned previous, next;       /* requests with the same key, in order; NONE at the ends */
+    unsigned in_timeline;          /* timeline.c */
 };
 
 struct pending { /* one place in the program, one warp */
@@ -129,6 +131,7 @@ static struct request *new_request(struct pending *p, u64 key, unsigned previous
     r->key = key;
     r->previous = previous;
     r->next = NONE;
+    r->in_timeline = TIMELINE_NEW;
     if (previous == NONE)
         *slot_of_key(p, key) = p->n + 1;
     else
@@ -164,7 +167,7 @@ static struct request *find_request(struct pending *p, u64 key, unsigned lane)
 }
 
 /* Adds the running thread to a request. */
-static struct request *join_request(struct block *b, unsigned site)
+static struct request *join_request(struct block *b, unsigned site, struct event_of of)
 {
     struct counting *c = b->counting;
     unsigned warp = b->cur / WARP, lane = b->cur % WARP;
@@ -176,12 +179,14 @@ static struct request *join_request(struct block *b, unsigned site)
     struct request *r = find_request(p, path_key(b), lane);
     r->accesses.lanes |= 1u << lane;
     p->at[lane] = (unsigned)(r - p->requests) + 1;
+    if (b->timeline)
+        r->in_timeline = timeline_join(b, r->in_timeline, c->sites[site].pc, c->sites[site].what, of);
     return r;
 }
 
 void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes)
 {
-    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, what))->accesses;
+    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, what), (struct event_of){0})->accesses;
     if (!a->bytes)
         a->bytes = bytes;
     a->address[b->cur % WARP] = (u64)(uintptr_t)address;
@@ -189,24 +194,31 @@ void counters_access(struct block *b, const void *pc, enum counted what, const v
 
 void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1)
 {
-    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, COPY_ST))->accesses;
+    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, COPY_ST), (struct event_of){0})->accesses;
     a->bytes = bytes;
     a->past_l1 = past_l1;
     a->address[b->cur % WARP] = (u64)(uintptr_t)to;
     a->source[b->cur % WARP] = (u64)(uintptr_t)from;
 }
 
-void counters_event(struct block *b, const void *pc, enum event what)
+void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase)
 {
-    if (!b->counting)
+    if (!b->counting || (what > EVENT_BARRIER_ARRIVE && !b->timeline))
         return;
-    join_request(b, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what));
+    join_request(b, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what),
+                 (struct event_of){object, phase});
 }
+
+void counters_event(struct block *b, const void *pc, enum event what) { counters_event_of(b, pc, what, 0, 0); }
 
 static void count_request(struct site *site, const struct request *r)
 {
     struct counts *c = &site->counts;
-    if (site->what >= COUNTED_ACCESSES)
+    if (site->what == COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
+        c->event[EVENT_BARRIER]++;
+    else if (site->what >= COUNTED_ACCESSES + COUNTED_EVENTS)
+        return;
+    else if (site->what >= COUNTED_ACCESSES)
         c->event[site->what - COUNTED_ACCESSES]++;
     else if (site->what == COPY_ST)
         cost_of_copy(&r->accesses, &c->access[COPY_LD], &c->access[COPY_ST]);
@@ -214,6 +226,11 @@ static void count_request(struct site *site, const struct request *r)
         cost_in_global(&r->accesses, &c->access[site->what]);
     else
         cost_in_shared(&r->accesses, site->what == SHARED_LD, &c->access[site->what]);
+}
+
+static bool touches_shared(enum counted what)
+{
+    return what < COUNTED_ACCESSES && what != GLOBAL_LD && what != GLOBAL_ST;
 }
 
 static void forget_requests(struct pending *p)
@@ -235,11 +252,17 @@ void counters_warp_joined(struct block *b, unsigned warp)
         return;
     for (unsigned i = 0; i < c->n_touched[warp]; i++) {
         struct pending *p = &c->pending[(size_t)warp * c->room + c->touched[warp][i]];
-        for (unsigned n = 0; n < p->n; n++)
-            count_request(&c->sites[c->touched[warp][i]], &p->requests[n]);
+        struct site *site = &c->sites[c->touched[warp][i]];
+        for (unsigned n = 0; n < p->n; n++) {
+            count_request(site, &p->requests[n]);
+            if (b->timeline && touches_shared(site->what))
+                timeline_touch(b, warp, p->requests[n].in_timeline, &p->requests[n].accesses);
+        }
         forget_requests(p);
     }
     c->n_touched[warp] = 0;
+    if (b->timeline)
+        timeline_warp_joined(b, warp);
 }
 
 void counters_block_joined(struct block *b)
@@ -250,6 +273,7 @@ void counters_block_joined(struct block *b)
 
 void counters_begin(struct block *b)
 {
+    b->timeline = timeline_begin(b);
     if (b->counting) {
         path_begin_block(b);
         return;
@@ -278,9 +302,11 @@ void counters_end(struct block *b)
     if (!c)
         return;
     struct line_counts *lines = grow(NULL, (c->n_sites + 1) * sizeof *lines);
+    unsigned n = 0;
     for (unsigned i = 0; i < c->n_sites; i++)
-        lines[i] = (struct line_counts){c->sites[i].pc, c->sites[i].counts};
-    profile_add(b->launch, lines, c->n_sites);
+        if (c->sites[i].what <= COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
+            lines[n++] = (struct line_counts){c->sites[i].pc, c->sites[i].counts};
+    profile_add(b->launch, lines, n);
     free(lines);
     for (size_t i = 0; i < (size_t)MAX_WARPS * c->room; i++) {
         free(c->pending[i].requests);

@@ -19,14 +19,36 @@ enum counted {
     COUNTED_ACCESSES
 };
 /* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one. */
-enum event { EVENT_BARRIER, EVENT_WARP_BARRIER, EVENT_SHUFFLE, EVENT_VOTE, EVENT_ATOMIC, EVENT_MMA, EVENTS };
+enum event {
+    EVENT_BARRIER,
+    EVENT_WARP_BARRIER,
+    EVENT_SHUFFLE,
+    EVENT_VOTE,
+    EVENT_ATOMIC,
+    EVENT_MMA,
+    COUNTED_EVENTS,
+    EVENT_BARRIER_ARRIVE = COUNTED_EVENTS, /* bar.arrive: counted as a barrier */
+    /* the others are not counted, and only a timeline asks for them: */
+    EVENT_EXPONENTIAL,
+    EVENT_COMMIT, /* of copies to a group, and the wait for groups */
+    EVENT_COPY_WAIT,
+    EVENT_COPY_ARRIVE, /* at an mbarrier: behind copies, at once; and the wait for its phase */
+    EVENT_ARRIVE,
+    EVENT_PHASE_WAIT,
+    EVENTS
+};
+struct event_of {
+    unsigned object; /* a barrier's number, an mbarrier's place in shared memory, groups that a wait leaves under way */
+    unsigned phase;  /* how often the barrier was complete before */
+};
+#define ALL_GROUPS (~0u) /* of a wait: not even those not committed are left */
 
 struct access_counts {
     u64 requests, bytes, wavefronts, conflicts, sectors;
 };
 struct counts {
     struct access_counts access[COUNTED_ACCESSES];
-    u64 event[EVENTS];
+    u64 event[COUNTED_EVENTS];
 };
 struct line_counts {
     const void *pc;
@@ -41,6 +63,7 @@ void counters_access(struct block *b, const void *pc, enum counted what, const v
 /* Of cp.async. from: NULL where the target is filled with zeros; past_l1: .cg. */
 void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1);
 void counters_event(struct block *b, const void *pc, enum event what);
+void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase);
 void counters_warp_joined(struct block *b, unsigned warp); /* all lanes have met: requests are complete */
 void counters_block_joined(struct block *b);
 void counters_merge(struct counts *into, const struct counts *from);

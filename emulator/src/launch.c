@@ -10,6 +10,7 @@
 #include "race.h"
 #include "report.h"
 #include "shared.h"
+#include "timeline.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <stdlib.h>
@@ -115,6 +116,8 @@ static void run(struct launch *l)
     memory_launched();
     if (counters_on && l->cancelled == cudaSuccess)
         profile_launch(l);
+    if (l->cancelled == cudaSuccess)
+        timeline_end_launch(l);
     if (l->synchronises)
         messages_end_launch();
     race_end_launch();

@@ -131,15 +131,25 @@ static void shorten(char *file)
         memmove(file, file + n + 1, strlen(file + n + 1) + 1);
 }
 
-static void read_frame(char *where, const char *function, struct source_line *out)
+/* "FILE:LINE"; 0, and nothing read, where that is not known. */
+static int read_place(const char *where, char *file, size_t size)
 {
-    char *colon = strrchr(where, ':');
+    const char *colon = strrchr(where, ':');
     if (!colon || where[0] == '?')
+        return 0;
+    snprintf(file, size, "%.*s", (int)(colon - where), where);
+    shorten(file);
+    return atoi(colon + 1);
+}
+
+/* Frames come innermost first. */
+static void read_frame(const char *where, const char *function, struct source_line *out)
+{
+    if (out->line) {
+        out->caller_line = read_place(where, out->caller, sizeof out->caller);
         return;
-    out->line = atoi(colon + 1);
-    *colon = 0;
-    snprintf(out->file, sizeof out->file, "%.*s", (int)sizeof out->file - 1, where);
-    shorten(out->file);
+    }
+    out->line = read_place(where, out->file, sizeof out->file);
     snprintf(out->function, sizeof out->function, "%.*s", (int)sizeof out->function - 1, function);
 }
 
@@ -162,10 +172,11 @@ static void read_answers(FILE *f, const unsigned *which, unsigned n, struct sour
         if (note)
             *note = 0;
         bool wrapper = strstr(where, "/emulator/include/") || strstr(where, "/ptx/");
-        bool innermost = i < n && !out[which[i]].line;
-        if (innermost && strstr(where, "/emulator/include/vector_types.h"))
+        if (i >= n)
+            continue;
+        if (!out[which[i]].line && strstr(where, "/emulator/include/vector_types.h"))
             out[which[i]].of_vector = true;
-        if (innermost && !wrapper)
+        if (!wrapper)
             read_frame(where, function, &out[which[i]]);
     }
     free(function);

@@ -7,7 +7,9 @@
 struct source_line {
     char file[512], function[256];
     int line;
-    bool of_vector; /* a load or store of float4 or another of CUDA's vectors */
+    char caller[512]; /* of an inlined function: where the kernel calls it, or a function between the two */
+    int caller_line;  /* 0: nothing is inlined there */
+    bool of_vector;   /* a load or store of float4 or another of CUDA's vectors */
 };
 
 void lines_resolve(const void *const *pcs, unsigned n, struct source_line *out);

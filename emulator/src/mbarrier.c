@@ -8,6 +8,7 @@
 #include "async.h"
 #include "../include/simt/async.h"
 #include "access.h"
+#include "counters.h"
 #include "launch.h"
 #include "report.h"
 #include "shared.h"
@@ -199,8 +200,15 @@ static void arrive(struct mbarrier *m, unsigned count, const void *pc)
         settle(m, pc);
 }
 
-static void acquire(const struct mbarrier *m)
+static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
+    counters_event_of(m->block, pc, what, (unsigned)(address_of(m) - m->block->arena), (unsigned)phase);
+}
+
+/* The running thread goes on behind a phase, of which so many are over. */
+static void acquire(const struct mbarrier *m, u64 over, const void *pc)
+{
+    record(m, EVENT_PHASE_WAIT, over - 1, pc);
     if (simt_checked)
         order_acquire(m->block, &m->done);
 }
@@ -213,7 +221,7 @@ static void wait_for_phases(struct mbarrier *m, u64 over, const void *pc)
         m->n_waiting++;
         wait_for(m->block, &m->waiting, pc);
     }
-    acquire(m);
+    acquire(m, over, pc);
 }
 
 static bool test(struct mbarrier *m, u64 over, const void *pc)
@@ -228,7 +236,7 @@ static bool test(struct mbarrier *m, u64 over, const void *pc)
         return false;
     }
     *tests = 0;
-    acquire(m);
+    acquire(m, over, pc);
     return true;
 }
 
@@ -311,6 +319,7 @@ u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
     u64 token = token_of(m);
     if (drop)
         m->expected -= count < m->expected ? count : m->expected;
+    record(m, EVENT_ARRIVE, m->phase, pc);
     arrive(m, count, pc);
     return token;
 }
@@ -322,6 +331,7 @@ u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc)
     if (count >= m->pending)
         report_call("too many arrivals", pc, "ends a phase by arrivals that may not",
                     "mbarrier.arrive.noComplete leaves at least one arrival pending.");
+    record(m, EVENT_ARRIVE, m->phase, pc);
     arrive(m, count, pc);
     return token;
 }
@@ -365,6 +375,7 @@ void async_arrive(void *barrier, bool noinc, const void *pc)
     if (noinc && m->pending == m->n_attached)
         report_call("too many arrivals", pc, "arrives behind its copies, where no arrival is pending",
                     "With .noinc that arrival is one of those that the mbarrier was initialised for.");
+    record(m, EVENT_COPY_ARRIVE, m->phase, pc);
     m->pending += !noinc;
     *new_attachment(m) = (struct attachment){b->cur, async_issued(b), b->now};
     if (simt_checked)

@@ -210,17 +210,6 @@ static void print_table(FILE *f)
 
 /* ---- JSON ---- */
 
-static void json_string(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            fputc('\\', f);
-        fputc(*s, f);
-    }
-    fputc('"', f);
-}
-
 static void json_counts(FILE *f, const struct counts *c)
 {
     static const struct {
@@ -240,8 +229,8 @@ static void json_counts(FILE *f, const struct counts *c)
                 accesses[i].shared ? "wavefronts" : "sectors", accesses[i].shared ? a->wavefronts : a->sectors, name,
                 accesses[i].shared ? "conflicts" : "bytes", accesses[i].shared ? a->conflicts : a->bytes);
     }
-    for (int i = 0; i < EVENTS; i++)
-        fprintf(f, "\"%s\":%llu%s", events[i], c->event[i], i + 1 < EVENTS ? "," : "");
+    for (int i = 0; i < COUNTED_EVENTS; i++)
+        fprintf(f, "\"%s\":%llu%s", events[i], c->event[i], i + 1 < COUNTED_EVENTS ? "," : "");
 }
 
 static void write_json(const char *path)
@@ -256,13 +245,13 @@ static void write_json(const char *path)
         f,
         "{\"gpu\":{\"name\":\"%s\",\"title\":\"%s\",\"sms\":%d,\"clock_ghz\":%g,\"fp32_lanes_per_sm\":%d,\"tensor_fp16_tflops\":%g,\"dram_gbps\":%.1f,\"source\":",
         g->name, g->title, g->sms, g->clock_ghz, g->fp32_lanes_per_sm, g->tensor_fp16_tflops, device_dram_gbps());
-    json_string(f, g->source);
+    base_json_string(f, g->source);
     fprintf(f, "},\"kernels\":[");
     for (unsigned i = 0; i < n_kernels; i++) {
         const struct kernel *k = &kernels[i];
         struct counts total = total_of(k);
         fprintf(f, "%s{\"kernel\":", i ? "," : "");
-        json_string(f, title(k));
+        base_json_string(f, title(k));
         fprintf(
             f,
             ",\"launches\":%lu,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared_static\":%u,\"shared_dynamic\":%zu,\"total\":{",
@@ -272,7 +261,7 @@ static void write_json(const char *path)
         fprintf(f, "},\"lines\":[");
         for (unsigned n = 0; n < k->n_places; n++) {
             fprintf(f, "%s{\"file\":", n ? "," : "");
-            json_string(f, k->lines[n].file);
+            base_json_string(f, k->lines[n].file);
             fprintf(f, ",\"line\":%d,", k->lines[n].line);
             json_counts(f, &k->places[n].counts);
             fprintf(f, "}");

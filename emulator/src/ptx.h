@@ -9,6 +9,8 @@
 #include "special.h"
 #include "worker.h"
 
+typedef unsigned __int128 u128;
+
 /* ---- types and modifiers ---- */
 
 enum type {
@@ -250,6 +252,20 @@ static inline void ptx_set(const struct running *r, const struct ptx_operand *o,
 {
     if (o->kind == O_SLOT)
         r->slots[o->slot] = value & o->value;
+}
+
+/* Registers of 128 bits are two slots, of which the first is the low half; mov, ld and st alone have them. */
+static inline u128 ptx_get_wide(const struct running *r, const struct ptx_operand *o)
+{
+    bool wide = o->kind == O_SLOT && o->bytes == 16;
+    return ptx_get(r, o) | (wide ? (u128)r->slots[o->slot + 1] << 64 : 0);
+}
+
+static inline void ptx_set_wide(const struct running *r, const struct ptx_operand *o, u128 value)
+{
+    ptx_set(r, o, (u64)value);
+    if (o->kind == O_SLOT && o->bytes == 16)
+        r->slots[o->slot + 1] = (u64)(value >> 64);
 }
 
 /* Of p|q, q. */

@@ -2,6 +2,7 @@
  * Instructions"). Results that are NaN are the canonical one. What is .approx is rounded rightly here: hardware's own
  * error differs from GPU to GPU. */
 #include "ptx.h"
+#include "counters.h"
 #include "../include/simt/half_bits.h"
 #include <math.h>
 
@@ -173,7 +174,11 @@ RUN(negate)
 RUN(copy_sign)
 RUN(minimum)
 RUN(maximum)
-RUN(exponential)
+static void exponential(struct running *r, const struct instruction *in)
+{
+    counters_event(running(), r->pc, EVENT_EXPONENTIAL);
+    each(r, in, exponential_op);
+}
 RUN(logarithm)
 RUN(reciprocal_root)
 RUN(sine)

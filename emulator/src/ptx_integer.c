@@ -4,7 +4,6 @@
 
 #define WORDS (TYPE(T_B32) | TYPE(T_B64))
 
-typedef unsigned __int128 u128;
 typedef __int128 s128;
 
 static unsigned width_of(const struct instruction *in) { return 8 * ptx_types[in->type[0]].bytes; }

@@ -5,7 +5,7 @@
 #include "ptx.h"
 #include "report.h"
 
-#define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | FULL)
+#define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | TYPE(T_B128) | FULL)
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))
 #define QUIET_LOAD (1u << 8) /* 4,096 strong loads, and others run */
 #define WHERE (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
@@ -75,10 +75,13 @@ static void fence_if(const struct instruction *in, enum semantics this)
         simt_fence(ptx_scope_of(in));
 }
 
-/* Other blocks may be at the same words, on other workers: an element moves as a whole. */
-static u64 load_element(const unsigned char *from, unsigned bytes)
+typedef u64 both_halves __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* Other blocks may be at the same words, on other workers: an element moves as a whole, one of 16 bytes as a vector. */
+static u128 load_element(const unsigned char *from, unsigned bytes)
 {
     switch (bytes) {
+    case 16: return (u128)((const volatile both_halves *)(const void *)from)[0];
     case 1: return __atomic_load_n(from, __ATOMIC_RELAXED);
     case 2: return __atomic_load_n((const uint16_t *)(const void *)from, __ATOMIC_RELAXED);
     case 4: return __atomic_load_n((const uint32_t *)(const void *)from, __ATOMIC_RELAXED);
@@ -86,13 +89,14 @@ static u64 load_element(const unsigned char *from, unsigned bytes)
     }
 }
 
-static void store_element(unsigned char *to, u64 value, unsigned bytes)
+static void store_element(unsigned char *to, u128 value, unsigned bytes)
 {
     switch (bytes) {
+    case 16: *(volatile both_halves *)(void *)to = (both_halves)value; return;
     case 1: __atomic_store_n(to, (uint8_t)value, __ATOMIC_RELAXED); return;
     case 2: __atomic_store_n((uint16_t *)(void *)to, (uint16_t)value, __ATOMIC_RELAXED); return;
     case 4: __atomic_store_n((uint32_t *)(void *)to, (uint32_t)value, __ATOMIC_RELAXED); return;
-    default: __atomic_store_n((u64 *)(void *)to, value, __ATOMIC_RELAXED); return;
+    default: __atomic_store_n((u64 *)(void *)to, (u64)value, __ATOMIC_RELAXED); return;
     }
 }
 
@@ -109,8 +113,10 @@ static void load(struct running *r, const struct instruction *in)
     } else if (is_strong(in)) {
         may_poll(running(), QUIET_LOAD, r->pc);
     }
-    for (unsigned i = 0; i < n; i++)
-        ptx_set(r, &in->operand[0].elements[i], ptx_extend(load_element(from + i * each, each), in->type[0]));
+    for (unsigned i = 0; i < n; i++) {
+        u128 value = load_element(from + i * each, each);
+        ptx_set_wide(r, &in->operand[0].elements[i], each == 16 ? value : ptx_extend((u64)value, in->type[0]));
+    }
     fence_if(in, ORDER_ACQUIRE);
 }
 
@@ -125,7 +131,7 @@ static void store(struct running *r, const struct instruction *in)
         access_in_manner(to, n * each, kind, manner(in), r->pc);
     }
     for (unsigned i = 0; i < n; i++)
-        store_element(to + i * each, ptx_get(r, &in->operand[1].elements[i]), each);
+        store_element(to + i * each, ptx_get_wide(r, &in->operand[1].elements[i]), each);
 }
 
 static const char *check_access(struct instruction *in, unsigned values, u64 semantics)

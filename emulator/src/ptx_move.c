@@ -6,11 +6,11 @@
 
 /* ---- mov ---- */
 
-static u64 packed(const struct running *r, const struct ptx_operand *o, unsigned bytes)
+static u128 packed(const struct running *r, const struct ptx_operand *o, unsigned bytes)
 {
-    u64 value = 0;
+    u128 value = 0;
     for (unsigned i = 0; i < o->n; i++)
-        value |= (ptx_get(r, &o->elements[i]) & ptx_bits(bytes)) << 8 * bytes * i;
+        value |= (u128)(ptx_get(r, &o->elements[i]) & ptx_bits(bytes)) << 8 * bytes * i;
     return value;
 }
 
@@ -18,10 +18,13 @@ static void move(struct running *r, const struct instruction *in)
 {
     const struct ptx_operand *to = &in->operand[0], *from = &in->operand[1];
     unsigned bytes = ptx_types[in->type[0]].bytes;
-    u64 value = from->kind == O_VECTOR ? packed(r, from, bytes / from->n) : ptx_get(r, from);
+    u128 value = from->kind == O_VECTOR ? packed(r, from, bytes / from->n) : ptx_get_wide(r, from);
     unsigned each = bytes / to->n;
-    for (unsigned i = 0; i < to->n; i++)
-        ptx_set(r, &to->elements[i], value >> 8 * each * i & ptx_bits(each));
+    if (to->kind != O_VECTOR)
+        ptx_set_wide(r, to, value);
+    else
+        for (unsigned i = 0; i < to->n; i++)
+            ptx_set(r, &to->elements[i], (u64)(value >> 8 * each * i) & ptx_bits(each));
 }
 
 static const char *check_move(struct instruction *in)
@@ -178,7 +181,7 @@ static void pause(struct running *r, const struct instruction *in)
 void ptx_nothing(struct running *r, const struct instruction *in) { (void)r, (void)in; }
 
 const struct row ptx_move_rows[] = {
-    {"mov", move, 0, "wv", INTEGERS | BITS | FLOATS | TYPE(T_PRED), check_move},
+    {"mov", move, 0, "wv", INTEGERS | BITS | TYPE(T_B128) | FLOATS | TYPE(T_PRED), check_move},
     {"setp", set_predicates, HAS(COMPARISON) | HAS(PART) | HAS(OPERATION) | HAS(FTZ), "pss?q", INTEGERS | BITS | FLOATS,
      check_comparison},
     {"set", set_value, HAS(COMPARISON) | HAS(PART) | HAS(OPERATION) | HAS(FTZ), "dtt?q", INTEGERS | BITS | FLOATS,

@@ -48,7 +48,7 @@ static bool find_name(const struct reader *r, const char *word, struct ptx_opera
         if (*end || (name->many && index >= name->many))
             continue;
         o->kind = O_SLOT;
-        o->slot = (uint16_t)(name->slot + index);
+        o->slot = (uint16_t)(name->slot + index * reader_slots(name->type));
         o->bytes = (uint8_t)ptx_types[name->type].bytes;
         o->value = ptx_bits(o->bytes);
         o->predicate = name->type == T_PRED;
@@ -252,11 +252,11 @@ static void check_widths(const struct reader *r, const struct instruction *in, u
 {
     const struct ptx_operand *o = &in->operand[i];
     unsigned needed = width(in, i, letter);
-    bool wider = strchr("DTWV", letter);
     char why[96];
     for (unsigned e = 0; e < o->n; e++) {
         unsigned has = o->elements[e].bytes;
         bool is_register = o->elements[e].kind == O_SLOT && !o->elements[e].predicate;
+        bool wider = strchr("DTWV", letter) && has <= 8;
         if (!is_register || !needed || has == needed || (wider && has > needed))
             continue;
         snprintf(why, sizeof why, "operand %u is a register of %u bits; %s%u are needed", i + 1, 8 * has,

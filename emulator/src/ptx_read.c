@@ -77,7 +77,7 @@ static void declare(struct reader *r, enum type type)
         reader_expect(r, '>');
     }
     name->slot = (uint16_t)r->program->n_slots;
-    r->program->n_slots += name->many ? name->many : 1;
+    r->program->n_slots += (name->many ? name->many : 1) * reader_slots(type);
     if (r->program->n_slots > MOST_SLOTS)
         reader_refuse(r, "there are too many registers");
     r->n_names++;
@@ -101,7 +101,7 @@ static void read_declaration(struct reader *r)
     for (enum type t = T_PRED; t < TYPES; t++)
         if (strcmp(word + 5, ptx_types[t].name) == 0)
             type = t;
-    if (!type || type == T_B128)
+    if (!type)
         reader_refuse(r, "registers of that type are not known");
     do
         declare(r, type);

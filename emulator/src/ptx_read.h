@@ -14,6 +14,8 @@ struct name { /* of a register, or of a row of them: r<4> */
     uint16_t slot, many; /* many: 0 for a single one */
 };
 
+static inline unsigned reader_slots(enum type t) { return ptx_types[t].bytes > 8 ? 2 : 1; } /* of a register */
+
 struct label {
     char text[MOST_WORD];
     unsigned scope, instruction; /* a branch: the one that jumps; else the one jumped to */

@@ -53,6 +53,18 @@ static const char *where(const void *pc)
     return out;
 }
 
+/* Of what a function does that is inlined: where it is called. */
+static const char *called(const void *pc)
+{
+    static char text[4][600];
+    static unsigned next;
+    struct source_line l = lines_of(pc);
+    char *out = text[next % 4];
+    next++;
+    snprintf(out, sizeof text[0], l.caller_line ? ", in a call from %s:%d" : "", l.caller, l.caller_line);
+    return out;
+}
+
 static const char *plural(unsigned n) { return n == 1 ? "" : "s"; }
 
 /* ---- who ---- */
@@ -209,8 +221,8 @@ static void say_access(FILE *f, struct block *b, const char *kind, const void *p
     say_kernel(f, b->launch, b->serial);
     fprintf(f, "  ");
     say_thread(f, b->launch, b->cur);
-    fprintf(f, " %s %u byte%s %s %s\n", present(access), bytes, plural(bytes), addressed && !shared ? "at" : "of",
-            name);
+    fprintf(f, " %s %u byte%s %s %s%s\n", present(access), bytes, plural(bytes), addressed && !shared ? "at" : "of",
+            name, called(pc));
     say_target(f, b, address, bytes, true);
 }
 
@@ -242,7 +254,7 @@ void report_meeting(struct block *b, const char *kind, const void *pc, const voi
         fprintf(stderr, ", ");
     }
     say_thread(stderr, b->launch, other->thread);
-    fprintf(stderr, " %s at %s\n  %s\n", did, where(other->pc), why);
+    fprintf(stderr, " %s at %s%s\n  %s\n", did, where(other->pc), called(other->pc), why);
     stop();
     __builtin_unreachable();
 }
@@ -308,14 +320,15 @@ void report_race(const struct conflict *c)
         say_kernel(stderr, l, c->actor.serial);
         fprintf(stderr, "  ");
         say_thread(stderr, l, c->actor.thread);
-        fprintf(stderr, " %s %s (%u byte%s) at %s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc));
+        fprintf(stderr, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
+                called(c->pc));
         fprintf(stderr, "  ");
         if (c->other.serial != c->actor.serial) {
             say_block(stderr, l, c->other.serial);
             fprintf(stderr, ", ");
         }
         say_thread(stderr, l, c->other.thread);
-        fprintf(stderr, " %s it at %s\n", past(c->before), where(c->other_pc));
+        fprintf(stderr, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
         if (c->place.space != SPACE_SHARED)
             say_target(stderr, b, address, c->bytes, false);
         fprintf(stderr, "  %s\n", advice(c));
@@ -387,7 +400,7 @@ void report_call(const char *kind, const void *pc, const char *did, const char *
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " %s\n", did);
+    fprintf(stderr, " %s%s\n", did, called(pc));
     if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
@@ -429,13 +442,13 @@ static void say_waiters(FILE *f, const struct block *b)
         } else if (!a->waits_for) {
             fprintf(f, " %s on", one ? "goes" : "go");
             if (a->pc)
-                fprintf(f, ", last seen at %s", where(a->pc));
+                fprintf(f, ", last seen at %s%s", where(a->pc), called(a->pc));
             fprintf(f, "\n");
         } else {
             fprintf(f, " wait%s in %s", one ? "s" : "", a->waits_for->kind->call);
             if (a->waits_for->kind->describe)
                 a->waits_for->kind->describe(f, a);
-            fprintf(f, " at %s\n", where(a->pc));
+            fprintf(f, " at %s%s\n", where(a->pc), called(a->pc));
         }
         t = end;
     }
@@ -477,9 +490,9 @@ void report_divergence(struct block *b, unsigned thread, unsigned other)
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
-    fprintf(stderr, " is in %s at %s\n  ", t->waits_for->kind->call, where(t->pc));
+    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc), called(t->pc));
     say_thread(stderr, b->launch, other);
-    fprintf(stderr, " is in the one at %s\n", where(b->threads[other].pc));
+    fprintf(stderr, " is in the one at %s%s\n", where(b->threads[other].pc), called(b->threads[other].pc));
     fprintf(stderr, collective
                         ? "  Lanes that are to meet in a collective must come to it at one place.\n"
                         : "  A barrier in a branch is right only if all threads of the block take the branch.\n");
@@ -609,7 +622,7 @@ void report_endless(void)
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");
         say_thread(stderr, b->launch, b->cur);
-        fprintf(stderr, " is at %s\n", where(pc));
+        fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
         for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
             say_block_in_hand(stderr, other);

@@ -97,24 +97,28 @@ static bool find_name(struct kernel *k)
     return true;
 }
 
+/* The comma, or the closing parenthesis, that ends the argument which begins at i. */
+static int argument_end(int i, int close)
+{
+    for (; i < close && !is(i, ","); i++) {
+        if (is_any(i, "( [ {"))
+            i = tokens[i].partner;
+        else if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i))
+            i = angle_close(i);
+    }
+    return i;
+}
+
 static const char *bounds_of(int open)
 {
     if (!open)
         return "0, 0";
-    int comma = open + 1, close = tokens[open].partner;
-    for (; comma < close && !is(comma, ","); comma++) {
-        if (is_any(comma, "( [ {"))
-            comma = tokens[comma].partner;
-        else if (is(comma, "<") && tokens[comma - 1].kind == NAME && angle_close(comma))
-            comma = angle_close(comma);
-    }
+    int close = tokens[open].partner, comma = argument_end(open + 1, close);
     const char *threads = source_text(open + 1, comma - 1);
     if (comma == close)
         return format("(unsigned)(%s), 0", threads);
-    int second = comma + 1;
-    while (second < close && !is(second, ","))
-        second = is_any(second, "( [ {") ? tokens[second].partner + 1 : second + 1;
-    return format("(unsigned)(%s), (unsigned)(%s)", threads, source_text(comma + 1, second - 1));
+    return format("(unsigned)(%s), (unsigned)(%s)", threads,
+                  source_text(comma + 1, argument_end(comma + 1, close) - 1));
 }
 
 /* "a n"; nothing where a pack stands among them, since an index would then mean no one parameter. */

@@ -36,6 +36,39 @@ __global__ void half_way(float4 *out)  // 8 beyond a multiple of 16
     out[threadIdx.x % 8] = x;
 }
 
+__global__ void half_way_in_one(float *out)
+{
+    __shared__ alignas(16) float s[128];
+    unsigned at = shared_address(s) + 16 * (threadIdx.x % 16) + 8;
+    asm volatile("{.reg .b128 w; mov.b128 w, {%1, %1}; st.shared.b128 [%0], w;}" ::"r"(at), "l"(0ll) : "memory");  // expect half_way_in_one: misaligned access
+    out[threadIdx.x] = s[2];
+}
+
+__device__ __forceinline__ unsigned word_at(unsigned address)
+{
+    unsigned word;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");  // expect in_a_function: misaligned access
+    return word;
+}
+
+__global__ void in_a_function(float *out)
+{
+    __shared__ unsigned s[64];
+    s[threadIdx.x] = s[threadIdx.x + 32] = 1;
+    __syncthreads();
+    out[threadIdx.x] = word_at(shared_address(s));
+    out[threadIdx.x] += word_at(shared_address(s) + 2);  // in_a_function calls
+}
+
+__device__ __forceinline__ void all_warps_meet() { asm volatile("bar.sync 2, 64;" ::: "memory"); }  // expect in_a_branch: barrier deadlock
+
+__global__ void in_a_branch(float *out)
+{
+    if (threadIdx.x < 32)
+        all_warps_meet();  // in_a_branch calls
+    out[threadIdx.x] = 1;
+}
+
 __global__ void half_written(float *out)  // every second word
 {
     __shared__ alignas(16) float s[64];
@@ -114,6 +147,9 @@ int main(int argc, char **argv)
     RUN(writes_behind, 1, 32, float);
     RUN(no_barrier, 1, 64, float);
     RUN(half_way, 1, 32, float4);
+    RUN(half_way_in_one, 1, 32, float);
+    RUN(in_a_function, 1, 32, float);
+    RUN(in_a_branch, 1, 64, float);
     RUN(half_written, 1, 32, float);
     RUN(pointer_as_offset, 1, 32, float);
     RUN(wrong_space, 1, 32, float);

@@ -150,16 +150,18 @@ __global__ void overlap(float *out)
     out[t] = ((float *)wide)[t];        // expect overlap: race in shared memory
 }
 
-__device__ void put(float *slot, float value)
+__device__ __forceinline__ void put(float *slot, float value)
 {
     *slot = value;  // expect in_a_function: race in shared memory
 }
+
+__device__ __forceinline__ void put_own(float *tile, int i) { put(&tile[i], i); }
 
 __global__ void in_a_function(float *out)
 {
     __shared__ float tile[64];
     int t = threadIdx.x;
-    put(&tile[t], t);
+    put_own(tile, t);       // in_a_function calls
     out[t] = tile[63 - t];  // expect in_a_function: race in shared memory
 }
 

@@ -90,8 +90,16 @@ FLASH_WMMA = "15_flash_wmma"
 SECOND_OF_WARPS = "__syncthreads();  // every warp has read both tiles before the next two replace them"
 RESCALE = "o[c].x[i] *= factors.x[i];"
 WARP_MAX = "16_flash_wmma_warp_max"
+SPLIT_KV = "22_flash_mma_split_kv"
+SPLIT_Q = "23_flash_mma_split_q"
+FLASH_STAGES = "24_flash_mma_stages"
+COLLECTIVE = "27_flash_mma_collective_store"
+SWIZZLED_FLASH = "28_flash_mma_swizzle"
+WHOLE_QKV = "__syncthreads();  // Q and both tiles are whole before any warp reads them"
 VOTE = "one_max && __all_sync(0xffffffff, row_max >= warp_max - RANGE);"
 PAIR_OF_LANES = " + __shfl_xor_sync(0xffffffff, sum, 1);"
+SHARED_KV = "25_flash_mma_shared_kv"
+SHARED_QKV = "26_flash_mma_shared_qkv"
 
 BUGS = [
     Bug(FIRST, "zeros", "y[i] = a * x[i] + y[i];", "y[i] = 0;", plain=IN_MAIN, checked="WRONG", shape=LIST),
@@ -547,4 +555,87 @@ BUGS = [
     Bug(WARP_MAX, "first_head_for_all", "K + head +", "K +", shape=HEADS),
     Bug(WARP_MAX, "lost_tail_of_a_block", "ceil_div(n, WARPS * FRAGMENT)", "ceil_div(n, 2 * WARPS * FRAGMENT)", plain="was never written",
         checked="was never written", shape=(1, 1, 140, 64)),
+
+    Bug(SPLIT_KV, "missing_rescale", "o[y][x][2 * i] *= factor;", "o[y][x][2 * i] *= 1;", shape=HEADS),
+    Bug(SPLIT_KV, "max_of_its_own_warp", "smem.largest[other][row]", "smem.largest[warp][row]", shape=HEADS),
+    Bug(SPLIT_KV, "sum_of_one_warp", "sum += smem.sum[other]", "sum = smem.sum[other]", shape=HEADS),
+    Bug(SPLIT_KV, "k_transposed", "ldmatrix_x4(k, ", "ldmatrix_x4_trans(k, ", shape=HEADS),
+    Bug(SPLIT_KV, "v_not_transposed", "ldmatrix_x4_trans(v, ", "ldmatrix_x4(v, ", shape=HEADS),
+    Bug(SPLIT_KV, "tail_unmasked", "if (tile + TILE > n)", "if (n < 0)", shape=HEADS),
+    Bug(SPLIT_KV, "lost_last_tile", "tile < n; tile += TILE)", "tile + TILE <= n; tile += TILE)", shape=HEADS),
+    Bug(SPLIT_KV, "missing_first_barrier", WHOLE_QKV, "", checked="race in shared memory", shape=HEADS),
+
+    Bug(SPLIT_Q, "halves_of_p_exchanged", "p[y][x / 2][x % 2 * 2 + i]", "p[y][x / 2][(1 - x % 2) * 2 + i]", shape=HEADS),
+    Bug(SPLIT_Q, "max_of_two_lanes", "largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));", "", shape=HEADS),
+    Bug(SPLIT_Q, "missing_rescale", "o[y][x][2 * i] *= factor;", "o[y][x][2 * i] *= 1;", shape=HEADS),
+    Bug(SPLIT_Q, "missing_rescale_of_the_sum", "l[y][i] = l[y][i] * factor + sum;", "l[y][i] = l[y][i] + sum;", shape=HEADS),
+    Bug(SPLIT_Q, "mask_off_by_one", "x * MMA_N + i % 2 >= n - tile", "x * MMA_N + i % 2 > n - tile", shape=HEADS),
+    Bug(SPLIT_Q, "v_not_transposed", "ldmatrix_x4_trans(v, ", "ldmatrix_x4(v, ", shape=HEADS),
+    Bug(SPLIT_Q, "missing_first_barrier", WHOLE_QKV, "", checked="race in shared memory", shape=HEADS),
+    Bug(SPLIT_Q, "write_out_of_bounds", "row < n; x++)", "row <= n; x++)", plain="past the end of O", checked="out of bounds",
+        shape=(1, 1, 70, 32)),
+
+    Bug(FLASH_STAGES, "missing_wait", "cp_async_wait_group<0>();", "", checked="copy still in flight", shape=HEADS),
+    Bug(FLASH_STAGES, "one_group_too_few", "cp_async_wait_group<0>", "cp_async_wait_group<1>", checked="copy still in flight", shape=HEADS),
+    Bug(FLASH_STAGES, "missing_commit", "cp_async_commit_group();", "", checked="copy still in flight", shape=HEADS),
+    Bug(FLASH_STAGES, "missing_barrier", "__syncthreads();  // Q and both tiles are whole", ";  // Q and both tiles are whole",
+        checked="race in shared memory", shape=HEADS),
+    Bug(FLASH_STAGES, "copied_to_the_stage_that_is_read", "&smem.stage[1 - stage]", "&smem.stage[stage]", checked="copy still in flight",
+        variant="two_stages", shape=HEADS),
+    Bug(FLASH_STAGES, "same_tiles_again", "tile + TILE<D>, n);", "tile, n);", variant="two_stages", shape=HEADS),
+    Bug(FLASH_STAGES, "last_row_zeroed", "row < count ? VECTOR", "row < count - 1 ? VECTOR", shape=HEADS),
+    Bug(FLASH_STAGES, "tail_read_as_it_comes", "row < count ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
+        shape=HEADS),
+
+    Bug(SHARED_KV, "missing_wait_for_v", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V", "__syncthreads();  // the tile of V",
+        checked="copy still in flight", shape=HEADS),
+    Bug(SHARED_KV, "missing_barrier_before_v_is_read", "__syncthreads();  // the tile of V is whole, and every warp has read that of K", "",
+        checked="race in shared memory", variant="two_stages", shape=HEADS),
+    Bug(SHARED_KV, "v_copied_into_the_buffer_of_k", "copy_stage<D>(V_smem, &V[head], tile, n);\n        // exercise: end turn_of_K",
+        "copy_stage<D>(K_smem, &V[head], tile, n);\n        // exercise: end turn_of_K", checked="copy still in flight",
+        variant="two_stages", shape=HEADS),
+    Bug(SHARED_KV, "stale_k", "tile + TILE<D>, n);", "tile, n);", variant="two_stages", shape=HEADS),
+    Bug(SHARED_KV, "missing_rescale", "o[y][x][2 * i] *= factor;", "o[y][x][2 * i] *= 1;", shape=HEADS),
+    Bug(SHARED_KV, "v_not_transposed", "ldmatrix_x4_trans(v,", "ldmatrix_x4(v,", shape=HEADS),
+
+    Bug(SHARED_QKV, "missing_wait_for_q", "cp_async_wait_group<0>();\n    __syncthreads();", "\n    __syncthreads();",
+        checked="copy still in flight", shape=HEADS),
+    Bug(SHARED_QKV, "missing_barrier_before_q_is_read", "__syncthreads();  // Q is whole before any warp reads it", "",
+        checked="race in shared memory", shape=HEADS),
+    Bug(SHARED_QKV, "first_fragment_for_all_columns", "q[y][d / MMA_K], &k[0]", "q[y][0], &k[0]", shape=HEADS),
+    Bug(SHARED_QKV, "rows_of_the_first_warp", "smem.Q[warp_row + y * MMA_M", "smem.Q[y * MMA_M", shape=HEADS),
+    Bug(SHARED_QKV, "left_columns_twice", "[x * MMA_K + lane / 16 * 8]", "[x * MMA_K]", shape=HEADS),
+    Bug(SHARED_QKV, "k_transposed", "ldmatrix_x4(k,", "ldmatrix_x4_trans(k,", shape=HEADS),
+    Bug(SHARED_QKV, "one_group_too_few_for_k", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of K",
+        "cp_async_wait_group<1>();\n        __syncthreads();  // the tile of K", checked="copy still in flight", shape=HEADS),
+    Bug(SHARED_QKV, "stale_max", "m[y][i] = m_new;", "", shape=HEADS),
+
+    Bug(COLLECTIVE, "lanes_of_the_whole_warp", "lane_of_row, 4);", "lane_of_row);", shape=HEADS),
+    Bug(COLLECTIVE, "tile_and_lane_swapped", "if (lane % 4 == tile)\n                            whole[lane_of_row]",
+        "if (lane % 4 == lane_of_row)\n                            whole[tile]", shape=HEADS),
+    Bug(COLLECTIVE, "offered_by_the_tiles_own_lane", "for (int lane_of_row = 0;", "if (lane % 4 == tile) for (int lane_of_row = 0;", shape=HEADS),
+    Bug(COLLECTIVE, "tiles_stored_in_reverse", "[x + lane % 4] =", "[x + 3 - lane % 4] =", shape=HEADS),
+    Bug(COLLECTIVE, "write_out_of_bounds", "if (row < n)", "if (row <= n)", plain="past the end of O", checked="out of bounds",
+        shape=(1, 1, 70, 32)),
+    Bug(COLLECTIVE, "sum_of_two_lanes", "sum += __shfl_xor_sync(0xffffffff, sum, 2);", "", shape=HEADS),
+    Bug(COLLECTIVE, "missing_wait", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V",
+        ";\n        __syncthreads();  // the tile of V", checked="copy still in flight", shape=HEADS),
+    Bug(COLLECTIVE, "missing_barrier", "__syncthreads();  // the tile of K is whole, and", ";  // the tile of K is whole, and",
+        checked="race in shared memory", shape=HEADS),
+
+    Bug(SWIZZLED_FLASH, "swizzle_in_ldmatrix_only", "[place<D, F>(row, col)]", "[col]", variant="swizzled", shape=HEADS),
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_k_only", "[place<D, F>(lane % 8, d + lane / 8 % 2 * 8)]", "[d + lane / 8 % 2 * 8]",
+        variant="swizzled", shape=HEADS),
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_v_only", "[place<D, F>(lane % 16, col + lane / 16 * 8)]", "[col + lane / 16 * 8]",
+        variant="tuned", shape=(1, 2, 70, 96)),
+    Bug(SWIZZLED_FLASH, "swizzled_beyond_the_row", "(D % 64 == 0 ? row % 8 : row / 2 % 4)", "row % 8", checked="race in shared memory",
+        variant="swizzled", shape=(1, 2, 70, 96)),
+    Bug(SWIZZLED_FLASH, "tiles_where_q_stays", "&smem.stage[Q_STAYS<D, F> * BLOCK_ROWS]", "&smem.stage[0]", checked="copy still in flight",
+        variant="tuned", shape=(1, 2, 70, 128)),
+    Bug(SWIZZLED_FLASH, "32_keys_copied_to_a_tile_of_48", "copy_tile<TILE<D, F>, D, F>(to", "copy_tile<32, D, F>(to", variant="tuned",
+        shape=(1, 2, 70, 128)),
+    Bug(SWIZZLED_FLASH, "second_tile_of_rows_not_rescaled", "o[y][x][2 * i] *= factor;", "o[0][x][2 * i] *= factor;", variant="tuned",
+        shape=HEADS),
+    Bug(SWIZZLED_FLASH, "missing_wait", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V",
+        ";\n        __syncthreads();  // the tile of V", checked="copy still in flight", variant="swizzled", shape=HEADS),
 ]

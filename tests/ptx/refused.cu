@@ -52,6 +52,9 @@ REFUSED(wide_amount, "shl.b32 %0, %1, %2;")
 REFUSED(narrow_part, "{.reg .b16 h; mov.b32 {h, %0}, %1;}")
 REFUSED(narrow_product, "mad.wide.s32 %0, %1, %1, %2;")
 REFUSED(wide_register_of_mma, "{.reg .b64 w; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {w}, [%1]; mov.b32 %0, 1;}")
+REFUSED(narrow_whole, "st.global.b128 [%2], %1; mov.b32 %0, 1;")
+REFUSED(part_of_whole, "{.reg .b128 w; ld.global.b32 w, [%2]; mov.b32 %0, 1;}")
+REFUSED(choice_of_whole, "{.reg .b128 w; .reg .pred p; selp.b128 w, w, w, p; mov.b32 %0, 1;}")
 REFUSED(narrow_policy, "ld.global.L2::cache_hint.b32 %0, [%2], %1;")
 REFUSED(groups_in_a_register, "cp.async.wait_group %1; mov.b32 %0, 1;")
 REFUSED(declared_twice, "{.reg .b32 r; { .reg .b32 r; } .reg .b32 r; mov.b32 %0, 1;}")
@@ -111,6 +114,9 @@ int main(int argc, char **argv)
     RUN(narrow_part);
     RUN(narrow_product);
     RUN(wide_register_of_mma);
+    RUN(narrow_whole);
+    RUN(part_of_whole);
+    RUN(choice_of_whole);
     RUN(narrow_policy);
     RUN(groups_in_a_register);
     RUN(declared_twice);

@@ -97,6 +97,14 @@ struct times {
     __device__ int operator()(int i) const { return n * i; }
 };
 
+template <int N> struct layout {
+    static constexpr int size = N;
+};
+template <int N> struct tile {
+    using layout = layout<2 * N>;
+};
+__global__ void named_as_its_type(int *out) { *out = tile<3>::layout::size; }
+
 int main()
 {
     float *d = to_device<float>(NULL, 32);
@@ -118,5 +126,7 @@ int main()
     SAME(to_host(wide, 64)[63], 63 * 32 + 32 + 64);
     apply<<<1, 32>>>(times{3}, out);
     SAME(to_host(out, 32)[10], 30);
+    named_as_its_type<<<1, 1>>>(out);
+    SAME(to_host(out, 1)[0], 6);
     return 0;
 }

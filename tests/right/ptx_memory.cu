@@ -26,6 +26,34 @@ __global__ void vectors(const float *in, float *out)
                  : "memory");
 }
 
+// 16 bytes at a time, in one register: from global to shared memory and on, with the halves of each exchanged.
+__global__ void whole(const int4 *in, int4 *out)
+{
+    __shared__ int4 s[32];
+    int t = threadIdx.x;
+    unsigned at = shared_address(&s[t]);
+    asm volatile("{.reg .b128 w<2>; .reg .b64 zero;\n\t"
+                 "ld.global.nc.L1::no_allocate.b128 w0, [%1];\n\tmov.b128 w1, w0;\n\tmov.b64 zero, 0;\n\t"
+                 "mov.b128 w0, {zero, zero};\n\tst.shared.b128 [%0], w1;}" ::"r"(at),
+                 "l"(in + t)
+                 : "memory");
+    __syncwarp();
+    long long low, high;
+    asm volatile("{.reg .b128 w; ld.relaxed.cta.shared.b128 w, [%2]; mov.b128 {%0, %1}, w;}"
+                 : "=l"(low), "=l"(high)
+                 : "r"(at + 16 - 32 * (t & 1))
+                 : "memory");
+    asm volatile(
+        "{.reg .b128 w; mov.b128 w, {%1, %2}; st.relaxed.sys.global.L1::no_allocate.b128 [%0], w;}" ::"l"(out + t),
+        "l"(high), "l"(low)
+        : "memory");
+    if (t == 0)  // four parts, and a number
+        asm volatile("{.reg .b128 w; .reg .b32 r<4>; ld.global.b128 w, [%0]; mov.b128 {r0, r1, r2, r3}, w;\n\t"
+                     "mov.b128 w, {r3, r2, r1, r0}; st.global.b128 [%1], w; st.global.b128 [%1+16], 7;}" ::"l"(in),
+                     "l"(out + 32)
+                     : "memory");
+}
+
 __constant__ int table[4] = {3, -5, 7, 11};
 
 // Numbers narrower than their registers, other spaces, and addresses from one to the other.
@@ -129,6 +157,19 @@ int main()
     float *reversed = to_host(out, 128);
     for (int i = 0; i < 128; i++)
         SAME(reversed[i], 127 - i);
+
+    int numbered[4 * 34];
+    for (int i = 0; i < 4 * 34; i++)
+        numbered[i] = i;
+    int *counted = to_device(numbered, 4 * 32), *moved = to_device<int>(NULL, 4 * 34);
+    whole<<<1, 32>>>((int4 *)counted, (int4 *)moved);
+    moved = to_host(moved, 4 * 34);
+    for (int i = 0; i < 4 * 32; i++)
+        SAME(moved[i], (i ^ 4) ^ 2);  // of the neighbour's 16 bytes, the other half
+    for (int i = 0; i < 4; i++) {
+        SAME(moved[4 * 32 + i], 3 - i);
+        SAME(moved[4 * 33 + i], i ? 0 : 7);
+    }
 
     int zeros[64] = {0}, *words = to_device(zeros, 64);
     spaces<<<1, 1>>>(words, (signed char *)(words + 2));

@@ -45,6 +45,11 @@ template <int N> __global__ void __launch_bounds__(N * (3 > 2 ? 32 : 1), (N > 2)
 {
     atomicAdd(out, N);
 }
+template <int N, bool MORE> constexpr int BLOCKS = MORE ? N : 1;
+template <int N> __global__ void __launch_bounds__(32 * BLOCKS<N, true>, BLOCKS<N, false>) bounds_with_commas(int *out)
+{
+    atomicAdd(out, N);
+}
 template <typename T> __global__ typename std::enable_if<(sizeof(T) > 2), void>::type only_large(T *out)
 {
     atomicAdd(out, 1);
@@ -141,11 +146,12 @@ int main(void)
     is_noexcept<<<1, 1>>>(total);
     declared_first<<<1, 1>>>(total);
     bounds_of_template<4><<<1, 1>>>(total);
+    bounds_with_commas<4><<<1, 128>>>(total);
     only_large<<<1, 1>>>(total);
     outer::from_outside<<<1, 1>>>(total);
     outer::template_from_outside<<<1, 1>>>(total);
     outer::unnamed<<<1, 1>>>(total);
-    SAME(added(), 19);
+    SAME(added(), 19 + 4 * 128);
     holder<int, 5>::member<<<1, 1>>>(total);
     holder<int, 5>::member_template<2><<<1, 1>>>(total);
     SAME(added(), 12);

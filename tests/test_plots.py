@@ -1,0 +1,159 @@
+"""The pictures of attention, drawn from made-up records of steps that may not be there yet: what they show, and that no text of
+theirs is cut off or lies upon another."""
+import itertools
+import math
+
+import pytest
+
+from plots import attention, attention_shapes, attention_sweep, softmax_sweep, style
+from tools import results, steps
+
+LADDER = results.LADDER_SHAPE["attention"]
+FP32 = "12_attention_naive", "13_flash_scalar"
+FP16 = ("15_flash_wmma", "16_flash_wmma_warp_max", "22_flash_mma_split_kv", "23_flash_mma_split_q", "24_flash_mma_stages",
+        "25_flash_mma_shared_kv", "26_flash_mma_shared_qkv", "27_flash_mma_collective_store", "28_flash_mma_swizzle")
+STEPS = [{"name": name, "number": name[:2], "operation": "attention", "dtypes": [dtype], "variants": ["first", "tuned"]}
+         for dtype, names in (("fp32", FP32), ("fp16", FP16)) for name in names]
+FA2, CUDNN, SDPA = "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN", "PyTorch SDPA fp32, efficient"
+
+
+def line(name, tflops, variant=None, dtype="fp16", **shape):
+    """Of a step, or of a peer."""
+    step = name if name[0].isdigit() else None
+    return {"step": step, "peer": None if step else name, "variant": variant, "operation": "attention", "dtype": dtype,
+            "device": "NVIDIA H200", "shape": LADDER | shape, "tflops": tflops, "time": {"median_ms": 1000 / tflops}}
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """{step's name, or sweep.jsonl: lines}, to be changed by the test: of steps whose rates rise from 4 to 300, and of peers, two
+    of each type nearly as fast as one another."""
+    found = {}
+    for place, step in enumerate(STEPS):
+        rate = (4, 33)[place] if step["dtypes"] == ["fp32"] else 100 + 20 * place
+        found[step["name"]] = [line(step["name"], rate - fewer, variant, step["dtypes"][0])
+                               for variant, fewer in (("first", 2), ("tuned", 0))]
+    for name in FP16:
+        found[name] += [line(FA2, 300), line(CUDNN, 486)]
+    found[FP32[1]] += [line(SDPA, 34, dtype="fp32"), line("PyTorch SDPA fp32, math", 33, dtype="fp32")]
+    monkeypatch.setattr(steps, "load", lambda: STEPS)
+    monkeypatch.setattr(steps, "recorded", lambda step, name=None: found.get(name or step["name"], []))
+    return found
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """drawn(module): the figure that it would have written."""
+    def draw(module):
+        kept = []
+        monkeypatch.setattr(style, "save", lambda figure, *_: kept.append(figure))
+        module.write()
+        return kept[0]
+
+    yield draw
+    style.pyplot().close("all")
+
+
+def texts(figure):
+    """(words, box in pixels) of all that is written."""
+    from matplotlib.text import Text
+    renderer = figure.canvas.get_renderer()
+    figure.canvas.draw()
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    return [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
+
+
+def expect_legible(figure):
+    written = texts(figure)
+    for words, box in written:
+        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, f"'{words}' is cut off"
+    for (words, box), (other, its) in itertools.combinations(written, 2):
+        assert not box.overlaps(its), f"'{words}' and '{other}' lie upon each other"
+    return {words for words, _ in written}
+
+
+# ---- the staircase ----
+
+def test_each_step_by_its_fastest_variant_and_each_type_with_its_peers(recorded):
+    content = attention.data()
+    assert [(bar["step"][:2], bar["dtype"], bar["value"]) for bar in content["bars"]] == [
+        (name[:2], dtype, recorded[name][1]["tflops"]) for dtype, names in (("fp32", FP32), ("fp16", FP16)) for name in names]
+    assert [(peer["name"], peer["dtype"], peer["elsewhere"]) for peer in content["peers"]] == [
+        ("PyTorch SDPA fp32, math", "fp32", False), ("PyTorch SDPA fp32, efficient", "fp32", False),
+        ("FlashAttention-2 (PyTorch)", "fp16", False), ("cuDNN (PyTorch)", "fp16", False), ("FlashAttention-3", "fp16", True)]
+    recorded[FP16[2]] = []
+    assert len(attention.data()["bars"]) == len(STEPS) - 1
+    recorded.clear()
+    assert attention.data() is None and attention.write() == []
+
+
+def test_the_staircase_is_legible(recorded, drawn):
+    written = expect_legible(drawn(attention))
+    assert {"12", "28", "in fp32", "inputs in fp16, sums in fp32"} <= written
+    assert "dotted: FlashAttention-3, of another run (2026-11-21)" in written
+    for name in FP16[2:]:
+        recorded[name] = []
+    expect_legible(drawn(attention))
+
+
+def test_peers_of_another_run_say_whence_they_are():
+    found = attention.elsewhere()
+    assert {each["peer"] for each in found} == {"FlashAttention-3"}
+    for each in found:
+        assert results.on_h200(each) and each["step"] is None
+        assert each["source"] and {"gpu_driver", "cuda", "torch", "date"} <= each["env"].keys()
+        shape = each["shape"]
+        operations = 4 * shape["batch"] * shape["heads"] * shape["seqlen"]**2 * shape["head_dim"]
+        assert math.isclose(1e-9 * operations / each["time"]["median_ms"], each["tflops"], rel_tol=1e-6)
+
+
+# ---- over shapes ----
+
+def everywhere(name, tflops, variant=None):
+    return [line(name, tflops, variant, seqlen=n) for n in (512, 1024, 2048, 4096, 8192, 16384)] + [
+        line(name, tflops, variant, head_dim=d) for d in (32, 96, 128)]
+
+
+def test_the_variant_that_was_timed_at_most_shapes_and_then_the_fastest_is_shown(recorded):
+    assert list(attention_shapes.data()["curves"])[0] == "28 flash mma swizzle, tuned"  # all at one shape: the fastest
+    recorded[FP16[3]] = [*everywhere(FP16[3], 50, "first"), *everywhere(FP16[3], 49, "tuned"), *everywhere(FA2, 300),
+                         *everywhere("another", 1)]
+    content = attention_shapes.data()
+    assert list(content["curves"]) == ["23 flash mma split q, first", "FlashAttention-2 (PyTorch)"]
+    assert content["curves"]["FlashAttention-2 (PyTorch)"] == {"seqlen": [[n, 300] for n in (512, 1024, 2048, 4096, 8192, 16384)],
+                                                               "head_dim": [[d, 300] for d in (32, 64, 96, 128)]}
+    rate = pytest.approx(487.068, abs=1e-3)
+    assert content["points"]["FlashAttention-3"] == {"seqlen": [[8192, rate]], "head_dim": [[64, rate]]}
+    recorded.clear()
+    assert attention_shapes.data() is None and attention_shapes.write() == []
+
+
+def test_the_shapes_are_legible(recorded, drawn):
+    assert {"B1 H8 D64", "B1 H8 N8192", "FlashAttention-3 (of another run)"} <= expect_legible(drawn(attention_shapes))
+    recorded[FP16[-1]] = everywhere(FP16[-1], 350, "tuned") + everywhere(FA2, 300) + everywhere(CUDNN, 486)
+    assert "cuDNN (PyTorch)" in expect_legible(drawn(attention_shapes))
+
+
+# ---- sweeps ----
+
+def test_the_sweep_shows_how_many_times_as_fast(recorded, drawn):
+    assert attention_sweep.data() is None and attention_sweep.write() == []
+    sizes = [(h, n, d) for d in (64, 128) for h in (1, 2, 4, 8, 16, 32, 64) for n in (128, 256, 512, 1024, 2048, 4096, 8192)]
+    shape = lambda h, n, d: {"heads": h, "kv_heads": h, "seqlen": n, "head_dim": d}
+    timed = lambda heads: ((FP16[-1], 100 + heads, "tuned"), (FA2, 120), (CUDNN, 1))
+    lines = [line(*each, **shape(*size)) for size in sizes for each in timed(size[0])]
+    missing = LADDER | shape(64, 8192, 64)
+    recorded["sweep.jsonl"] = [each for each in lines if each["shape"] != missing or not each["peer"]]
+    few, many = attention_sweep.data()["panels"]
+    assert (few["head_dim"], many["head_dim"], few["heads"][0], few["lengths"][-1]) == (64, 128, 1, 8192)
+    assert few["ratio"][0][0] == round(101 / 120, 3) and few["ratio"][-1] == [round(164 / 120, 3)] * 6 + [None]
+    figure = drawn(attention_sweep)
+    assert {"0.84", "1.37", "–"} <= expect_legible(figure)
+
+
+def test_the_recorded_sweep_of_softmax(drawn):
+    """Of every row length that was swept, the copy's line and those of the step; none of them stands among its results."""
+    step = next(step for step in steps.load() if step["number"] == softmax_sweep.STEP)
+    assert all("threads_per_row" in each["shape"] for each in steps.recorded(step, "sweep.jsonl"))
+    assert not any("threads_per_row" in each["shape"] for each in steps.recorded(step))
+    expect_legible(drawn(softmax_sweep))

@@ -1,0 +1,164 @@
+"""./learn timeline: what the emulator records of a block, in which order it is put, how it is drawn, that it does not go stale."""
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import pytest
+
+from conftest import COMPILERS, ROOT, TESTS, Program, run
+from tools import docs, timeline, timeline_picture
+
+KERNELS = TESTS / "timeline" / "kernels.cu"
+BASE = ROOT / "steps" / "19_matmul_cp_async"
+PART = "<!-- generated: timeline 19 two_stages -k 512 -->\n<!-- /generated -->\n"
+
+
+@pytest.fixture
+def recorded(compile_cu, tmp_path):
+    """recorded(kernel) -> its record, one line of JSON."""
+
+    def once(kernel, edit=(), block="0", workers="2", compiler="g++"):
+        path = tmp_path / "timeline.jsonl"
+        path.unlink(missing_ok=True)
+        done = run(compile_cu(Program(KERNELS, compiler, edit=edit)), kernel, SIMT_PROFILE="1", SIMT_TIMELINE=str(path),
+                   SIMT_TIMELINE_BLOCK=block, SIMT_WORKERS=workers)
+        assert done.returncode == 0, done.stderr
+        return path.read_text()
+
+    return once
+
+
+def arranged(text):
+    return timeline.arranged(json.loads(text), "kernels")
+
+
+def told(found):
+    """{warps: their items in words}."""
+    return {warp.words(): timeline.told(warp) for warp in found.warps}
+
+
+def events(found, warp, kind):
+    return [event for event in found.warps[warp].events() if event.kind == kind]
+
+
+def learn(*arguments):
+    return subprocess.run([sys.executable, "-m", "tools", *arguments], cwd=ROOT, capture_output=True, text=True,
+                          env=os.environ | {"COLUMNS": "132"})
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_two_stages(recorded, compiler):
+    found = arranged(recorded("two_stages", compiler=compiler))
+    assert told(found) == {"warps 0–1": "copy, commit; then 5 times: copy, commit, wait, barrier, shared load, exp, barrier; "
+                                        "then commit, wait, barrier, shared load, exp, barrier, global store"}
+    warp = found.warps[0]
+    assert [event.column for event in warp.events()] == list(range(1, 2 + 5 * 7 + 7 + 1))
+    line = next(number for number, text in enumerate(KERNELS.read_text().splitlines(), 1) if "&tile[(i + 1) % 2]" in text)
+    assert {number for _, number in warp.events()[2].places} == {line}
+    # Group i is in flight from its issue, in the pass before, to the wait of its pass: behind the issue of the next.
+    waits = [event.column for event in events(found, 0, "copy_wait")]
+    assert [(flight.number, flight.end.column) for flight in warp.flights] == list(enumerate(waits))
+    issues = [flight.copies[0].column for flight in warp.flights]
+    assert all(issue < wait for issue, wait in zip(issues[1:], waits))
+    # Two buffers take turns.
+    assert [flight.buffer for flight in warp.flights] == [0, 1, 0, 1, 0, 1]
+    assert [found.buffer_name(at) for at in (0, 1)] == ["tile[0]", "tile[1]"]
+
+
+def test_a_wait_for_all_groups_covers_the_next_too(recorded):
+    found = arranged(recorded("two_stages", ("PRIOR = 1", "PRIOR = 0")))
+    waits = [event.column for event in events(found, 0, "copy_wait")]
+    assert [flight.end.column for flight in found.warps[0].flights] == [waits[0], *waits[:5]]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_lanes_apart(recorded, compiler):
+    assert told(arranged(recorded("lanes_apart", compiler=compiler))) == {"warps 0–1": "global load, exp, shuffle, global store"}
+
+
+def test_warps_that_differ_in_their_turns(recorded):
+    assert told(arranged(recorded("other_turns"))) == {"warp 0": "global load, 2 times (exp, shuffle), global store",
+                                                       "warp 1": "global load, 3 times (exp, shuffle), global store"}
+
+
+def test_one_warp_stands_behind_another(recorded):
+    found = arranged(recorded("handed_over"))
+    assert told(found) == {"warp 0": "global load, shuffle, shared store, arrive, exp, global store",
+                           "warp 1": "barrier, shared load, global store"}
+    barrier, = events(found, 1, "barrier")
+    arrive, = events(found, 0, "barrier_arrive")
+    assert (arrive.column, barrier.start, barrier.column) == (4, 1, 5)
+    assert [event.column for event in found.warps[1].events()] == [5, 6, 7]
+    assert [event.column for event in found.warps[0].events()] == [1, 2, 3, 4, 5, 6]  # who arrives goes on
+
+
+def test_a_copy_that_another_warp_waits_for(recorded):
+    found = arranged(recorded("copied_for_another"))
+    assert told(found) == {"warp 0": "barrier, copy, arrive", "warp 1": "barrier, wait, shared load, global store"}
+    wait, = events(found, 1, "phase_wait")
+    flight, = found.warps[0].flights
+    assert flight.end is wait and (wait.start, wait.column) == (2, 4)
+
+
+def test_the_same_whatever_runs_first(recorded):
+    texts = {recorded("two_stages", workers=workers) for workers in ("1", "2", "4")}
+    assert len(texts) == 1
+    assert len({timeline_picture.drawn(arranged(text), 2) for text in [*texts, recorded("two_stages")]}) == 1
+
+
+def test_the_block_asked_for(recorded):
+    assert json.loads(recorded("lanes_apart", block="3"))["index"] == [3, 0, 0]
+
+
+def test_what_is_too_long_is_cut_off(recorded):
+    found = arranged(recorded("never_the_same"))
+    assert sum(len(warp.events()) for warp in found.warps) == 1 + 2 * 299 + 1
+    picture = timeline_picture.drawn(found, 2)
+    assert "What comes behind is not shown." in picture and picture.count("<rect") < 2 * timeline_picture.MOST_COLUMNS
+
+
+def test_nothing_stands_outside(recorded):
+    for kernel in ("two_stages", "handed_over", "copied_for_another", "never_the_same"):
+        picture = xml.etree.ElementTree.fromstring(timeline_picture.drawn(arranged(recorded(kernel)), 2))
+        width, height = float(picture.get("width")), float(picture.get("height"))
+        for rect in picture.iter("{http://www.w3.org/2000/svg}rect"):
+            x, y, wide, high = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+            assert 0 <= x and x + wide <= width and 0 <= y and y + high <= height, (kernel, rect.attrib)
+
+
+@pytest.mark.parametrize("wish", ["x", "1,", "1,2,3,4", "-1", ""])
+def test_no_block(compile_cu, wish):
+    done = run(compile_cu(Program(KERNELS)), SIMT_TIMELINE_BLOCK=wish)
+    assert done.returncode == 2 and "wanted X, X,Y or X,Y,Z" in done.stderr
+
+
+@pytest.mark.parametrize("words, said", [
+    ("19 --block 1,x", "names no block"), ("19 --block 7", "There is no block 7: "), ("19 --variant five_stages", "has no variant"),
+    ("19 --kernel other", "launches no kernel 'other'"), ("19 -o timeline.png", "ends with .svg"), ("19 --tiles 0", "--tiles"),
+    ("19 -k 0", "not a whole number"), ("no_step", "There is no step")])
+def test_bad_input(words, said):
+    done = learn("timeline", *words.split())
+    assert done.returncode == 2 and said in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_command(tmp_path):
+    done = learn("timeline", "19", "--variant", "two_stages", "-k", "512", "-m", "256", "-o", str(tmp_path / "a" / "b.svg"))
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^ +7    mma ×32 +\d+ ", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^ +5    copy ×3 +\d+, \d+ +group 1, in flight until column 9", done.stdout, re.MULTILINE), done.stdout
+    assert "6 more passes" in done.stdout
+    assert "group 1 in flight" in (tmp_path / "a" / "b.svg").read_text()
+
+
+def test_a_stale_picture_is_found(monkeypatch, tmp_path):
+    monkeypatch.setattr(docs.steps, "directory", lambda step: tmp_path)
+    text, pictures, changed = docs.renew(PART, BASE)
+    path, = pictures
+    assert path == tmp_path / "timeline_two_stages_k_512.svg" and changed == ["timeline 19 two_stages -k 512"]
+    path.write_text(pictures[path])
+    assert docs.renew(text, BASE) == (text, {}, [])
+    path.write_text(pictures[path].replace("mma", "mmx"))
+    assert docs.renew(text, BASE) == (text, pictures, changed)

@@ -1,0 +1,125 @@
+// Kernels of two warps whose timelines are known, event by event. The name of one is the program's argument.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_pipeline.h>
+#include <cuda_profiler_api.h>
+
+constexpr int THREADS = 64, TILES = 6, PRIOR = 1;
+
+// The copy of the next tile is issued before this one is waited for.
+__global__ void two_stages(const float *in, float *out)
+{
+    __shared__ float tile[2][2][THREADS / 2];  // [stage][warp][lane]
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    float sum = 0;
+    __pipeline_memcpy_async(&tile[0][warp][lane], &in[threadIdx.x], 4);
+    __pipeline_commit();
+    for (int i = 0; i < TILES; i++) {
+        if (i + 1 < TILES)
+            __pipeline_memcpy_async(&tile[(i + 1) % 2][warp][lane], &in[(i + 1) * THREADS + threadIdx.x], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(PRIOR);
+        __syncthreads();
+        sum += exp2f(tile[i % 2][1 - warp][lane]);
+        __syncthreads();
+    }
+    out[threadIdx.x] = sum;
+}
+
+// Lane 0 does not load, and what the others load stands before the shuffle all the same, and before the exponential.
+__global__ void lanes_apart(const float *in, float *out)
+{
+    float x = 0;
+    if (threadIdx.x % 2)
+        x = in[threadIdx.x];
+    x = expf(x);
+    out[threadIdx.x] = __shfl_xor_sync(0xffffffff, x, 1);
+}
+
+// The warps differ in how often they do the same.
+__global__ void other_turns(const float *in, float *out)
+{
+    float x = in[threadIdx.x];
+    for (int i = 0; i < 2 + threadIdx.x / 32; i++)
+        x = __shfl_xor_sync(0xffffffff, exp2f(x), 1);
+    out[threadIdx.x] = x;
+}
+
+// Warp 1 waits at a named barrier for what warp 0 has stored.
+__global__ void handed_over(const float *in, float *out)
+{
+    __shared__ float shared[32];
+    const int lane = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        const float x = __shfl_xor_sync(0xffffffff, in[lane], 1);
+        shared[lane] = x;
+        __threadfence_block();
+        asm volatile("bar.arrive 1, 64;" ::: "memory");
+        out[lane] = exp2f(x);
+    } else {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        out[threadIdx.x] = shared[lane];
+    }
+}
+
+// Warp 1 waits at an mbarrier for the copies of warp 0.
+__global__ void copied_for_another(const float *in, float *out)
+{
+    __shared__ float shared[32];
+    __shared__ unsigned long long full;
+    const int lane = threadIdx.x % 32;
+    const unsigned barrier = __cvta_generic_to_shared(&full);
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 32;" ::"r"(barrier) : "memory");
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        __pipeline_memcpy_async(&shared[lane], &in[lane], 4);
+        asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
+    } else {
+        unsigned done = 0;
+        while (!done)
+            asm volatile("{ .reg .pred p;\n mbarrier.test_wait.parity.shared.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done)
+                         : "r"(barrier)
+                         : "memory");
+        out[lane] = shared[lane];
+    }
+}
+
+// No two passes are alike.
+__global__ void never_the_same(const float *in, float *out)
+{
+    float x = in[threadIdx.x];
+    for (int i = 1; i < 300; i++) {
+        for (int j = 0; j < i; j++)
+            x = exp2f(-x);
+        __syncthreads();
+    }
+    out[threadIdx.x] = x;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*kernel)(const float *, float *);
+    } kernels[] = {{"two_stages", two_stages},
+                   {"lanes_apart", lanes_apart},
+                   {"other_turns", other_turns},
+                   {"handed_over", handed_over},
+                   {"copied_for_another", copied_for_another},
+                   {"never_the_same", never_the_same}};
+    float *in, *out;
+    cudaMalloc(&in, TILES * THREADS * sizeof *in);
+    cudaMalloc(&out, THREADS * sizeof *out);
+    cudaMemset(in, 0, TILES * THREADS * sizeof *in);
+    for (const auto &chosen : kernels)
+        if (argc > 1 && !strcmp(chosen.name, argv[1]))
+            chosen.kernel<<<4, THREADS>>>(in, out);
+    const cudaError_t error = cudaDeviceSynchronize();
+    if (error)
+        printf("%s\n", cudaGetErrorString(error));
+    return error != cudaSuccess;
+}
