@@ -59,9 +59,9 @@ EDGES = {
 EDGES["16_flash_wmma_warp_max"] = EDGES["attention 16-bit"] + [
     f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
     for n, d, kind in ((33, 1, "normal"), (65, 7, "huge"), (129, 17, "scaled"), (300, 40, "equal"), (257, 80, "scaled"), (100, 113, "huge"))]
-for _step in ("23_flash_mma_split_q", "24_flash_mma_stages", "25_flash_mma_shared_kv"):
-    EDGES[_step] = EDGES["attention 16-bit"] + [f"--heads 3 --seqlen {n} --head-dim 256 --input {kind}"
-                                                for n, kind in ((1, "normal"), (33, "scaled"), (129, "huge"), (300, "equal"), (4097, "normal"))]
+EDGES |= dict.fromkeys(("23_flash_mma_split_q", "24_flash_mma_stages", "25_flash_mma_shared_kv"), EDGES["attention 16-bit"] + [
+    f"--heads 3 --seqlen {n} --head-dim 256 --input {kind}"
+    for n, kind in ((1, "normal"), (33, "scaled"), (129, "huge"), (300, "equal"), (4097, "normal"))])
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes

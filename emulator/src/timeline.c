@@ -27,7 +27,7 @@ struct run {
 
 struct runs {
     struct run *run;
-    unsigned n, room;
+    unsigned n, capacity;
 };
 
 struct recorded_warp {
@@ -92,9 +92,9 @@ struct timeline *timeline_begin(const struct block *b)
 
 static struct run *add(struct runs *runs)
 {
-    if (runs->n == runs->room) {
-        runs->room = runs->room ? 2 * runs->room : 64;
-        runs->run = realloc(runs->run, runs->room * sizeof *runs->run);
+    if (runs->n == runs->capacity) {
+        runs->capacity = runs->capacity ? 2 * runs->capacity : 64;
+        runs->run = realloc(runs->run, runs->capacity * sizeof *runs->run);
         if (!runs->run)
             base_out_of_memory();
     }

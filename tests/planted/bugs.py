@@ -569,7 +569,7 @@ BUGS = [
     Bug(SPLIT_Q, "max_of_two_lanes", "largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));", "", shape=HEADS),
     Bug(SPLIT_Q, "missing_rescale", "o[y][x][2 * i] *= factor;", "o[y][x][2 * i] *= 1;", shape=HEADS),
     Bug(SPLIT_Q, "missing_rescale_of_the_sum", "l[y][i] = l[y][i] * factor + sum;", "l[y][i] = l[y][i] + sum;", shape=HEADS),
-    Bug(SPLIT_Q, "mask_off_by_one", "x * MMA_N + i % 2 >= n - tile", "x * MMA_N + i % 2 > n - tile", shape=HEADS),
+    Bug(SPLIT_Q, "mask_off_by_one", "lane % 4 * 2 + i % 2 >= n)", "lane % 4 * 2 + i % 2 > n)", shape=HEADS),
     Bug(SPLIT_Q, "v_not_transposed", "ldmatrix_x4_trans(v, ", "ldmatrix_x4(v, ", shape=HEADS),
     Bug(SPLIT_Q, "missing_first_barrier", WHOLE_QKV, "", checked="race in shared memory", shape=HEADS),
     Bug(SPLIT_Q, "write_out_of_bounds", "row < n; x++)", "row <= n; x++)", plain="past the end of O", checked="out of bounds",
