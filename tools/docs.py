@@ -602,7 +602,7 @@ def timeline_of(words, base, pictures):
     path = steps.directory(step) / f"{'_'.join(['timeline', *(word.strip('-') for word in words[1:])])}.svg"
     pictures[path] = timeline_picture.drawn(found, chosen.tiles)
     warp = found.warps[0]
-    return f"![In order, {warp.words()}: {timeline.told(warp)}]({os.path.relpath(path, base)})"
+    return f"![In order, {warp.words()}: {timeline.described(warp)}]({os.path.relpath(path, base)})"
 
 
 def generate(name, base, pictures=None):

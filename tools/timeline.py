@@ -361,7 +361,7 @@ def lines_words(places):
     return ", ".join(map(str, numbers)) if len(numbers) < 3 else f"{numbers[0]}–{numbers[-1]}"
 
 
-def told(warp):
+def described(warp):
     """A warp's items in a sentence."""
     first, length, times = passes_of(warp.items)
     before, behind = warp.items[:first], warp.items[first + times * length:]

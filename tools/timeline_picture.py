@@ -3,7 +3,7 @@ buffers in shared memory, with the copies in flight to each and the events that 
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from tools.timeline import ORDERS, READS, Loop, meet, passes_of, told
+from tools.timeline import ORDERS, READS, Loop, described, meet, passes_of
 
 WIDTH, LEFT, RIGHT = 900, 122, 16  # of the card, and of its margins
 CHARACTER = 6.3                    # pixels of a letter, at 11
@@ -311,7 +311,7 @@ def drawn(timeline, tiles):
         y += 16
     title = f"{timeline.step} {timeline.variant or ''}".strip()
     under = f"{timeline.shape}: block {timeline.block} of {timeline.kernel}, recorded by the emulator"
-    description = ". ".join(f"{warp.words().capitalize()}: {told(warp)}" for warp in warps)
+    description = ". ".join(f"{warp.words().capitalize()}: {described(warp)}" for warp in warps)
     head = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" width="{WIDTH}" height="{y}" role="img" '
             'aria-labelledby="t d">', f'  <title id="t">{escape(title)}: what the warps of a block do, in which order</title>',
             f'  <desc id="d">{escape(description)}</desc>', f"  <style>{STYLE}  </style>",
