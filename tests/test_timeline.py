@@ -35,9 +35,9 @@ def arranged(text):
     return timeline.arranged(json.loads(text), "kernels")
 
 
-def told(found):
+def described(found):
     """{warps: their items in words}."""
-    return {warp.words(): timeline.told(warp) for warp in found.warps}
+    return {warp.words(): timeline.described(warp) for warp in found.warps}
 
 
 def events(found, warp, kind):
@@ -52,7 +52,7 @@ def learn(*arguments):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_two_stages(recorded, compiler):
     found = arranged(recorded("two_stages", compiler=compiler))
-    assert told(found) == {"warps 0–1": "copy, commit; then 5 times: copy, commit, wait, barrier, shared load, exp, barrier; "
+    assert described(found) == {"warps 0–1": "copy, commit; then 5 times: copy, commit, wait, barrier, shared load, exp, barrier; "
                                         "then commit, wait, barrier, shared load, exp, barrier, global store"}
     warp = found.warps[0]
     assert [event.column for event in warp.events()] == list(range(1, 2 + 5 * 7 + 7 + 1))
@@ -76,17 +76,17 @@ def test_a_wait_for_all_groups_covers_the_next_too(recorded):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_lanes_apart(recorded, compiler):
-    assert told(arranged(recorded("lanes_apart", compiler=compiler))) == {"warps 0–1": "global load, exp, shuffle, global store"}
+    assert described(arranged(recorded("lanes_apart", compiler=compiler))) == {"warps 0–1": "global load, exp, shuffle, global store"}
 
 
 def test_warps_that_differ_in_their_turns(recorded):
-    assert told(arranged(recorded("other_turns"))) == {"warp 0": "global load, 2 times (exp, shuffle), global store",
+    assert described(arranged(recorded("other_turns"))) == {"warp 0": "global load, 2 times (exp, shuffle), global store",
                                                        "warp 1": "global load, 3 times (exp, shuffle), global store"}
 
 
 def test_one_warp_stands_behind_another(recorded):
     found = arranged(recorded("handed_over"))
-    assert told(found) == {"warp 0": "global load, shuffle, shared store, arrive, exp, global store",
+    assert described(found) == {"warp 0": "global load, shuffle, shared store, arrive, exp, global store",
                            "warp 1": "barrier, shared load, global store"}
     barrier, = events(found, 1, "barrier")
     arrive, = events(found, 0, "barrier_arrive")
@@ -97,7 +97,7 @@ def test_one_warp_stands_behind_another(recorded):
 
 def test_a_copy_that_another_warp_waits_for(recorded):
     found = arranged(recorded("copied_for_another"))
-    assert told(found) == {"warp 0": "barrier, copy, arrive", "warp 1": "barrier, wait, shared load, global store"}
+    assert described(found) == {"warp 0": "barrier, copy, arrive", "warp 1": "barrier, wait, shared load, global store"}
     wait, = events(found, 1, "phase_wait")
     flight, = found.warps[0].flights
     assert flight.end is wait and (wait.start, wait.column) == (2, 4)
