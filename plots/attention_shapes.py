@@ -25,7 +25,7 @@ def rates(lines):
 
 
 def progress(rates_):
-    """At how many shapes a variant was timed; among equals, its rates' geometric mean tells."""
+    """At how many shapes a variant was timed; among equals, the geometric mean of its rates decides."""
     values = [rate for sweep in rates_.values() for _, rate in sweep]
     return len(values), sum(map(math.log, values))
 

@@ -1,4 +1,4 @@
-/* Exponentials, of which a kernel's timeline tells. simtcc renames calls of the C library's in checked kernels
+/* Exponentials, which a kernel's timeline shows. simtcc renames calls of the C library's in checked kernels
  * (hooks.syms), so that they come here; those of host code in the same file too, with no worker. */
 #define _GNU_SOURCE
 #include "counters.h"
