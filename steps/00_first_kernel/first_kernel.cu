@@ -1,4 +1,4 @@
-// y = a x + y for two lists of numbers: the first kernel, and everything around it that it takes to run one.
+// y = a x + y for two arrays of numbers: the first kernel, and everything around it that it takes to run one.
 //
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o first_kernel steps/00_first_kernel/first_kernel.cu common/*.c
 //   ./learn run 00
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         .launch = launch,
     };
 
-    // [host] Two lists of n numbers, made up by common/, in the host's memory; and memory for the result.
+    // [host] Two arrays of n numbers, made up by common/, in the host's memory; and memory for the result.
     const struct axpy_numbers host = axpy_begin(argc, argv, &step);
     const int n = host.n;
     const size_t bytes = n * sizeof(float);
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     CUDA(cudaMalloc(&x, bytes));
     CUDA(cudaMalloc(&y, bytes));
 
-    // [copy_in] From the host's memory to the device's.
+    // [copy_in] Copy from the host's memory to the device's.
     // exercise: begin copy_in
     CUDA(cudaMemcpy(x, host.x, bytes, cudaMemcpyHostToDevice));
     CUDA(cudaMemcpy(y, host.y, bytes, cudaMemcpyHostToDevice));
@@ -76,10 +76,10 @@ int main(int argc, char **argv)
     // exercise: end launch
     CUDA(cudaGetLastError());  // whether the launch was accepted
 
-    // [wait] Until the device has done all that it was asked for.
+    // [wait] Wait until the device has done all that it was asked for.
     CUDA(cudaDeviceSynchronize());  // whether the kernel ran to its end
 
-    // [copy_out] From the device's memory to the host's.
+    // [copy_out] Copy from the device's memory to the host's.
     // exercise: begin copy_out
     CUDA(cudaMemcpy(result, y, bytes, cudaMemcpyDeviceToHost));
     // exercise: end copy_out

@@ -54,7 +54,7 @@ __device__ part merge_lanes(part mine, int lanes)
     return {m, reduce_lanes<false>(mine.l * weight(mine.m, m), lanes)};
 }
 
-// [merge_threads] The parts of a row's threads as one: lanes of a warp first, then the block's warps if it is theirs.
+// [merge_threads] The parts of a row's threads as one: first those of a warp's lanes, then those of the warps that share a row.
 __device__ part merge_threads(part mine,
                               part *partial)  // [MAX_WARPS], shared
 {
@@ -75,7 +75,7 @@ __device__ part merge_threads(part mine,
     return mine;
 }
 
-// [max_threads] Of a block: its registers must suffice for all of them.
+// [max_threads] The most threads of a block: the SM's registers must suffice for all of them.
 constexpr int max_threads(int vectors) { return vectors > 8 ? 512 : 1024; }
 
 // [kernel] Each thread holds VECTORS vectors of its row in registers. The next `capacity` of the row's vectors are in shared
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(max_threads(VECTORS))
     }
 }
 
-// [launch] With as many vectors for a thread as hold the row, or else with the most that so many threads have registers for.
+// [launch] A thread gets as many vectors as hold the row, or else as many as so many threads have registers for.
 template <int VECTORS, int ROWS>
 static cudaError_t launch_shape(const struct softmax_args *args, int threads, cudaStream_t stream)
 {
@@ -176,7 +176,7 @@ static cudaError_t launch_shape(const struct softmax_args *args, int threads, cu
     return cudaGetLastError();
 }
 
-// [rule] A thread has 32 elements of a row, as far as 512 threads go; then it has more. One row, unless asked for several.
+// [rule] A thread has 32 elements of a row, as far as 512 threads go; then it has more. It has one row, unless asked for more.
 int launch(const struct softmax_args *args, cudaStream_t stream)
 {
     if (!softmax_is_aligned(args, FP32, 16))

@@ -36,7 +36,7 @@ __global__ void scores(const float *Q,  // [heads, n, d]
     // exercise: end store
 }
 
-// [transpose] For scores<true>. Its stores are a column of Kᵀ: strided, but of N D elements, not N².
+// [transpose] Writes Kᵀ for scores<true>. Its stores go down a column, strided, but they are of N D elements, not N².
 __global__ void transpose(const float *K,       // [heads, n, d]
                           float *K_transposed,  // [heads, d, n]
                           int n, int d)

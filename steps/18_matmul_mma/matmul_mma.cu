@@ -41,7 +41,7 @@ __device__ uint4 load_vector(const T *from, int count)
     return *(const uint4 *)v;
 }
 
-// [load_tiles] A thread loads vectors of one column of either tile, in rows so many apart. Outside of A and B they count as 0.
+// [load_tiles] A thread loads vectors of one column of either tile, in rows A_STEP or B_STEP apart; outside of A and B, zeros.
 template <class T, int pad>
 __device__ void load_tiles(struct tiles<T, pad> *smem,
                            const T *A,  // [m, k]
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (TILE / WARP_N) * WARP_M, col = warp % (TILE / WARP_N) * WARP_N;
 
-    // [fragments] A warp's sums: 2 × 8 tiles of 16 × 8, of which each lane holds 4 elements each.
+    // [fragments] A warp's sums: 2 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
     float sum[ROWS][COLS][4] = {};
 

@@ -30,7 +30,7 @@ struct tiles {
     alignas(16) T B[TILE_K][TILE_N + PAD];  // [i][col]
 };
 
-// [source] A thread copies vectors of one column of either tile, in rows so many apart. Its first are at these places.
+// [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
 constexpr int A_STEP = THREADS / (TILE_K / VECTOR), B_STEP = THREADS / (TILE_N / VECTOR);
 __device__ int A_row() { return threadIdx.x / (TILE_K / VECTOR); }
 __device__ int A_col() { return threadIdx.x % (TILE_K / VECTOR) * VECTOR; }
@@ -60,7 +60,7 @@ __device__ int vector_bytes(int count)
     return min(max(count, 0), VECTOR) * (int)sizeof(T);
 }
 
-// [copy_part] A thread begins to copy its vectors of every PARTSth of its rows, from row part * STEP on. Of what lies
+// [copy_part] A thread begins to copy its vectors in every PARTSth of its rows, from row part * STEP on. Of what lies
 // outside of A and B nothing is read, and zeros are written.
 template <class T>
 __device__ void copy_part(struct tiles<T> *smem, const struct source<T> *from, int part, int A_pitch, int B_pitch)
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(THREADS) matmul_cp_async(const T *A,  // [m, k
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (TILE_N / WARP_N) * WARP_M, col = warp % (TILE_N / WARP_N) * WARP_N;
 
-    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of which each lane holds 4 elements each.
+    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
     float sum[ROWS][COLS][4] = {};
 

@@ -45,7 +45,7 @@ __device__ int2 tile_of_block()
     return make_int2(group * GROUP + in_group % rows, in_group / rows);
 }
 
-// [source] A thread copies vectors of one column of either tile, in rows so many apart, from the row and column of its first on.
+// [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
 constexpr int A_STEP = THREADS / (TILE_K / VECTOR), B_STEP = THREADS / (TILE_N / VECTOR);
 static_assert(A_STEP % 8 == 0 && B_STEP % 8 == 0, "so all vectors of a thread change places alike");
 __device__ int A_row() { return threadIdx.x / (TILE_K / VECTOR); }
@@ -56,7 +56,7 @@ __device__ int B_col() { return threadIdx.x % (TILE_N / VECTOR) * VECTOR; }
 template <class T>
 struct source {
     const T *A, *B;      // this thread's first vectors of the next tiles to be copied
-    int A_rows, A_cols;  // what is left of A from there on; not positive: the vector lies outside
+    int A_rows, A_cols;  // how many rows and columns of A there are from its vector on; none if not positive
     int B_rows, B_cols;  // and of B
 };
 
@@ -69,11 +69,11 @@ __device__ void next_tiles(struct source<T> *from, int B_pitch)
     from->B_rows -= TILE_K;
 }
 
-// [vector_bytes] Of a vector of which so many elements are in the matrix, counted from its first.
+// [vector_bytes] The bytes of a vector's first `count` elements, which are those in the matrix.
 template <class T> __device__ int vector_bytes(int count) { return min(max(count, 0), VECTOR) * (int)sizeof(T); }
 
-// [copy_part] A thread begins to copy its vectors in every PARTSth of its rows. Outside of A and B, where nothing is read, the
-// copy writes zeros.
+// [copy_part] A thread begins to copy its vectors in every PARTSth of its rows, from row part * STEP on. Of what lies
+// outside of A and B nothing is read, and zeros are written.
 template <class T>
 __device__ void copy_part(struct tiles<T> *smem, const struct source<T> *from, int part, int A_pitch, int B_pitch)
 {
@@ -98,8 +98,8 @@ __device__ void store_pair(T *C,  // [m, n]
         C[(size_t)row * C_pitch + col] = pair[0];
 }
 
-// [load_fragments] Those of a slice of MMA_K columns of A and rows of B. Four matrices of 8 × 8 are a fragment of A, or two of B.
-// B's are transposed on their way, because a register of a fragment of B holds two elements of a column.
+// [load_fragments] The fragments of the slice from i on. Four matrices of 8 × 8 are a fragment of A, or two of B. B's are
+// transposed on their way, because a register of a fragment of B holds two elements of a column.
 template <class T>
 __device__ void load_fragments(uint32_t a[][4], uint32_t b[][4], struct tiles<T> *smem, int row, int col, int i)
 {
@@ -124,11 +124,11 @@ __global__ void __launch_bounds__(THREADS)
     const int row = warp / (TILE_N / WARP_N) * WARP_M, col = warp % (TILE_N / WARP_N) * WARP_N;
     const int2 at = tile_of_block<GROUP>();
 
-    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of which each lane holds 4 elements each.
+    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     float sum[ROWS][COLS][4] = {};
     uint32_t a[SETS][ROWS][4], b[SETS][COLS / 2][4];
 
-    // [stages] Each stage holds a tile of A and one of B. All but one are filled ahead.
+    // [stages] Each stage holds a tile of A and one of B. The copies to all but one are begun before the loop.
     extern __shared__ uint4 memory[];
     struct tiles<T> *smem = (struct tiles<T> *)memory;  // [STAGES]
     const int A_first = at.x * TILE_M + A_row(), B_first = at.y * TILE_N + B_col();
@@ -151,9 +151,9 @@ __global__ void __launch_bounds__(THREADS)
         load_fragments(a[0], b[0], &smem[0], row, col, 0);
     }
 
-    int stage = 0, target = STAGES - 1;  // of the products, and of the copies under them
+    int stage = 0, target = STAGES - 1;  // the stage that is multiplied, and the one that is filled meanwhile
     for (int left = k; left > 0; left -= TILE_K) {
-        // [wait] Of the groups, those of the next STAGES − 2 tiles may still be under way.
+        // [wait] The oldest group holds the tiles of this pass. Those of the next STAGES − 2 pairs may stay under way.
         if (SETS == 1) {
             cp_async_wait_group<STAGES - 2>();
             __syncthreads();  // both tiles are whole before any warp reads them, and those before them were read by all warps

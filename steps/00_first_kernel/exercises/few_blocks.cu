@@ -1,4 +1,4 @@
-// z = a x + b for a list of numbers, by a grid of four blocks, however long the list is.
+// z = a x + b for an array of numbers, by a grid of four blocks, however long the array is.
 //
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o few_blocks steps/00_first_kernel/exercises/few_blocks.cu common/*.c
 

@@ -39,7 +39,7 @@ __device__ uint4 load_vector(const half *from, int count)
     return *(const uint4 *)v;
 }
 
-// [load_tile] A thread loads vectors of one column of the tile, in rows so many apart. Outside of the matrix they count as 0.
+// [load_tile] A thread loads vectors of one column of the tile, in rows STEP apart. Those outside of the matrix are 0.
 __device__ void load_tile(half (*smem)[TILE_K + PAD],
                           const half *matrix,  // [rows, cols]
                           int first_row, int first_col, int rows, int cols, int pitch)
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (TILE / WARP_N) * WARP_M, col = warp % (TILE / WARP_N) * WARP_N;
 
-    // [fragments] A warp's sums: 2 × 8 tiles of 16 × 8, of which each lane holds 4 elements each.
+    // [fragments] A warp's sums: 2 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
     float sum[ROWS][COLS][4] = {};
 

@@ -37,7 +37,7 @@ __device__ int A_place(int row, int col)
 
 __device__ int B_place(int row, int col) { return col ^ row % 8 * VECTOR; }
 
-// [source] A thread copies vectors of one column of either tile, in rows so many apart, from the row and column of its first on.
+// [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
 constexpr int A_STEP = THREADS / (TILE_K / VECTOR), B_STEP = THREADS / (TILE_N / VECTOR);
 static_assert(A_STEP % 8 == 0 && B_STEP % 8 == 0, "so all vectors of a thread change places alike");
 __device__ int A_row() { return threadIdx.x / (TILE_K / VECTOR); }
@@ -47,7 +47,7 @@ __device__ int B_col() { return threadIdx.x % (TILE_N / VECTOR) * VECTOR; }
 
 struct source {
     const half *A, *B;   // this thread's first vectors of the next tiles to be copied
-    int A_rows, A_cols;  // what is left of A from there on; not positive: the vector lies outside
+    int A_rows, A_cols;  // how many rows and columns of A there are from its vector on; none if not positive
     int B_rows, B_cols;  // and of B
 };
 
@@ -59,11 +59,11 @@ __device__ void next_tiles(struct source *from, int B_pitch)
     from->B_rows -= TILE_K;
 }
 
-// [vector_bytes] Of a vector of which so many elements are in the matrix, counted from its first.
+// [vector_bytes] The bytes of a vector's first `count` elements, which are those in the matrix.
 __device__ int vector_bytes(int count) { return min(max(count, 0), VECTOR) * (int)sizeof(half); }
 
-// [copy_part] A thread begins to copy its vectors in every PARTSth of its rows. Outside of A and B, where nothing is read, the
-// copy writes zeros.
+// [copy_part] A thread begins to copy its vectors in every PARTSth of its rows, from row part * STEP on. Of what lies
+// outside of A and B nothing is read, and zeros are written.
 __device__ void copy_part(struct tiles *smem, const struct source *from, int part, int A_pitch, int B_pitch)
 {
     const int A_bytes = vector_bytes(from->A_cols), B_bytes = vector_bytes(from->B_cols);
@@ -96,11 +96,11 @@ __global__ void __launch_bounds__(THREADS) matmul_narrow(const half *A,  // [m, 
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (TILE_N / WARP_N) * WARP_M, col = warp % (TILE_N / WARP_N) * WARP_N;
 
-    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of which each lane holds 4 elements each.
+    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
     float sum[ROWS][COLS][4] = {};
 
-    // [stages] Each stage holds a tile of A and one of B. All but one are filled ahead.
+    // [stages] Each stage holds a tile of A and one of B. The copies to all but one are begun before the loop.
     extern __shared__ uint4 memory[];
     struct tiles *smem = (struct tiles *)memory;  // [STAGES]
     const int A_first = blockIdx.y * TILE_M + A_row(), B_first = blockIdx.x * TILE_N + B_col();
@@ -118,9 +118,9 @@ __global__ void __launch_bounds__(THREADS) matmul_narrow(const half *A,  // [m, 
         next_tiles(&from, B_pitch);
     }
 
-    int stage = 0, target = STAGES - 1;  // of the products, and of the copies under them
+    int stage = 0, target = STAGES - 1;  // the stage that is multiplied, and the one that is filled meanwhile
     for (int left = k; left > 0; left -= TILE_K) {
-        // [wait] Of the groups, those of the next STAGES − 2 tiles may still be under way.
+        // [wait] The oldest group holds the tiles of this pass. Those of the next STAGES − 2 pairs may stay under way.
         cp_async_wait_group<STAGES - 2>();
         __syncthreads();  // both tiles are whole before any warp reads them, and those before them were read by all warps
 
