@@ -9,10 +9,12 @@ import argparse
 import ctypes
 import json
 import math
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 CUDA = ROOT / "build" / "cuda"
@@ -26,6 +28,7 @@ SPIN_CYCLES, LONGEST_SPIN = 4_000_000, 64_000_000    # about 2 ms: longer than P
 SAMPLED_ROWS = 256
 COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"  # the peer of what moves bytes and computes little
 UNFUSED = "PyTorch unfused fp16 (baddbmm, softmax, bmm)"   # the peer of attention that moves all N² scores through memory
+MOST_OF_FLASH = 256  # the largest head dimension of PyTorch's FlashAttention-2
 
 
 def stop(status, message):
@@ -332,11 +335,38 @@ class Strides(ctypes.Structure):  # struct strides in common/attention.h
     _fields_ = [(name, ctypes.c_size_t) for name in ("batch", "head", "row")]
 
 
+CAUSAL = "-causal"
+SHAPE_OF_ATTENTION = re.compile(rf"([0-9]+)x([0-9]+)(?:/([0-9]+))?x([0-9]+)(?:/([0-9]+))?x([0-9]+)({CAUSAL})?")
+
+
+class AttentionShape(NamedTuple):
+    batch: int
+    heads: int
+    kv_heads: int   # heads of K and V
+    seqlen: int     # queries of a head
+    kv_seqlen: int  # keys of a head
+    head_dim: int
+    causal: bool    # query i sees the keys up to i + kv_seqlen − seqlen
+
+    @property
+    def fewer_keys(self):
+        """How many fewer keys than queries: with a causal mask, so many of the first queries see none."""
+        return self.seqlen - self.kv_seqlen
+
+    def __str__(self):
+        pair = lambda one, other: f"{one}" if one == other else f"{one}/{other}"
+        sizes = self.batch, pair(self.heads, self.kv_heads), pair(self.seqlen, self.kv_seqlen), self.head_dim
+        return "x".join(map(str, sizes)) + CAUSAL * self.causal
+
+
 class Attention:
-    """O = softmax(Q Kᵀ / √D) V, [batch, heads, seqlen, head_dim], all of one type, in as many copies as together exceed L2."""
+    """O = softmax(Q Kᵀ / √D) V, all of one type, in as many copies as together exceed L2: Q and O [batch, heads, seqlen, head_dim],
+    K and V [batch, kv_heads, kv_seqlen, head_dim]."""
 
     DTYPES = ["fp32", "fp16"]
-    SHAPE, LADDER = "1x8x8192x64 for batch, heads, seqlen, head dimension", ["1x8x8192x64"]
+    SHAPE = (f"1x8x8192x64 for batch, heads, seqlen, head dimension, and {CAUSAL} behind it for a causal mask; 8x32/8x2048x64 has 8 heads of "
+             "K and V, 1x8x512/4096x64 4096 keys of a head")
+    LADDER = ["1x8x8192x64"]
     SAMPLED = 32  # rows of each head
 
     class Args(ctypes.Structure):  # struct attention_args in common/attention.h
@@ -349,46 +379,71 @@ class Attention:
     def __init__(self, torch, shape, seed, dtype, values=None):
         """values: the type that holds the numbers of Q, K and V, too, where they are those of tensors of that type."""
         self.torch, self.sizes, self.dtype = torch, shape, dtype
-        _, _, n, d = shape
-        self.bytes = 4 * ELEMENT_BYTES[dtype] * math.prod(shape)
-        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
+        b, h, h_kv, n, n_kv, d, _ = shape
         generator = torch.Generator("cuda").manual_seed(seed)
-        drawn = (mean + torch.randn(*shape, device="cuda", generator=generator) for mean in (0.25, 0.25, 1))
+        drawn = (mean + torch.randn(*size, device="cuda", generator=generator)
+                 for mean, size in ((0.25, (b, h, n, d)), (0.25, (b, h_kv, n_kv, d)), (1, (b, h_kv, n_kv, d))))
         Q, K, V = (numbers.to(torch_type(torch, values or dtype)).to(torch_type(torch, dtype)) for numbers in drawn)
+        self.bytes = 2 * (Q.nbytes + K.nbytes)
+        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
         self.inputs = [tuple(tensor.clone() for tensor in (Q, K, V)) for _ in range(self.copies)]
         self.O = [torch.full_like(Q, math.nan) for _ in range(self.copies)]
         self.result, self.workspace, self.scores_fit = None, [None] * self.copies, False
         self.rows = torch.linspace(0, n - 1, min(n, self.SAMPLED), device="cuda", dtype=torch.float64).long()
-        scores = Q[:, :, self.rows].double() @ K.double().transpose(2, 3) / math.sqrt(d)
-        self.reference = torch.softmax(scores, dim=3) @ V.double()
-        self.bounds = bounds(torch, dtype, max(n, d), self.reference)
+        self.reference = self.rows_of(Q, K, V)
+        self.bounds = bounds(torch, dtype, max(n_kv, d), self.reference)
+
+    def rows_of(self, Q, K, V):
+        """The sampled rows of all heads of O, in double. A row that sees no key is 0."""
+        b, h, h_kv, n, n_kv, d, causal = self.sizes
+        rows = len(self.rows)
+        queries = Q[:, :, self.rows].double().reshape(b, h_kv, h // h_kv * rows, d)  # neighbours share a head of K and V
+        scores = (queries @ K.double().transpose(2, 3) / math.sqrt(d)).reshape(b, h, rows, n_kv)
+        if causal:
+            last = self.rows + (n_kv - n)
+            hidden = self.torch.arange(n_kv, device="cuda") > last[:, None]
+            scores = scores.masked_fill(hidden, -math.inf)
+        weights = self.torch.softmax(scores, dim=3).nan_to_num(0)  # in a row that sees no key, all are NaN
+        return (weights.reshape(b, h_kv, h // h_kv * rows, n_kv) @ V.double()).reshape(b, h, rows, d)
 
     @staticmethod
     def shape(text):
-        sizes = [int(size) for size in text.split("x")]
-        if len(sizes) != 4 or min(sizes) < 1:
+        found = SHAPE_OF_ATTENTION.fullmatch(text)
+        if not found:
             raise ValueError
-        return sizes
+        b, h, h_kv, n, n_kv, d, causal = found.groups()
+        shape = AttentionShape(*map(int, (b, h, h_kv or h, n, n_kv or n, d)), bool(causal))
+        if min(shape[:-1]) < 1 or shape.heads % shape.kv_heads:
+            raise ValueError
+        return shape
 
     @staticmethod
     def flags(shape):
-        return [word for flag, size in zip(("--batch", "--heads", "--seqlen", "--head-dim"), shape)
-                for word in (flag, str(size))]
+        """kv-heads and kv-seqlen only where they differ: then the program's line of JSON names them, too."""
+        sizes = {"--batch": shape.batch, "--heads": shape.heads, "--kv-heads": shape.kv_heads if shape.kv_heads != shape.heads else None,
+                 "--seqlen": shape.seqlen, "--kv-seqlen": shape.kv_seqlen if shape.kv_seqlen != shape.seqlen else None,
+                 "--head-dim": shape.head_dim}
+        return [word for flag, size in sizes.items() if size for word in (flag, str(size))] + ["--causal"] * shape.causal
 
     def reserve(self, lines):
         """Device memory for what the step's variants need beside the tensors."""
         most = max(line["workspace_bytes"] for line in lines)
         self.workspace = [self.torch.empty(most, dtype=self.torch.uint8, device="cuda") for _ in range(self.copies)]
 
+    @classmethod
+    def arguments(cls, Q, K, V, O, **more):
+        """Of a launch on these tensors."""
+        (b, h, n, d), (_, h_kv, n_kv, _) = Q.shape, K.shape
+        tensors = {"Q": Q, "K": K, "V": V, "O": O}
+        return cls.Args(**{name: tensor.data_ptr() for name, tensor in tensors.items()},
+                        **{f"{name}_strides": Strides(*tensor.stride()[:3]) for name, tensor in tensors.items()},
+                        batch=b, heads=h, kv_heads=h_kv, seqlen=n, kv_seqlen=n_kv, head_dim=d, scale=1 / math.sqrt(d), **more)
+
     def launch(self, library, variant):
         """A function that queues one launch of a step's variant on copy i."""
-        b, h, n, d = self.sizes
         workspace = self.workspace  # the calls hold its addresses, so it has to live as long
-        strides = {f"{name}_strides": Strides(h * n * d, n * d, d) for name in "QKVO"}
-        calls = [self.Args(Q=q.data_ptr(), K=k.data_ptr(), V=v.data_ptr(), O=o.data_ptr(), workspace=space.data_ptr(),
-                           batch=b, heads=h, kv_heads=h, seqlen=n, kv_seqlen=n, head_dim=d, scale=1 / math.sqrt(d),
-                           dtype=ENUM_DTYPE[self.dtype], variant=variant, **strides)
-                 for (q, k, v), o, space in zip(self.inputs, self.O, workspace)]
+        calls = [self.arguments(*inputs, O, workspace=space.data_ptr(), causal=self.sizes.causal, dtype=ENUM_DTYPE[self.dtype],
+                                variant=variant) for inputs, O, space in zip(self.inputs, self.O, workspace)]
         launch = launcher(self.torch, library, calls)
 
         def queue(i):
@@ -406,20 +461,40 @@ class Attention:
         settings.allow_tf32 = settings.allow_fp16_reduced_precision_reduction = False
 
         def sdpa(backend):
+            choice = {"enable_gqa": True} if self.sizes.heads != self.sizes.kv_heads else {}
+            choice |= self.mask_of(backend == SDPBackend.CUDNN_ATTENTION)
+
             def queue(i):
                 with sdpa_kernel(backend) if backend else nullcontext():
-                    self.result = self.torch.nn.functional.scaled_dot_product_attention(*self.inputs[i])
+                    self.result = self.torch.nn.functional.scaled_dot_product_attention(*self.inputs[i], **choice)
             return queue
         backends = {"fp32": {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH},
                     "fp16": {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "its own choice": None}}[self.dtype]
+        if self.sizes.head_dim > MOST_OF_FLASH:
+            backends["efficient"] = SDPBackend.EFFICIENT_ATTENTION
         fused = {f"PyTorch SDPA {self.dtype}, {name}": sdpa(backend) for name, backend in backends.items()}
         return fused | ({UNFUSED: self.unfused} if self.dtype == "fp16" else {})
 
+    def mask_of(self, as_tensor):
+        """How PyTorch is asked for the mask. Its own is_causal shows query i the keys up to i, however many there are; ours is
+        that one where there are as many keys as queries. as_tensor: for a backend that has no other mask of this kind."""
+        if not self.sizes.causal:
+            return {}
+        if not self.sizes.fewer_keys:
+            return {"is_causal": True}
+        if as_tensor:
+            sees = self.torch.ones(self.sizes.seqlen, self.sizes.kv_seqlen, dtype=self.torch.bool, device="cuda")
+            return {"attn_mask": sees.tril(-self.sizes.fewer_keys)}
+        from torch.nn.attention.bias import causal_lower_right
+        return {"attn_mask": causal_lower_right(self.sizes.seqlen, self.sizes.kv_seqlen)}
+
     def unfused(self, i):
         """Three kernels on copy i: two products, and between them a softmax, which reads all N² scores and writes N² weights."""
+        b, h, h_kv, n, n_kv, d, causal = self.sizes
+        if causal or h != h_kv:
+            raise RuntimeError("it has neither a mask nor heads that share K and V")
         self.require_memory_for_scores()
-        b, h, n, d = self.sizes
-        Q, K, V = (tensor.view(b * h, n, d) for tensor in self.inputs[i])
+        Q, K, V = (tensor.view(b * h, -1, d) for tensor in self.inputs[i])
         S = self.torch.baddbmm(Q.new_empty(1), Q, K.transpose(1, 2), beta=0, alpha=1 / math.sqrt(d))  # by beta, nothing is added
         self.result = self.torch.bmm(self.torch.softmax(S, dim=2), V).view(b, h, n, d)
 
@@ -427,8 +502,8 @@ class Attention:
         """Scores and weights are there at the same time; freed, they serve the next copy, too."""
         if self.scores_fit:
             return
-        b, h, n, _ = self.sizes
-        cuda, needed = self.torch.cuda, 2 * b * h * n * n * ELEMENT_BYTES[self.dtype]
+        b, h, _, n, n_kv, _, _ = self.sizes
+        cuda, needed = self.torch.cuda, 2 * b * h * n * n_kv * ELEMENT_BYTES[self.dtype]
         free = cuda.mem_get_info()[0] + cuda.memory_reserved() - cuda.memory_allocated()
         if needed > free:
             raise RuntimeError(f"its scores and weights take {1e-9 * needed:.3g} GB, and {1e-9 * free:.3g} GB are free")
@@ -441,7 +516,7 @@ class Attention:
         before = cuda.memory_allocated()
         queue(0)
         cuda.synchronize()
-        beside = cuda.max_memory_allocated() - before - self.bytes // 4
+        beside = cuda.max_memory_allocated() - before - self.O[0].nbytes
         return {"device_bytes": self.bytes + beside, "workspace_bytes": beside}
 
     def poison(self):
@@ -452,7 +527,8 @@ class Attention:
         """Every element of the last output a number, sampled rows of all heads right."""
         difference = self.result[:, :, self.rows].double() - self.reference
         error = (difference.norm() / self.reference.norm()).item()
-        worst_row = (difference.norm(dim=3) / self.reference.norm(dim=3)).max().item()
+        of_rows = difference.norm(dim=3)
+        worst_row = (of_rows / self.reference.norm(dim=3)).masked_fill(of_rows == 0, 0).max().item()  # a row that sees no key is 0
         complete = self.result.isfinite().all().item()
         bound, row_bound = self.bounds
         return {"right": complete and error <= bound and worst_row <= row_bound, "error": error,
@@ -664,6 +740,11 @@ def table(lines):
                         for place, (cell, width) in enumerate(zip(row, widths))))
 
 
+def text_of(shape):
+    """As --shape takes it."""
+    return str(shape) if isinstance(shape, AttentionShape) else "x".join(map(str, shape))
+
+
 def json_line(line):
     """JSON has no NaN."""
     check = {key: value if math.isfinite(value) else None for key, value in line["check"].items()}
@@ -725,7 +806,7 @@ def main():
         if asked.json:
             asked.json.writelines(json_line(line) for line in lines)
             asked.json.flush()
-        print(f"\n{'x'.join(map(str, shape))} {lines[0]['operation']}, {' and '.join(dtypes)}, {lines[0]['device']}")
+        print(f"\n{text_of(shape)} {lines[0]['operation']}, {' and '.join(dtypes)}, {lines[0]['device']}")
         table(lines)
     return 1 if wrong else 0
 

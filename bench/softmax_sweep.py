@@ -55,7 +55,7 @@ def show(shape, lines):
 
 
 def main():
-    return sweep.main(__doc__, "11", peers.Softmax, SHAPES, contenders, show)
+    return sweep.main(__doc__, "11", peers.Softmax, lambda step: SHAPES, contenders, show)
 
 
 if __name__ == "__main__":

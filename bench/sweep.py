@@ -5,23 +5,26 @@ import peers
 
 
 def main(about, number, operation, shapes, contenders, show):
-    """Times contenders(torch, step, shape) of each shape in turns; show(shape, lines) prints what came of it. Returns the exit
-    status."""
+    """Times contenders(torch, step, shape) of each of shapes(step) in turns; show(shape, lines) prints what came of it. Returns the
+    exit status."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--step", default=number)
-    parser.add_argument("--shape", nargs="+", default=shapes, help=f"such as {operation.SHAPE}")
+    parser.add_argument("--shape", nargs="+", help=f"such as {operation.SHAPE}")
     parser.add_argument("--iters", type=int, default=20)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per result")
     asked = parser.parse_args()
     if asked.iters < 1:
         parser.error("--iters: at least 1")
+    step = peers.find_step(asked.step)
+    texts = shapes(step)
+    if not texts:
+        parser.error(f"--step {asked.step}: there is no sweep of it")
     try:
-        shapes = [operation.shape(text) for text in asked.shape]
+        chosen = [operation.shape(text) for text in asked.shape or texts]
     except ValueError:
         parser.error(f"--shape {' '.join(asked.shape)}: a shape is {operation.SHAPE}")
-    step = peers.find_step(asked.step)
     torch, wrong = peers.pytorch(step), False
-    for shape in shapes:
+    for shape in chosen:
         timed = contenders(torch, step, shape)
         peers.measure(torch, timed, asked.iters)
         lines = [contender.line for contender in timed]

@@ -7,9 +7,10 @@ Builds the steps named for the `cuda` preset, then for each of them: every varia
 elements (a minute or two a step); memcheck and racecheck; what ncu counts of one launch at the emulator's default shape,
 at the shape of tours and plots, and where its lesson analyses another, there, beside what the compiler reports for each GPU
 of tools/occupancy.py; bench/peers.py. FOLDER gets each step's results.jsonl (what was timed, then what ncu counted), the
-sweep.jsonl of a step that has a sweep, and a log. Prints a short table last.
+sweep.jsonl or matrix.jsonl of a step that has one, and a log. Prints a short table last.
 """
 import argparse
+import itertools
 import json
 import shutil
 import subprocess
@@ -62,6 +63,24 @@ EDGES["16_flash_wmma_warp_max"] = EDGES["attention 16-bit"] + [
 EDGES |= dict.fromkeys(("23_flash_mma_split_q", "24_flash_mma_stages", "25_flash_mma_shared_kv"), EDGES["attention 16-bit"] + [
     f"--heads 3 --seqlen {n} --head-dim 256 --input {kind}"
     for n, kind in ((1, "normal"), (33, "scaled"), (129, "huge"), (300, "equal"), (4097, "normal"))])
+INPUTS, HEAD_DIMS = ("normal", "scaled", "huge", "equal"), (32, 64, 96, 128)
+LENGTHS = 1, 2, 15, 16, 17, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257, 1023, 4097, 8192  # beside the edges of tiles, and long
+UNEQUAL = (1, 70), (17, 300), (64, 65), (48, 129), (128, 4097), (1, 8192), (257, 1000), (500, 501)  # queries and keys, and keys and queries
+ANY_HEAD_DIM = 16, 48, 64, 80, 128, 144, 256, 320, 512, 528, 768, 1008, 1024
+
+
+def masked(lengths, heads, more=""):
+    """Each pair of queries and keys with the mask and without, and with the next of the inputs, head dimensions and heads of K and V."""
+    turn = itertools.cycle(itertools.product(INPUTS, HEAD_DIMS))
+    return [f"--batch 2 --heads {heads[-1]} --kv-heads {kv_heads} --seqlen {n} --kv-seqlen {n_kv} --head-dim {d} --input {kind}{more}{mask}"
+            for mask in ("", " --causal") for (n, n_kv), kv_heads, (kind, d) in zip(lengths, itertools.cycle(heads), turn)]
+
+
+EDGES["29_flash_mma_causal"] = masked([(n, n) for n in LENGTHS], [3])
+EDGES["30_flash_mma_gqa"] = (masked([(n, n) for n in LENGTHS], [1, 2, 4])
+                             + masked([pair for n, n_kv in UNEQUAL for pair in ((n, n_kv), (n_kv, n))], [1, 2, 4], " --lse"))
+EDGES["31_flash_mma_tiling_qk"] = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for n, (kind, d) in zip(
+    itertools.cycle((1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 257, 300, 1023, 4097)), itertools.product(INPUTS, ANY_HEAD_DIM))]
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -69,30 +88,56 @@ LARGE = {
     "matmul": ["-m 2097115 -n 5 -k 1100", "-m 5 -n 2097116 -k 1100", "-m 2097116 -n 1100 -k 4"],
     "softmax": ["--rows 2097169 --cols 1030"],
     "attention": ["--heads 65535 --seqlen 260 --head-dim 128"],
+    "29_flash_mma_causal": ["--heads 65535 --seqlen 260 --head-dim 128 --causal"],
+    "30_flash_mma_gqa": ["--heads 65535 --kv-heads 4369 --seqlen 260 --head-dim 128 --causal --lse",
+                         "--heads 65535 --seqlen 3 --kv-seqlen 260 --head-dim 128 --causal"],
+    "31_flash_mma_tiling_qk": ["--heads 2048 --seqlen 1030 --head-dim 1024"],
 }
 COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
            "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
 LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
           "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
-# What a lesson analyses at a shape of its own.
+# What a lesson analyses at a shape of its own; first what its figures are of, tools/results.py, HEADLINE.
+CAUSAL = [f"{shape} --causal" for shape in (COUNTED["attention"], LADDER["attention"], "--batch 1 --heads 8 --seqlen 8192 --head-dim 128")]
 ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
                 "15_flash_wmma": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
                 "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"],
                 **dict.fromkeys(("24_flash_mma_stages", "25_flash_mma_shared_kv"),
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128, 256)]),
                 "26_flash_mma_shared_qkv": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
-                "28_flash_mma_swizzle": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)]}
+                "28_flash_mma_swizzle": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
+                "29_flash_mma_causal": CAUSAL, "30_flash_mma_gqa": CAUSAL,
+                "31_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
-             "attention": "--heads 2 --seqlen 131 --head-dim 96"}
+             "attention": "--heads 2 --seqlen 131 --head-dim 96",
+             "29_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
+             "30_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
+             "31_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
                        *(f"1x8x8192x{d}" for d in (32, 96, 128))]}
+
+
+def of_16384(kv_heads, *lengths):
+    """Causal, 16384 queries in as many sequences as that makes, 2048 columns in heads of 64 and of 128. kv_heads(heads): what follows
+    the heads, or None for what is left out."""
+    return [f"{16384 // n}x{2048 // d}{shared}x{n}x{d}-causal" for d in (64, 128) for n in lengths for shared in kv_heads(2048 // d)]
+
+
+TIMED["29_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384(lambda heads: [""], 512, 1024, 2048, 4096, 8192, 16384),
+                                *(f"1x8x{n}x{d}-causal" for d in (64, 128) for n in (2048, 4096, 8192, 16384) if (n, d) != (8192, 64)),
+                                *(f"1x8x8192x{d}-causal" for d in (32, 96)), "1x8x8192x64"]
+TIMED["30_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384(lambda heads: ["/1", "/2", ""], 2048, 4096, 8192, 16384),
+                             "1x32/8x512/8192x128-causal", "8x32/8x1/8192x128", "1x32x4096/512x128", "1x8x8192x64"]
+TIMED["31_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x512", *(f"1x8x8192x{d}" for d in (64, 128, 256, 320, 768, 1024))]
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
-# What else a step's lesson rests on.
-SWEEPS = {"11_softmax_shaped": "bench/softmax_sweep.py", "28_flash_mma_swizzle": "bench/attention_sweep.py"}
+# What else a step's lesson rests on: (the name of its file, the command that writes it).
+SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "28_flash_mma_swizzle": ("sweep", "bench/attention_sweep.py"),
+          "30_flash_mma_gqa": ("matrix", "bench/attention_matrix.py"),
+          "31_flash_mma_tiling_qk": ("sweep", "bench/attention_sweep.py", "--step", "31")}
 
 
 def kind(step):
@@ -101,7 +146,9 @@ def kind(step):
 
 
 def timed_with(step):
-    """Steps for which this is the same are timed together."""
+    """Steps for which this is the same are timed together; one with shapes of its own is timed alone."""
+    if step["name"] in TIMED:
+        return step["name"]
     return step["operation"] if step["operation"] in TYPES_TOGETHER else kind(step)
 
 
@@ -121,6 +168,14 @@ def timed_of(lines, step):
     """The step's own lines, and its peers' at the same shapes."""
     shapes = [line["shape"] for line in lines if line["step"] == step["name"]]
     return [line for line in lines if belongs(line, step) and line["shape"] in shapes]
+
+
+def new_lines(log, path, *command):
+    """Runs what adds lines to a file of them, and prints what it says; returns those lines."""
+    read = lambda: path.read_text().splitlines() if path.exists() else []
+    before = len(read())
+    print(run(log, *command, "--json", path).stdout)
+    return [json.loads(text) for text in read()[before:]]
 
 
 def must(log, *command):
@@ -151,7 +206,7 @@ def right(log, step, program, shapes, at_once):
 
 def sanitized(log, step, program, tool):
     done = [run(log, "compute-sanitizer", "--tool", tool, "--error-exitcode", "9", program, "--all-variants", "--no-time",
-                *SANITIZED[step["operation"]].split(), *dtype).returncode for dtype in each_type(step)]
+                *of(SANITIZED, step).split(), *dtype).returncode for dtype in each_type(step)]
     return f"status {max(done)}" if any(done) else "clean"
 
 
@@ -246,29 +301,30 @@ def main():
                 metrics = metrics or countable(log, program, COUNTED[step["operation"]])
                 out.writelines(json.dumps(line) + "\n" for line in counted(step, program, metrics, environment, compiled(step)))
         print(*table[-1], flush=True)
+    lines = {step["name"]: [] for step in chosen}  # what was timed in a step's own runs: no other's peers
     if not asked.no_bench:
         for together in dict.fromkeys(map(timed_with, chosen)):
             mine = [step for step in chosen if timed_with(step) == together]
             if mine[0]["operation"] in TIMED:
-                done = run(log, sys.executable, "bench/peers.py", *(step["number"] for step in mine), "--shape",
-                           *of(TIMED, mine[0]), "--json", timed)
-                print(done.stdout)
+                found = new_lines(log, timed, sys.executable, "bench/peers.py", *(step["number"] for step in mine), "--shape", *of(TIMED, mine[0]))
+                for step in mine:
+                    lines[step["name"]] += found
             else:  # it measures itself, and its peer
                 for step in mine:
-                    print(run(log, ROOT / "build" / "cuda" / step["name"], "--all-variants", "--json", timed).stdout)
+                    lines[step["name"]] += new_lines(log, timed, ROOT / "build" / "cuda" / step["name"], "--all-variants")
         for step in chosen:
             if step["name"] in ALSO_TIMED:
                 shapes, dtypes = ALSO_TIMED[step["name"]]
-                print(run(log, sys.executable, "bench/peers.py", step["number"], "--shape", *shapes, "--dtype", *dtypes, "--json", timed).stdout)
+                lines[step["name"]] += new_lines(log, timed, sys.executable, "bench/peers.py", step["number"], "--shape", *shapes,
+                                                 "--dtype", *dtypes)
             if step["name"] in SWEEPS:
-                swept = asked.out / f"{step['name']}.sweep.jsonl"
+                what, *command = SWEEPS[step["name"]]
+                swept = asked.out / f"{step['name']}.{what}.jsonl"
                 swept.unlink(missing_ok=True)
-                print(run(log, sys.executable, SWEEPS[step["name"]], "--json", swept).stdout)
-    lines = [json.loads(text) for text in timed.read_text().splitlines()] if timed.exists() else []
+                print(run(log, sys.executable, *command, "--json", swept).stdout)
     for step in chosen:
-        mine = timed_of(lines, step)
         with open(asked.out / f"{step['name']}.results.jsonl", "w") as out:
-            out.writelines(json.dumps(line) + "\n" for line in mine)
+            out.writelines(json.dumps(line) + "\n" for line in timed_of(lines[step["name"]], step))
             shutil.copyfileobj(open(asked.out / f"{step['name']}.ncu.jsonl"), out)
     print(f"{'step':24} {'right':8} {'large':8} {'memcheck':10} racecheck")
     for row in table:

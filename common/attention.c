@@ -39,9 +39,12 @@ static const struct size sizes[] = {
 
 static void require_head_dim(const struct attention_step *step, int head_dim)
 {
-    if (step->max_head_dim && head_dim > step->max_head_dim)
-        stop(EXIT_USAGE, "--head-dim %d: this step takes 1 to %d", head_dim, step->max_head_dim);
-    if (step->max_head_dim)
+    const int most = step->max_head_dim, unit = step->head_dim_unit;
+    if (most && unit && (head_dim > most || head_dim % unit != 0))
+        stop(EXIT_USAGE, "--head-dim %d: this step takes multiples of %d up to %d", head_dim, unit, most);
+    if (most && head_dim > most)
+        stop(EXIT_USAGE, "--head-dim %d: this step takes 1 to %d", head_dim, most);
+    if (most)
         return;
     char known[128] = "";
     for (int i = 0; step->head_dims[i]; i++) {
@@ -67,8 +70,6 @@ static void require_shape(const struct attention_step *step, const struct size *
              heads);
     if (n != n_kv && !step->lengths)
         stop(EXIT_USAGE, "--kv-seqlen %d: in this step there are as many keys as queries, --seqlen, %d", n_kv, n);
-    if (size[CAUSAL].value && n_kv < n)
-        stop(EXIT_USAGE, "--causal: with fewer keys, %d, than queries, %d, the first query would see none", n_kv, n);
 }
 
 // ---- the job ----
@@ -116,6 +117,14 @@ static size_t workspace_bytes(const void *context, int variant)
     return attention->step->workspace(&args);
 }
 
+static size_t shared_bytes(const void *context, int variant)
+{
+    const struct attention *attention = context;
+    struct attention_args args = attention->shape;
+    args.variant = variant;
+    return attention->step->shared(&args);
+}
+
 static struct tensor describe_tensor(const char *name, const struct attention_args *shape, int heads, int seqlen,
                                      struct row_layout layout)
 {
@@ -150,8 +159,8 @@ static void describe_shape(struct attention *attention, const struct size *size,
 // Pairs of a query and a key that it sees; of a causal mask's diagonal, half.
 static double pairs_of_head(const struct attention_args *shape)
 {
-    const double n = shape->seqlen, n_kv = shape->kv_seqlen;
-    return shape->causal ? n * (n_kv - n / 2) : n * n_kv;
+    const double n = shape->seqlen, n_kv = shape->kv_seqlen, seeing = fmin(n, n_kv);  // queries that see a key
+    return shape->causal ? seeing * (n_kv - seeing / 2) : n * n_kv;
 }
 
 static void describe(struct attention *attention, const struct size *size, const struct options *options)
@@ -170,6 +179,7 @@ static void describe(struct attention *attention, const struct size *size, const
         .inputs = {&attention->Q, &attention->K, &attention->V},
         .outputs = {{.tensor = &attention->O, .terms = n_kv > d ? n_kv : d}},
         .workspace_bytes = step->workspace ? workspace_bytes : NULL,
+        .shared_bytes = step->shared ? shared_bytes : NULL,
         .tells_memory = true,
         .work = {.queue = queue, .prepare = step->prepare ? prepare_copy : NULL, .context = attention},
     };

@@ -30,7 +30,7 @@ struct attention_args {
     int seqlen, kv_seqlen;       // queries, and keys, of a head
     int head_dim;
     float scale;       // 1 / √head_dim, unless somebody wants another
-    int causal;        // nonzero: query i sees the keys up to i + kv_seqlen − seqlen, which is never negative
+    int causal;        // query i sees the keys up to i + kv_seqlen − seqlen; where that is none, O is 0 and lse −∞
     enum dtype dtype;  // of Q, K, V and O
     int variant;
 };
@@ -44,10 +44,13 @@ struct attention_step {
     int row_bytes;                     // rows begin at multiples of so many bytes; 0: they follow with no gap
     int head_dims[MAX_HEAD_DIMS + 1];  // that the kernel is compiled for, ascending; a 0 ends them
     int max_head_dim;                  // it can do every head dimension up to this; 0: those of head_dims alone
+    int head_dim_unit;                 // and then only multiples of this; 0: any
     bool causal, grouped;              // whether it can do a causal mask, and fewer heads of K and V than of Q
     bool lengths, lse;                 // whether it can do more keys than queries, or fewer; and log-sum-exp
     const struct variant *variants;    // ends with {}
     size_t (*workspace)(const struct attention_args *args);  // bytes of device memory beside the tensors; NULL: none
+    size_t (*shared)(const struct attention_args *args);     // bytes of dynamic shared memory that a block asks for;
+                                                             // NULL: as `variants` say
     int (*prepare)(const struct attention_args *args);       // NULL: there is nothing to prepare
     int (*launch)(const struct attention_args *args, cudaStream_t stream);
     void (*print_layout)(int variant);  // how its tiles lie in shared memory, for --layout; NULL: not offered
@@ -69,20 +72,32 @@ static inline struct strides attention_strides(int heads, int seqlen, int pitch)
     return strides;
 }
 
-static inline bool attention_is_packed(struct strides strides, int heads, int seqlen, int head_dim)
+static inline bool strides_are_packed(struct strides strides, int heads, int seqlen, int head_dim)
 {
     const struct strides packed = attention_strides(heads, seqlen, head_dim);
     return strides.batch == packed.batch && strides.head == packed.head && strides.row == packed.row;
 }
 
-// Whether there is nothing beside softmax(scale Q Kᵀ) V to be computed: no mask, no shared heads, as many keys as queries,
-// no log-sum-exp, all of this type; and no row has a gap behind it.
+// Whether all tensors are of this type, and nothing lies between their rows, heads or batches.
+static inline bool attention_is_packed(const struct attention_args *args, enum dtype dtype)
+{
+    const int heads = args->heads, kv_heads = args->kv_heads, n = args->seqlen, n_kv = args->kv_seqlen,
+              d = args->head_dim;
+    return args->dtype == dtype && strides_are_packed(args->Q_strides, heads, n, d) &&
+           strides_are_packed(args->K_strides, kv_heads, n_kv, d) &&
+           strides_are_packed(args->V_strides, kv_heads, n_kv, d) && strides_are_packed(args->O_strides, heads, n, d);
+}
+
+// Whether each head has its own K and V, with as many keys as queries, and no log-sum-exp is asked for.
+static inline bool attention_is_square(const struct attention_args *args)
+{
+    return args->kv_heads == args->heads && args->kv_seqlen == args->seqlen && !args->lse;
+}
+
+// Whether there is nothing beside softmax(scale Q Kᵀ) V to be computed: it is packed and square, and has no mask.
 static inline bool attention_is_plain(const struct attention_args *args, enum dtype dtype)
 {
-    const int heads = args->heads, n = args->seqlen, d = args->head_dim;
-    return args->dtype == dtype && !args->causal && !args->lse && args->kv_heads == heads && args->kv_seqlen == n &&
-           attention_is_packed(args->Q_strides, heads, n, d) && attention_is_packed(args->K_strides, heads, n, d) &&
-           attention_is_packed(args->V_strides, heads, n, d) && attention_is_packed(args->O_strides, heads, n, d);
+    return attention_is_packed(args, dtype) && attention_is_square(args) && !args->causal;
 }
 
 // parse → allocate → poison → prepare → launch → check → time → report. Returns the exit status.

@@ -10,9 +10,10 @@ struct reference {
     size_t rows, cols;
     size_t parts;  // of the output, one after the other, such as attention's heads
     size_t part_rows;
-    size_t *row;    // [rows] which rows of the output, ascending
-    double *value;  // [rows, cols]
-    double *scale;  // [rows] what an error in that row is measured against
+    size_t *row;        // [rows] which rows of the output, ascending
+    double *value;      // [rows, cols]
+    double *scale;      // [rows] what an error in that row is measured against
+    size_t empty_rows;  // the first rows of each part that are −∞, because they are the logarithm of an empty sum
 };
 
 // Which of an output's rows to compare, where one row costs `work` multiply-adds: all where that is a second's work; else

@@ -4,6 +4,7 @@
 #include "exit.h"
 #include "parallel.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ static double dot(const float *a, const float *b, size_t count)
     return sum;
 }
 
-// weight: [keys], becomes exp(score − max) / their sum. Returns ln Σ exp(score).
+// weight: [keys], becomes exp(score − max) / their sum. Returns ln Σ exp(score), −∞ where there is no key.
 static double softmax_weights(double *weight, size_t keys)
 {
     double max = -INFINITY, sum = 0;
@@ -38,7 +39,7 @@ static double attention_row(const struct attention_args *args, size_t row, doubl
 {
     size_t n = args->seqlen, n_kv = args->kv_seqlen, d = args->head_dim, head = row / n, query = row % n;
     size_t kv_head = head / (args->heads / args->kv_heads);
-    size_t keys = args->causal ? query + 1 + n_kv - n : n_kv;
+    size_t seen = query + 1 + n_kv, keys = !args->causal ? n_kv : seen > n ? seen - n : 0;
     const float *q = (const float *)args->Q + row * d;
     const float *K = (const float *)args->K + kv_head * n_kv * d, *V = (const float *)args->V + kv_head * n_kv * d;
 
@@ -50,7 +51,7 @@ static double attention_row(const struct attention_args *args, size_t row, doubl
             value[col] += weight[key] * V[key * d + col];
     for (size_t col = 0; col < d; col++)
         squares += value[col] * value[col];
-    *scale = sqrt(squares);
+    *scale = keys ? sqrt(squares) : DBL_MIN;  // of a row that sees no key, any number but 0 is wrong
     return lse;
 }
 
@@ -65,7 +66,7 @@ static void attention_rows(void *context, size_t first, size_t last)
         double of_row = attention_row(rows->args, O->row[r], weight, O->value + r * O->cols, &O->scale[r]);
         if (lse) {
             lse->value[r] = of_row;
-            lse->scale[r] = fmax(1, fabs(of_row));  // near 0 it is a difference of larger numbers
+            lse->scale[r] = isinf(of_row) ? 1 : fmax(1, fabs(of_row));  // near 0 it is a difference of larger numbers
         }
     }
     free(weight);
@@ -77,8 +78,10 @@ struct reference attention_reference(const struct attention_args *args, uint64_t
     double work = (2.0 * args->head_dim + exp_work) * args->kv_seqlen;
     struct reference O = reference_sample_parts((size_t)args->batch * args->heads, args->seqlen, args->head_dim, work,
                                                 seed);
-    if (lse)
+    if (lse) {
         *lse = reference_same_rows(&O, 1);
+        lse->empty_rows = args->causal && args->seqlen > args->kv_seqlen ? args->seqlen - args->kv_seqlen : 0;
+    }
     struct rows rows = {&O, lse, args};
     parallel_for(O.rows, attention_rows, &rows);
     return O;

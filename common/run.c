@@ -258,12 +258,14 @@ static int run_variant(const struct job *job, const struct device *device, const
 }
 
 // Whether the GPU has the shared memory that a block of the variant asks for. Says so where it has not.
-static bool fits(const struct variant *variant, const struct device *device)
+static bool fits(const struct job *job, const struct variant *variant, const struct device *device)
 {
-    if (variant->shared_bytes <= device->shared_bytes)
+    const int bytes = job->shared_bytes ? (int)job->shared_bytes(job->work.context, job->work.variant)
+                                        : variant->shared_bytes;
+    if (bytes <= device->shared_bytes)
         return true;
     fprintf(stderr, "%s: not run: a block needs %d bytes of shared memory; on %s it may have %d\n", variant->name,
-            variant->shared_bytes, device->name, device->shared_bytes);
+            bytes, device->name, device->shared_bytes);
     return false;
 }
 
@@ -274,7 +276,7 @@ int run_job(struct job *job, const struct device *device, const struct options *
     int first = options->all_variants ? 0 : options->variant;
     int last = options->all_variants ? variant_count(options) - 1 : options->variant;
     for (job->work.variant = first; job->work.variant <= last; job->work.variant++) {
-        if (!fits(&options->variants[job->work.variant], device))
+        if (!fits(job, &options->variants[job->work.variant], device))
             continue;
         report_variant(job, device, options);
         if (run_variant(job, device, options) != EXIT_RIGHT)

@@ -25,17 +25,35 @@ COLOURS = "FORCE_COLOR", "CLICOLOR_FORCE"
 PLAIN = {name: value for name, value in os.environ.items() if name not in COLOURS} | {"COLUMNS": "110"}
 
 
-def say(command, folder=ROOT):
-    """Run a command and show what it says, errors too. Returns whether it went well."""
+def said(command, folder=ROOT):
+    """Run a command. Returns whether it went well and what it said, errors too."""
     done = subprocess.run([str(word) for word in command], cwd=folder, env=PLAIN, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    print(done.stdout, end="")
-    return done.returncode == 0
+    return done.returncode == 0, done.stdout
+
+
+def say(command, folder=ROOT):
+    """Run a command and show what it says. Returns whether it went well."""
+    well, words = said(command, folder)
+    print(words, end="")
+    return well
+
+
+def of_learn(words):
+    return [sys.executable, ROOT / "tools/__main__.py", *words]
 
 
 def learn(*words, folder=ROOT):
     """./learn in a cell: learn("run", "04", "-m", 100)."""
-    say([sys.executable, ROOT / "tools/__main__.py", *words], folder)
+    say(of_learn(words), folder)
+
+
+def output(*words, folder=ROOT):
+    """What ./learn prints, as text; where it failed, that is shown and there is none."""
+    well, printed = said(of_learn(words), folder)
+    if not well:
+        print(printed, end="")
+    return printed if well else ""
 
 
 def where():
@@ -47,11 +65,11 @@ def where():
 
 # ---- a program of the reader's ----
 
-def compile_and_run(text, *flags):
-    """Compile a CUDA program given as text for the emulator, all checks on, and run it."""
+def compile_and_run(text, *flags, run=learn):
+    """Compile a CUDA program given as text for the emulator, all checks on, and run it. run=output returns what it prints."""
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         Path(place, "yours.cu").write_text(text)
-        learn("emulate", "yours.cu", *flags, folder=place)
+        return run("emulate", "yours.cu", *flags, folder=place)
 
 
 def edited(step, before, after, *arguments):
@@ -102,17 +120,17 @@ def predict(question, number, unit=""):
     print(f"predicted: {question}: {number} {unit}" if made else f"no prediction yet: {question}: write a number in place of ...")
 
 
-def compare(question, measured, source):
-    """Hold a measurement, and where it comes from, against the prediction."""
+def compare(question, measured, source, exact=False):
+    """Hold a measurement, and where it comes from, against the prediction. exact: no other number is nearly right, as of a lane."""
     number, unit = predictions.get(question, (None, ""))
     if measured is None:
         return print(f"{question}: not measured yet")
-    text = f"{question}: **{in_digits(measured)} {unit}** ({source}). "
+    text = f"{question}: **{f'{in_digits(measured)} {unit}'.strip()}** ({source}). "
     if number is None:
         text += "You made no prediction."
     elif number == measured:
         text += f"You said {number}: exactly."
-    elif number * measured <= 0:
+    elif exact or number * measured <= 0:
         text += f"You said {number}."
     else:
         off = max(measured / number, number / measured)
@@ -137,7 +155,7 @@ def here(*names):
 
 
 def times(*names):
-    """The timed lines of steps, ours and the peers': of this machine's GPU, or as recorded on an H200."""
+    """The timed lines of steps at the shape of their lesson, ours and the peers': of this machine's GPU, or as recorded on an H200."""
     found = []
     for step in here(*names):
         backend, _ = machine.choose(step)
@@ -145,11 +163,12 @@ def times(*names):
             build.build("cuda", step["name"])
             with tempfile.TemporaryDirectory(prefix="learn-") as place:
                 lines = Path(place, "lines.jsonl")
-                if say([steps.program(step, "cuda"), "--all-variants", "--json", lines]):
+                if say([steps.program(step, "cuda"), "--all-variants", "--json", lines, *results.headline_flags(step)]):
                     found += [json.loads(text) for text in lines.read_text().splitlines()]
         else:
-            found += filter(None, (results.ours(step, variant) for variant in steps.variants(step)))
-            found += results.peers(step).values()
+            shape = results.headline(step)
+            found += filter(None, (results.ours(step, variant, shape) for variant in steps.variants(step)))
+            found += results.peers(step, shape).values()
     found = {(line["step"], line["variant"], line.get("peer")): line for line in found if line["time"]}  # a peer once
     return list(found.values())
 

@@ -1,4 +1,5 @@
-"""Attention as one staircase: each step by its fastest variant, in order, at one shape; the peers on the same type as lines across.
+"""Attention as one staircase: each step by its fastest variant, in order, at one shape; the peers on the same type as lines across. Below
+it, steps whose figures are of another shape, causal or with large heads, each with the peers at that one.
 
 Drawn from figures recorded on an H200: the steps' results.jsonl, and h200_peers.jsonl for what was timed in a run without them."""
 import json
@@ -12,9 +13,13 @@ from tools.paths import PLOTS
 TYPES = {"fp32": ("in fp32", BLUES[1]), "fp16": ("inputs in fp16, sums in fp32", BLUES[3])}  # what stands below, and the colour
 PEERS = {"PyTorch SDPA fp32, efficient": "PyTorch SDPA fp32, efficient", "PyTorch SDPA fp32, math": "PyTorch SDPA fp32, math",
          "PyTorch SDPA fp16, flash": "FlashAttention-2 (PyTorch)", "PyTorch SDPA fp16, cuDNN": "cuDNN (PyTorch)"}
+WIDE = {"PyTorch SDPA fp16, its own choice": "PyTorch SDPA, its choice", "PyTorch unfused fp16 (baddbmm, softmax, bmm)": "PyTorch, unfused"}
+MOST_OF_FLASH = 256  # the largest head dimension of FlashAttention-2 and cuDNN
 ELSEWHERE = PLOTS / "h200_peers.jsonl"
 TREAD, LETTERS, GAP = 0.75, 9, 0.3  # a step's least width, in inches and in letters of its name; the share of it between two types
 LEFT, RIGHT, LEAST, HEIGHT = 0.7, 2.3, 9, 5.4  # inches: for the axis, for the peers' names; the picture's least width, its height
+BESIDE, APART = 3.4, 0.1  # inches: the height of the panels below, and between two of them
+TOP, BOTTOM, UNTYPED = 0.49, 1.35, 0.5  # inches above and below the steps of a panel, and of these, what stands for the types
 RULE = -0.21  # where the rule below the names of a type's steps is, of the axes' height
 LINE = 13  # points from the label of one peer to the next
 
@@ -24,21 +29,32 @@ def elsewhere():
     return [json.loads(line) for line in ELSEWHERE.read_text().splitlines()]
 
 
-def data():
-    """Title, steps and peers of each type; None where no step has a figure."""
-    every = [step for step in steps.load() if step["operation"] == "attention" and step["dtypes"][0] in TYPES]
-    best = [(step, line) for dtype in TYPES for step in every if step["dtypes"][0] == dtype and (line := results.best(step))]
+def panel(every, shape):
+    """Steps and peers of each type at a shape; None where no step has a figure."""
+    best = [(step, line) for dtype in TYPES for step in every if step["dtypes"][0] == dtype and (line := results.best(step, shape))]
     if not best:
         return None
-    peers = {PEERS[name]: line for step in every for name, line in results.peers(step).items() if name in PEERS}
-    alone = [line for line in elsewhere() if results.on_ladder(line)]
-    peers |= {line["peer"]: line for line in alone}
-    return {"title": f"Attention, {run.shape_words(results.LADDER_SHAPE['attention'])}, recorded on an NVIDIA H200",
-            "bars": [{"step": ladder.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)}
-                     for step, line in best],
-            "peers": [{"name": name, "dtype": line["dtype"], "value": round(line["tflops"], 6), "elsewhere": line in alone}
-                      for name, line in sorted(peers.items(), key=lambda peer: peer[1]["tflops"])],
-            "note": "; ".join(f"dotted: {line['peer']}, of another run ({line['env']['date']})" for line in alone)}
+    names = WIDE if shape["head_dim"] > MOST_OF_FLASH else PEERS
+    peers = {names[name]: line for step in every for name, line in results.peers(step, shape).items() if name in names}
+    alone = {line["peer"]: line for line in elsewhere() if results.is_at(line, shape)}
+    return {"bars": [{"step": ladder.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)} for step, line in best],
+            "peers": [{"name": name, "dtype": line["dtype"], "value": round(line["tflops"], 6), "elsewhere": name in alone}
+                      for name, line in sorted((peers | alone).items(), key=lambda peer: peer[1]["tflops"])],
+            "note": "; ".join(f"dotted: {name}, of another run ({line['env']['date']})" for name, line in alone.items())}
+
+
+def data():
+    """The staircase, and beside it panels of steps whose figures are of another shape; None where no step has a figure."""
+    every = [step for step in steps.load() if step["operation"] == "attention" and step["dtypes"][0] in TYPES]
+    of_shape = {}
+    for step in every:
+        of_shape.setdefault(run.shape_words(results.headline(step)), []).append(step)
+    found = {words: panel(mine, results.headline(mine[0])) for words, mine in of_shape.items()}
+    usual = run.shape_words(results.LADDER_SHAPE["attention"])
+    if not found.get(usual):
+        return None
+    return {"title": f"Attention, {usual}, recorded on an NVIDIA H200", **found[usual],
+            "beside": [{"title": words, **content} for words, content in found.items() if content and words != usual]}
 
 
 def places(bars):
@@ -93,24 +109,32 @@ def draw_peers(axes, peers, spans):
 
 
 def draw(axes, content):
+    """One panel: logarithmic where its figures are of different orders."""
     bars, peers = content["bars"], content["peers"]
     spans, middles = places(bars)
     peers = [peer for peer in peers if peer["dtype"] in spans]
     values = [mark["value"] for mark in bars + peers]
-    axes.set(yscale="log", xlim=(-0.5, middles[-1] + 0.5), ylim=(min(values) / 1.8, max(values) * 1.4))
+    axes.set(xlim=(-0.5, middles[-1] + 0.5))
+    if max(values) > 10 * min(values):
+        axes.set(yscale="log", ylim=(min(values) / 1.8, max(values) * 1.4))
+        ticks = [digit * 10.0 ** power for power in range(-3, 5) for digit in (1, 3)]
+        axes.set_yticks([tick for tick in ticks if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]])
+        axes.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
+        axes.yaxis.minorticks_off()
+    else:
+        axes.set(ylim=(0, max(values) * 1.15))
+        axes.locator_params(axis="y", nbins=5)
     draw_steps(axes, bars, middles)
-    for dtype, (first, last) in spans.items():
-        draw_type(axes, dtype, first, last)
     draw_peers(axes, peers, spans)
-    ticks = [digit * 10.0 ** power for power in range(-3, 5) for digit in (1, 3)]
-    axes.set_yticks([tick for tick in ticks if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]])
-    axes.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
-    axes.yaxis.minorticks_off()
     axes.set_xticks([])
     axes.set_title(content["title"], loc="left", fontsize=13, fontweight="bold", color=INK, pad=12)
-    axes.set_ylabel("TFLOPS, logarithmic", fontsize=10, color=FAINT)
-    axes.figure.text(0.99, 0.03, content["note"], ha="right", fontsize=9, color=FAINT)
+    axes.set_ylabel("TFLOPS" + ", logarithmic" * (axes.get_yscale() == "log"), fontsize=10, color=FAINT)
     style.plain(axes)
+
+
+def width_of(content):
+    """Inches of a panel's steps."""
+    return TREAD * (places(content["bars"])[1][-1] + 1)
 
 
 def write(folder=PLOTS):
@@ -118,10 +142,24 @@ def write(folder=PLOTS):
     content = data()
     if not content:
         return []
-    _, middles = places(content["bars"])
-    width = max(LEAST, LEFT + TREAD * (middles[-1] + 1) + RIGHT)
-    return style.write("attention", content, draw, folder, (width, HEIGHT), left=LEFT / width, right=1 - RIGHT / width, top=0.91,
-                       bottom=0.25)
+    beside, below = content["beside"], BESIDE * bool(content["beside"])
+    width = max(LEAST, LEFT + width_of(content) + RIGHT, sum(LEFT + width_of(panel) + RIGHT + APART for panel in beside) - APART)
+    height = HEIGHT + below
+    figure = style.pyplot().figure(figsize=(width, height))
+
+    def axes_at(x, y, wide, high):
+        return figure.add_axes((x / width, y / height, wide / width, high / height))
+
+    axes = axes_at(LEFT, below + BOTTOM, width - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
+    draw(axes, content)
+    for dtype, (first, last) in places(content["bars"])[0].items():
+        draw_type(axes, dtype, first, last)
+    figure.text(0.99, (below + 0.16) / height, content["note"], ha="right", fontsize=9, color=FAINT)
+    x = LEFT
+    for panel in beside:
+        draw(axes_at(x, BOTTOM - UNTYPED, width_of(panel), BESIDE - TOP - BOTTOM + UNTYPED), panel)
+        x += width_of(panel) + RIGHT + APART + LEFT
+    return style.save(figure, "attention", content, folder)
 
 
 def stale():

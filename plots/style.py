@@ -39,18 +39,18 @@ def plain(axes, grid="y"):
     axes.spines["bottom"].set_color(RULE)
 
 
-def heat_map(axes, grid, rows, columns, title, is_bold, **colours):
-    """Cells that say their value; – where there is None. colours: cmap and norm, or vmin and vmax."""
+def heat_map(axes, grid, rows, columns, title, is_bold, words=lambda y, x, value: f"{value:.2f}", size=10, **colours):
+    """Cells that say their value, by words(row, column, value); – where there is None. colours: cmap and norm, or vmin and vmax."""
     image = axes.imshow([[float("nan") if value is None else value for value in row] for row in grid], aspect="auto", **colours)
     for y, row in enumerate(grid):
         for x, value in enumerate(row):
             dark = value is not None and sum(image.cmap(image.norm(value))[:3]) < 1.6
-            axes.text(x, y, "–" if value is None else f"{value:.2f}", ha="center", va="center", fontsize=10,
+            axes.text(x, y, "–" if value is None else words(y, x, value), ha="center", va="center", fontsize=size,
                       color=FAINT if value is None else "white" if dark else INK,
                       fontweight="bold" if value is not None and is_bold(value) else "normal")
     axes.set_title(title, fontsize=11, fontweight="bold", color=INK, pad=6)
     axes.set(xticks=range(len(columns)), xticklabels=columns, yticks=range(len(rows)), yticklabels=rows)
-    axes.tick_params(colors=FAINT, length=0, labelsize=10)
+    axes.tick_params(colors=FAINT, length=0, labelsize=size)
     for side in axes.spines.values():
         side.set_visible(False)
 

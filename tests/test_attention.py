@@ -1,37 +1,75 @@
-"""The attention steps on the emulator: every variant at sequence lengths up to 300, at every head dimension and with
-every kind of input; memory figures, options and JSON lines; and the example that step 13's README traces by hand."""
+"""The attention steps on the emulator: every variant at sequence lengths up to 300, at every head dimension, with every
+kind of input, and with a causal mask where a step has one; grouped heads, lengths that differ and log-sum-exp; memory
+figures, options and JSON lines; and the example that step 13's README traces by hand."""
 
 import concurrent.futures
 import json
 import re
 import subprocess
+import sys
 from fractions import Fraction
+from typing import NamedTuple
 
 import pytest
 
 from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
 
+sys.path.insert(0, str(ROOT / "bench"))
+import attention_matrix  # noqa: E402
+
 ensure_build()
-STEPS = [step for step in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
-         if step["operation"] == "attention"]
-NAMES = [step["name"] for step in STEPS]
 NAIVE, FLASH = "12_attention_naive", "13_flash_scalar"
 INPUTS = ["normal", "scaled", "huge", "equal"]
 HEAD_DIMS = [32, 64, 96, 128]
-ODD_HEAD_DIMS = [2, 17, 40, 63, 80, 100, 128]  # of a step that can do every one up to 128
+SOME_HEAD_DIMS = {128: [2, 17, 40, 63, 80, 100, 128],  # of a step that can do every one up to that, or every multiple of its unit
+                  1024: [16, 48, 64, 80, 128, 144, 256, 320, 384, 400, 512, 528, 768, 784, 1008, 1024]}
 EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129]  # of tiles
+DIAGONAL_EDGES = [1, 2, *(tile + by for tile in (16, 32, 48, 64, 96, 128) for by in (-1, 0, 1))]  # where it meets them
 BEYOND = 257  # past several tiles, where the checked build takes a second
+HEADS_IN_X = {"heads_first", "ordered", "grouped", "small_blocks"}  # variants with the heads along their grid's x, which ends far beyond 65535
 
 
-def takes_any_head_dim(step):
-    """Whether it can do every head dimension up to one, and not those of a list alone."""
-    return ".max_head_dim = 128," in source_of(step["name"]).read_text()
+class Step(NamedTuple):
+    """A step, and what its source says that it can do."""
+    name: str
+    variants: list
+    dtype: str
+    can: set         # of causal, grouped, lengths and lse
+    listed: bool     # whether it is compiled for a list of head dimensions, and takes no others
+    head_dims: list  # those, or some of what it takes
+    refused: list    # head dimensions that it does not take
+    takes: str       # what it says then
+
+    def small_head_dims(self):
+        """Those that no list names make many cases, and the large among them long ones."""
+        return [d for d in self.head_dims if self.listed or d <= 128]
 
 
-def head_dims(step):
-    if takes_any_head_dim(step):
-        return ODD_HEAD_DIMS
-    return [int(size) for size in re.search(r"\.head_dims = \{([\d, ]+)\}", source_of(step["name"]).read_text())[1].split(",")]
+def step_of(entry):
+    said = dict(re.findall(r"^ +\.(\w+) = (.+),$", source_of(entry["name"]).read_text(), re.MULTILINE))
+    most, unit = (int(said.get(name, default)) for name, default in (("max_head_dim", 0), ("head_dim_unit", 1)))
+    can = {name for name in ("causal", "grouped", "lengths", "lse") if said.get(name) == "true"}
+    if most:
+        head_dims, refused = SOME_HEAD_DIMS[most], [most + 1, most + unit, 2 * most, *({unit // 2, unit * 3 // 2} - {0, 1})]
+        takes = f"this step takes multiples of {unit} up to {most}" if unit > 1 else f"this step takes 1 to {most}"
+    else:
+        head_dims = [int(size) for size in said["head_dims"].strip("{}").split(",")]
+        refused, takes = {1, 31, 63, 80, 256} - set(head_dims), f"this step is compiled for {' '.join(map(str, head_dims))}"
+    return Step(entry["name"], entry["variants"], entry["dtypes"][0], can, not most, head_dims, sorted(refused), takes)
+
+
+STEPS = [step_of(entry) for entry in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
+         if entry["operation"] == "attention"]
+MASKS = [(step, mask) for step in STEPS for mask in ((), ("--causal",)) if not mask or "causal" in step.can]
+
+
+def that_can(*what):
+    return [step for step in STEPS if step.can >= set(what)]
+
+
+def words(value):
+    """The id of a parameter."""
+    return value.name if isinstance(value, Step) else " ".join(map(str, value)) if isinstance(value, tuple) else None
 
 
 def attention(program, seqlen, head_dim, *arguments):
@@ -44,56 +82,107 @@ def expect_right(done, count):
     assert done.stderr == ""
 
 
-def expect_all_right(program, step, cases):
-    """Every variant at each (seqlen, head_dim, input, heads), a few cases at a time."""
+def expect_all_right(program, step, cases, *more):
+    """Every variant at each (seqlen, head_dim, input, heads, further arguments …), a few cases at a time."""
     def failure(case):
-        seqlen, head_dim, kind, heads = case
-        done = attention(program, seqlen, head_dim, "--input", kind, "--heads", heads, "--all-variants")
-        good = done.returncode == 0 and done.stdout.count("\nright: error ") == len(step["variants"])
+        seqlen, head_dim, kind, heads, *others = case
+        done = attention(program, seqlen, head_dim, "--input", kind, "--heads", heads, "--all-variants", *others, *more)
+        good = done.returncode == 0 and done.stdout.count("\nright: error ") == len(step.variants)
         return None if good else f"{case}:\n{done.stdout}{done.stderr}"
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        failures = [words for words in pool.map(failure, cases) if words]
+        failures = [said for said in pool.map(failure, cases) if said]
     assert not failures, f"{len(failures)} of {len(cases)} cases failed, the first {failures[0]}"
 
 
-@pytest.mark.parametrize("step", STEPS, ids=NAMES)
-def test_right_for_1_to_300_keys(step):
+@pytest.mark.parametrize("step, mask", MASKS, ids=words)
+def test_right_for_1_to_300_keys(step, mask):
+    """Of a step that has a mask, a third of them without it."""
     lengths = [*range(1, 130), *range(130, 301, 17)]  # the work grows by their squares
-    dims = head_dims(step)
-    expect_all_right(BUILD / "plain" / step["name"], step,
-                     [(n, dims[n % len(dims)], INPUTS[n // 4 % 4], 1 + n % 3 if n <= 65 else 1) for n in lengths])
+    if "causal" in step.can and not mask:
+        lengths = lengths[::3]
+    dims = step.small_head_dims()
+    expect_all_right(BUILD / "plain" / step.name, step,
+                     [(n, dims[n % len(dims)], INPUTS[n // 4 % 4], 1 + n % 3 if n <= 65 else 1) for n in lengths], *mask)
 
 
-@pytest.mark.parametrize("step, head_dim", [(step, d) for step in STEPS for d in sorted({*HEAD_DIMS, *head_dims(step)})],
-                         ids=lambda value: value["name"] if isinstance(value, dict) else value)
-def test_right_at_the_edges_of_tiles(step, head_dim):
-    """Those head dimensions that no list names share the edges."""
-    edges = EDGES if head_dim in HEAD_DIMS or not takes_any_head_dim(step) else EDGES[ODD_HEAD_DIMS.index(head_dim) % 2::2]
+@pytest.mark.parametrize("step, mask, head_dim", [(*way, d) for way in MASKS for d in sorted({*HEAD_DIMS, *way[0].head_dims})],
+                         ids=words)
+def test_right_at_the_edges_of_tiles(step, mask, head_dim):
+    """Of a step that has a mask, half of them without it. Those head dimensions that no list names share the edges."""
+    edges = DIAGONAL_EDGES if mask else EDGES[::2] if "causal" in step.can else EDGES
+    if head_dim not in HEAD_DIMS and not step.listed:
+        edges = edges[step.head_dims.index(head_dim) % 3::3]
     cases = [*edges, BEYOND] if head_dim == 64 else edges
-    expect_all_right(BUILD / step["name"], step, [(n, head_dim, INPUTS[n % 4], 1) for n in cases])
+    expect_all_right(BUILD / step.name, step, [(n, head_dim, INPUTS[n % 4], 1) for n in cases], *mask)
 
 
 @pytest.mark.parametrize("kind", INPUTS)
-@pytest.mark.parametrize("step", STEPS, ids=NAMES)
-def test_right_for_every_input(step, kind):
-    """At every head dimension, and past several tiles at one of them, another for each kind."""
-    dims = head_dims(step)
-    long = (300, dims[INPUTS.index(kind) % len(dims)], kind, 1)
-    expect_all_right(BUILD / "plain" / step["name"], step, [*((n, d, kind, 2) for n in (1, 100) for d in dims), long])
+@pytest.mark.parametrize("step, mask", MASKS, ids=words)
+def test_right_for_every_input(step, mask, kind):
+    """At every head dimension, large ones with one kind each, and past several tiles at one of them, another for each kind."""
+    dims, place = step.small_head_dims(), INPUTS.index(kind)
+    large = [d for d in step.head_dims if d not in dims][place::len(INPUTS)]
+    long = (300, dims[place % len(dims)], kind, 1)
+    expect_all_right(BUILD / "plain" / step.name, step, [*((n, d, kind, 2) for n in (1, 100) for d in dims + large), long], *mask)
 
 
-@pytest.mark.parametrize("step", [step for step in STEPS if takes_any_head_dim(step)], ids=lambda step: step["name"])
+@pytest.mark.parametrize("step", [step for step in STEPS if not step.listed and "takes 1 to" in step.takes], ids=words)
 def test_right_with_one_column(step):
     """Not of scaled inputs: where O is one number, values of both signs may cancel in it, and P's rounding does not."""
     cases = [(n, 1, kind, 2) for n in EDGES for kind in INPUTS if kind != "scaled"]
-    expect_all_right(BUILD / step["name"], step, [*cases, (BEYOND, 1, "normal", 2)])
+    expect_all_right(BUILD / step.name, step, [*cases, (BEYOND, 1, "normal", 2)])
 
 
-@pytest.mark.parametrize("arguments", [("--batch", 3, "--heads", 2), ("--seed", 0), ("--seed", 7)], ids=str)
-@pytest.mark.parametrize("step", STEPS, ids=NAMES)
-def test_right_for_other_batches_and_seeds(step, arguments):
-    expect_right(attention(BUILD / step["name"], 50, 32, *arguments, "--all-variants"), len(step["variants"]))
+@pytest.mark.parametrize("arguments", [("--batch", 3, "--heads", 2), ("--seed", 0), ("--seed", 7)], ids=words)
+@pytest.mark.parametrize("step, mask", MASKS, ids=words)
+def test_right_for_other_batches_and_seeds(step, mask, arguments):
+    expect_right(attention(BUILD / step.name, 50, 32, *arguments, *mask, "--all-variants"), len(step.variants))
+
+
+# ---- grouped heads, lengths that differ, log-sum-exp ----
+
+def masked_or_not(cases):
+    """Each case without a mask and with one."""
+    return [(*case, *mask) for case in cases for mask in ((), ("--causal",))]
+
+
+@pytest.mark.parametrize("batch, heads, kv_heads", [(3, 2, 1), (2, 4, 2), (1, 9, 3), (2, 3, 3)])
+@pytest.mark.parametrize("step", that_can("causal", "grouped"), ids=words)
+def test_right_with_grouped_heads(step, batch, heads, kv_heads):
+    shapes = zip((65, 129, 33, 70), HEAD_DIMS, INPUTS)
+    cases = [(n, d, kind, heads, "--batch", batch, "--kv-heads", kv_heads) for n, d, kind in shapes]
+    expect_all_right(BUILD / step.name, step, masked_or_not(cases))
+
+
+PUBLISHED_LENGTHS = next(group.lengths for group in attention_matrix.GROUPS if group.test == "test_flash_attn_output")
+LENGTHS = [1, 2, 48, 64, 65, 128, 129, 200]
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("step", that_can("causal", "lengths", "lse"), ids=words)
+def test_right_with_lengths_that_differ(step, n):
+    """With the mask, the first of more queries than keys see none."""
+    cases = [(n, HEAD_DIMS[(place + n) % 4], INPUTS[(place + n // 2) % 4], 1 + place % 2, "--kv-seqlen", n_kv, "--lse")
+             for place, n_kv in enumerate(LENGTHS) if n_kv != n]
+    expect_all_right(BUILD / step.name, step, masked_or_not(cases))
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("step", that_can("causal", "lse"), ids=words)
+def test_right_log_sum_exp(step, kind):
+    cases = [(n, d, kind, 2, "--lse") for n in (1, 70) for d in step.head_dims]
+    expect_all_right(BUILD / "plain" / step.name, step, masked_or_not(cases))
+
+
+@pytest.mark.parametrize("mask", [(), ("--causal",)], ids=words)
+@pytest.mark.parametrize("step", that_can("causal", "grouped", "lengths"), ids=words)
+def test_right_at_published_lengths(step, mask):
+    """Those of FlashAttention's own tests, and few queries or keys beside many. The longest have one head with few columns."""
+    lengths = [*PUBLISHED_LENGTHS, (1, 2047), (1, 2048), (2047, 1), (2048, 1), (3, 2047), (2047, 17)]
+    cases = [(n, HEAD_DIMS[place % (2 if long else 4)], INPUTS[place % 4], 1 if long else 2, "--kv-heads", 1, "--kv-seqlen", n_kv)
+             for place, (n, n_kv) in enumerate(lengths, len(mask)) for long in [n * n_kv > 1 << 18]]
+    expect_all_right(BUILD / "plain" / step.name, step, cases, *mask)
 
 
 # ---- memory ----
@@ -118,38 +207,52 @@ def test_workspace_is_all_scores_or_nothing(tmp_path, seqlen):
 
 @pytest.mark.parametrize("arguments, names", [
     (("--head-dim", "0"), "from 1 to"), (("--seqlen", "0"), "from 1 to"), (("--heads", "x"), "whole number"),
-    (("--causal",), "no mask"), (("--heads", "4", "--kv-heads", "3"), "divides"),
-    (("--heads", "4", "--kv-heads", "2"), "its own K and V"), (("--input", "zeros"), "one of normal"),
-    (("--seqlen", "1000000000"), "memory"), (("--batch", "1000000000", "--heads", "1000000000"), "memory"),
-    (("--batch", "300", "--heads", "300", "--seqlen", "1", "--head-dim", "32"), "65535"), (("-m", "4"), "--help"),
-], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
-@pytest.mark.parametrize("name", NAMES)
-def test_mistakes_on_the_command_line(name, arguments, names):
-    done = run(BUILD / name, *arguments)
+    (("--heads", "4", "--kv-heads", "3"), "divides"), (("--input", "zeros"), "one of normal"),
+    (("--seqlen", "1000000000"), "memory"), (("--batch", "1000000000", "--heads", "1000000000"), "memory"), (("-m", "4"), "--help"),
+], ids=words)
+@pytest.mark.parametrize("step", STEPS, ids=words)
+def test_mistakes_on_the_command_line(step, arguments, names):
+    done = run(BUILD / step.name, *arguments)
     assert done.returncode == 2 and names in done.stderr, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("step", STEPS, ids=NAMES)
+@pytest.mark.parametrize("what, arguments, names", [
+    ("causal", ("--causal",), "this step has no mask"), ("grouped", ("--heads", "4", "--kv-heads", "2"), "its own K and V"),
+    ("lengths", ("--kv-seqlen", "50"), "as many keys as queries"), ("lse", ("--lse",), "--help")])
+@pytest.mark.parametrize("step", STEPS, ids=words)
+def test_what_only_some_steps_can_do(step, what, arguments, names):
+    done = run(BUILD / step.name, "--seqlen", 20, *arguments)
+    if what in step.can:
+        expect_right(done, 1)
+    else:
+        assert done.returncode == 2 and names in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("step, variant", [(step, rest[-1]) for step in STEPS
+                                           if (rest := [name for name in step.variants if name not in HEADS_IN_X])], ids=words)
+def test_more_heads_than_a_grid_can_have(step, variant):
+    done = run(BUILD / step.name, "--variant", variant, "--batch", 300, "--heads", 300, "--seqlen", 1, "--head-dim", 32,
+               timeout=20)
+    assert done.returncode == 2 and "65535" in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("step", STEPS, ids=words)
 def test_head_dimensions_that_it_cannot_do(step):
-    any_up_to_128 = takes_any_head_dim(step)
-    for size in {129, 256} if any_up_to_128 else {1, 31, 63, 80, 256} - set(head_dims(step)):
-        done = run(BUILD / step["name"], "--head-dim", size)
-        known = " ".join(map(str, head_dims(step)))
-        accepted = "this step takes 1 to 128" if any_up_to_128 else f"this step is compiled for {known}"
-        assert (done.returncode, done.stderr.count(f"--head-dim {size}: {accepted}")) == (2, 1), done.stdout + done.stderr
+    for size in step.refused:
+        done = run(BUILD / step.name, "--head-dim", size)
+        assert (done.returncode, done.stderr.count(f"--head-dim {size}: {step.takes}\n")) == (2, 1), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("step", STEPS, ids=NAMES)
-def test_json_lines(step, tmp_path):
-    lines = lines_of(tmp_path / "lines", BUILD / step["name"], "--batch", 2, "--heads", 3, "--seqlen", 17, "--head-dim", 96,
-                     "--all-variants")
-    assert [line["variant"] for line in lines] == step["variants"]
-    dtype = step["dtypes"][0]
-    element = {"fp32": 4, "fp16": 2}[dtype]
+@pytest.mark.parametrize("step, mask", MASKS, ids=words)
+def test_json_lines(step, mask, tmp_path):
+    lines = lines_of(tmp_path / "lines", BUILD / step.name, "--batch", 2, "--heads", 3, "--seqlen", 17, "--head-dim", 96,
+                     "--all-variants", *mask)
+    assert [line["variant"] for line in lines] == step.variants
+    element = {"fp32": 4, "fp16": 2}[step.dtype]
     for line in lines:
-        assert (line["step"], line["operation"], line["dtype"]) == (step["name"], "attention", dtype)
-        assert line["shape"] == {"batch": 2, "heads": 3, "kv_heads": 3, "seqlen": 17, "head_dim": 96, "causal": False}
-        assert line["flops"] == 4 * 2 * 3 * 17 * 17 * 96 and line["bytes"] == 4 * element * 2 * 3 * 17 * 96
+        assert (line["step"], line["operation"], line["dtype"]) == (step.name, "attention", step.dtype)
+        assert line["shape"] == {"batch": 2, "heads": 3, "kv_heads": 3, "seqlen": 17, "head_dim": 96, "causal": bool(mask)}
+        assert line["flops"] == 4 * 2 * 3 * 17 * 17 * 96 / (2 if mask else 1) and line["bytes"] == 4 * element * 2 * 3 * 17 * 96
         assert line["check"]["right"] and line["check"]["rows"] == 2 * 3 * 17 and line["time"] is None
 
 

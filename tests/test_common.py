@@ -135,7 +135,9 @@ def test_B_transposed(compile_cu, program, tmp_path):
 # ---- attention: masks, heads, lengths, log-sum-exp ----
 
 CASES = [(), ("--causal",), ("--heads", 6, "--kv-heads", 2), ("--heads", 4, "--kv-heads", 1), ("--kv-seqlen", 50),
-         ("--kv-seqlen", 9), ("--kv-seqlen", 50, "--causal"), ("--batch", 2, "--heads", 6, "--kv-heads", 3, "--causal"),
+         ("--kv-seqlen", 9), ("--kv-seqlen", 50, "--causal"), ("--kv-seqlen", 36, "--causal"), ("--kv-seqlen", 1, "--causal"),
+         ("--batch", 2, "--heads", 6, "--kv-heads", 3, "--causal"),
+         ("--batch", 2, "--heads", 4, "--kv-heads", 2, "--kv-seqlen", 20, "--causal"),
          ("--batch", 2, "--heads", 4, "--kv-heads", 2, "--kv-seqlen", 90, "--causal", "--row-padding", 8, "--head-dim", 12)]
 
 
@@ -157,6 +159,7 @@ def test_operations_and_bytes_of_attention(compile_cu, program, tmp_path):
     assert whole["flops"] == 4 * 9 * 9 * 32 == 2 * half["flops"]
     assert half["shape"]["causal"] and "kv_seqlen" not in half["shape"]
     assert more["flops"] == 4 * 32 * 9 * (20 - 4.5) and more["shape"]["kv_seqlen"] == 20
+    assert of("--causal", "--kv-seqlen", 4)["flops"] == 4 * 32 * 4 * (4 - 2)  # five queries see no key
     assert lse["bytes"] == whole["bytes"] + 4 * 9 and lse["shape"]["lse"] is True
 
 
@@ -165,11 +168,24 @@ def test_operations_and_bytes_of_attention(compile_cu, program, tmp_path):
 @pytest.mark.parametrize("program, arguments, names", [
     (MATMUL, ("--dtype", "fp64"), "one of fp16 bf16 fp32"), (MATMUL, ("--out-dtype", "int8"), "one of"),
     (MATMUL, ("--row-padding", 3), "multiple of 8"), (MATMUL, ("--row-padding", -8), "from 1 to"),
-    (ATTENTION, ("--causal", "--kv-seqlen", 5), "would see none"), (ATTENTION, ("--head-dim", 16), "12 32 64"),
+    (ATTENTION, ("--head-dim", 16), "12 32 64"),
     (ATTENTION, ("--out-dtype", "fp32"), "--help")], ids=str)
 def test_mistakes(compile_cu, program, arguments, names):
     done = run(compile_cu(program), *SIZES[program], *arguments)
     assert done.returncode == 2 and names in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("takes, sentence, taken, refused", [
+    (".max_head_dim = 64,", "this step takes 1 to 64", (1, 13, 64), (65, 128)),
+    (".max_head_dim = 64, .head_dim_unit = 16,", "this step takes multiples of 16 up to 64", (16, 48, 64), (1, 8, 24, 65, 72, 80))])
+def test_head_dimensions_up_to_one(compile_cu, takes, sentence, taken, refused):
+    executable = compile_cu(program("attention_plain.cu", ".head_dims = {12, 32, 64},", takes))
+    for size in taken:
+        done = run(executable, "--seqlen", 9, "--head-dim", size)
+        assert done.returncode == 0 and "\nright: error " in done.stdout, done.stdout + done.stderr
+    for size in refused:
+        done = run(executable, "--seqlen", 9, "--head-dim", size)
+        assert done.returncode == 2 and f"--head-dim {size}: {sentence}\n" in done.stderr, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--dtype", "fp16"), ("--row-padding", 8), ("--b-transposed",), ("--lse",)], ids=str)
@@ -290,6 +306,8 @@ def mistake(name, before, after, *arguments):
     mistake("softmax", "row * shape.Y_pitch", "row * shape.cols", "--dtype", "bf16"),
     mistake("attention", "keys = args.causal ? row + 1 + args.kv_seqlen - args.seqlen", "keys = args.causal ? row + 1",
             "--causal", "--kv-seqlen", 50),
+    mistake("attention", "keys = args.causal ? row + 1 + args.kv_seqlen - args.seqlen",
+            "keys = args.causal ? min(row + 1, args.kv_seqlen)", "--causal", "--kv-seqlen", 20),
     mistake("attention", "row + 1 + args.kv_seqlen", "row + 2 + args.kv_seqlen - (row + 1 == args.seqlen)", "--causal"),
     mistake("attention", "kv_head = head / (args.heads / args.kv_heads)", "kv_head = head % args.kv_heads", "--heads", 4,
             "--kv-heads", 2),
@@ -298,13 +316,34 @@ def mistake(name, before, after, *arguments):
     mistake("attention", "m * scale + logf(l)", "m * scale + log2f(l)", "--lse"),
     mistake("attention", "if (args.lse)", "if (args.lse && row + 1 < args.seqlen)", "--lse"),
     mistake("attention", "*(float *)args->prepared = args->scale;", "*(float *)args->prepared = 1;"),
-    mistake("attention", "T(sum / l)", "T((float)T(sum / l) * 1.002f)", "--dtype", "fp16"),
+    mistake("attention", "? sum / l :", "? (float)T(sum / l) * 1.002f :", "--dtype", "fp16"),
 ])
 def test_planted_mistake_is_seen(compile_cu, program, arguments):
     size = next(words for plain, words in SIZES.items() if plain.source == program.source)
     done = run(compile_cu(program), *size, *arguments)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "WRONG" in done.stdout or "simt: " in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("before, after, fault", [
+    ("keys > 0 ? sum / l : 0", "keys > 0 ? sum / l : 1e-45f * (head == 1 && row == 3)", "head 1, row 3, column 0: 1.4"),
+    ("keys > 0 ? sum / l : 0", "sum / l", "head 0, row 0, column 0 is NaN"),
+    ("keys > 0 ? sum / l : 0", "keys > 0 ? sum / l : -INFINITY", "head 0, row 0, column 0 is infinite"),
+    ("= m * scale + logf(l)", "= keys > 0 || head == 0 ? m * scale + logf(l) : 0",
+     "head 1, element 0 is not −∞, although its row sees no key"),
+    ("= m * scale + logf(l)", "= row != 16 ? m * scale + logf(l) : -3e38f",
+     "head 0, element 16 is not −∞, although its row sees no key"),
+    ("= m * scale + logf(l)", "= keys > 0 ? m * scale + logf(l) : INFINITY", "head 0, element 0 is infinite"),
+    ("= m * scale + logf(l)", "= keys > 0 ? m * scale + logf(l) : NAN", "head 0, element 0 is NaN"),
+    ("if (args.lse)", "if (args.lse && (keys > 0 || row < 9))", "head 0, element 9 was never written"),
+    ("= m * scale + logf(l)", "= row != 17 ? m * scale + logf(l) : -INFINITY", "head 0, element 17 is infinite"),
+    ("= m * scale + logf(l)", "= head == 0 || row != 36 ? m * scale + logf(l) : -INFINITY", "head 1, element 36 is infinite"),
+])
+def test_what_a_row_that_sees_no_key_has_is_exact(compile_cu, before, after, fault):
+    """The last of 37 queries sees all 20 keys, the first 17 see none: there O is 0, the log-sum-exp −∞, and nowhere else."""
+    arguments = "--seqlen", 37, "--kv-seqlen", 20, "--head-dim", 12, "--causal", "--lse", "--dtype", "fp32"
+    done = run(compile_cu(program("attention_plain.cu", before, after)), *arguments)
+    assert done.returncode == 1 and "WRONG: " in done.stdout and fault in done.stdout, done.stdout + done.stderr
 
 
 # ---- the arguments of a launch, as bench/peers.py passes them ----
@@ -339,6 +378,6 @@ def test_the_first_wrong_element_and_the_largest_difference_are_named(compile_cu
 
 def test_a_wrong_row_of_attention_is_named_by_its_head(compile_cu):
     """Head 1 of the second of two batches of two heads is head 3."""
-    edit = "o[col] = T(sum / l);", "o[col] = T(sum / l + (batch == 1 && head == 1 && row == 7 && col == 5 ? 1.0f : 0.0f));"
+    edit = "? sum / l :", "? sum / l + (batch == 1 && head == 1 && row == 7 && col == 5) :"
     done = run(compile_cu(program("attention_plain.cu", *edit)), "--batch", 2, "--heads", 2, "--seqlen", 9, "--head-dim", 12)
     assert done.returncode == 1 and "element is head 3, row 7, column 5: " in done.stdout, done.stdout

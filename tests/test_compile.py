@@ -1,7 +1,8 @@
 """./learn compile: what it says of a step that nvcc compiled."""
 import pytest
 
-from tools.checks import verdict_of
+from tools import steps
+from tools.checks import ARCHITECTURES, verdict_of
 
 SAID = ("    {} bytes stack frame, {} bytes spill stores, {} bytes spill loads\n"
         "ptxas info    : Used 128 registers\n")
@@ -18,3 +19,8 @@ STEP = {"spills": ["80:40"]}
     ("90a", 0, SAID.format(608, 0, 0), "608 bytes of local memory", False)])
 def test_verdict(arch, status, said, verdict, good):
     assert verdict_of(STEP, arch, status, said) == (verdict, good)
+
+
+@pytest.mark.parametrize("step", [step for step in steps.load() if step["spills"]], ids=lambda step: step["name"])
+def test_spills_are_named_for_architectures_that_are_compiled(step):
+    assert {each.split(":")[0] for each in step["spills"]} <= set(ARCHITECTURES)

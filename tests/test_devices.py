@@ -75,3 +75,14 @@ def test_shared_memory_of_a_block(compile_cu, asked, status, ran, refused):
     said = [line for line in done.stderr.splitlines() if "not run: a block needs" in line]
     assert [line.split(":")[0] for line in said] == refused
     assert all("101376" in line for line in said)
+
+
+WIDE = Program(ROOT / "steps" / "31_flash_mma_tiling_qk" / "flash_mma_tiling_qk.cu", "g++", OPTIONS, (COMMON,))
+
+
+@pytest.mark.parametrize("head_dim, status", [(768, 0), (784, 77)])
+def test_shared_memory_that_depends_on_the_shape(compile_cu, head_dim, status):
+    done = run(compile_cu(WIDE), "--heads", 1, "--seqlen", 1, "--head-dim", head_dim, "--all-variants", SIMT_GPU="rtx4090")
+    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stdout.count("right: ") == (0 if status else 2)
+    assert done.stderr.count("not run: a block needs 107136 bytes of shared memory") == (2 if status else 0)

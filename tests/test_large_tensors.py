@@ -37,7 +37,11 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           **dict.fromkeys(("22_flash_mma_split_kv", "23_flash_mma_split_q"),
                           ("(size_t)first_row * D", "(size_t)tile * D", "(size_t)row * D")),
           **dict.fromkeys(("24_flash_mma_stages", "25_flash_mma_shared_kv", "26_flash_mma_shared_qkv", "27_flash_mma_collective_store",
-                           "28_flash_mma_swizzle"), ("(size_t)key * D", "(size_t)first_row * D", "(size_t)row * D")),
+                           "28_flash_mma_swizzle", "29_flash_mma_causal"), ("(size_t)key * D", "(size_t)first_row * D", "(size_t)row * D")),
+          # a number for each row, of which 2^31 would be more than 2^36 elements of Q
+          "30_flash_mma_gqa": ("(size_t)key * D", "(size_t)first_row * D", "(size_t)row * D", "(size_t)blockIdx.x * n + row"),
+          "31_flash_mma_tiling_qk": ("(size_t)row * d", "(size_t)left.tile * d", "(size_t)(left.tile + key) * d", "(size_t)first_row * d",
+                                     "(size_t)(first_row + row) * d"),
           # rows 32 apart, of so many columns that k is 2^26
           **dict.fromkeys(("19_matmul_cp_async", "20_matmul_swizzle", "21_matmul_block_order"), ("(size_t)y * A_pitch",))}
 

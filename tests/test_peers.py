@@ -79,8 +79,9 @@ def asked(monkeypatch, step, *words):
 def test_which_types_are_measured_together(monkeypatch, capsys):
     matmul = FP16 | {"operation": "matmul", "dtypes": ["fp16", "bf16"]}
     assert [dtypes for _, dtypes in asked(monkeypatch, matmul, "96", "--shape", "64", "128")] == [["fp16"]] * 2 + [["bf16"]] * 2
-    assert asked(monkeypatch, matmul, "97", "98", "--shape", "1x1x64x64") == [([1, 1, 64, 64], ["fp32", "fp16"])]
-    assert asked(monkeypatch, matmul, "98", "--dtype", "fp16", "fp32", "--shape", "1x1x64x64") == [([1, 1, 64, 64], ["fp16", "fp32"])]
+    small = peers.Attention.shape("1x1x64x64")
+    assert asked(monkeypatch, matmul, "97", "98", "--shape", "1x1x64x64") == [(small, ["fp32", "fp16"])]
+    assert asked(monkeypatch, matmul, "98", "--dtype", "fp16", "fp32", "--shape", "1x1x64x64") == [(small, ["fp16", "fp32"])]
     for wrong, said in ((["96", "--dtype", "fp32"], "have fp16, bf16"), (["98", "--dtype", "fp32"], "of peers alone; the steps have fp16"),
                         (["98", "--dtype", "bf16"], "have fp32, fp16")):
         with pytest.raises(SystemExit) as stopped:
@@ -118,10 +119,10 @@ def test_only_what_is_asked_for_is_timed(contenders, monkeypatch):
         assert [each.line.get("peer") or each.line["variant"] for each in found] == only
 
 
-# ---- attention that is not fused ----
+# ---- attention ----
 
 class Matrices(numpy.ndarray):
-    """As much of torch.Tensor as the peer needs."""
+    """As much of torch.Tensor as attention needs."""
 
     def view(self, *sizes):
         return self.reshape(sizes) if isinstance(sizes[0], int) else super().view(*sizes)
@@ -131,6 +132,27 @@ class Matrices(numpy.ndarray):
 
     def new_empty(self, *sizes):
         return numpy.full(sizes, numpy.nan, self.dtype).view(Matrices)
+
+    def double(self):
+        return self.astype(numpy.float64)
+
+    def masked_fill(self, mask, value):
+        return numpy.where(mask, value, self).view(Matrices)
+
+    def nan_to_num(self, value):
+        return numpy.nan_to_num(self, nan=value)
+
+    def norm(self, dim=None):
+        return numpy.sqrt((self * self).sum(axis=dim)).view(Matrices)
+
+    def abs(self):
+        return abs(self)
+
+    def isfinite(self):
+        return numpy.isfinite(self)
+
+    def numel(self):
+        return self.size
 
 
 class Cpu:
@@ -147,23 +169,147 @@ class Cpu:
         return alpha * (a @ b)
 
     def softmax(self, S, dim):
-        assert dim == 2
         self.kernels.append("softmax")
-        weights = numpy.exp(S - S.max(axis=2, keepdims=True))
-        return weights / weights.sum(axis=2, keepdims=True)
+        with numpy.errstate(invalid="ignore"):
+            weights = numpy.exp(S - S.max(axis=dim, keepdims=True))
+        return weights / weights.sum(axis=dim, keepdims=True)
+
+    def arange(self, n, device):
+        return numpy.arange(n).view(Matrices)
 
     def bmm(self, a, b):
         self.kernels.append("bmm")
         return a @ b
 
 
-def unfused(free):
-    """Attention [2, 3, 5, 4] in fp16 on such a GPU, whose second copy of the tensors holds numbers."""
-    tensors = object.__new__(peers.Attention)
-    tensors.torch, tensors.sizes, tensors.dtype, tensors.scores_fit, tensors.result = Cpu(free), [2, 3, 5, 4], "fp16", False, None
-    numbers = numpy.random.default_rng(1)
-    tensors.inputs = [None, tuple(numbers.standard_normal((2, 3, 5, 4)).view(Matrices) for _ in "QKV")]
+def on_cpu(text, free=10**12):
+    """Attention of a shape in fp16 on such a GPU, whose second copy of the tensors holds numbers. Every other row is compared."""
+    tensors, shape, numbers = object.__new__(peers.Attention), peers.Attention.shape(text), numpy.random.default_rng(1)
+    tensors.torch, tensors.sizes, tensors.dtype, tensors.scores_fit, tensors.result = Cpu(free), shape, "fp16", False, None
+    of = lambda heads, rows: numbers.standard_normal((shape.batch, heads, rows, shape.head_dim)).view(Matrices)
+    tensors.inputs = [None, (of(shape.heads, shape.seqlen), *(of(shape.kv_heads, shape.kv_seqlen) for _ in "KV"))]
+    tensors.rows, tensors.bounds = numpy.arange(0, shape.seqlen, 2).view(Matrices), (2**-11, 2**-9)
     return tensors
+
+
+def unfused(free):
+    return on_cpu("2x3x5x4", free)
+
+
+@pytest.mark.parametrize("text, flags", [
+    ("1x8x8192x64", "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"),
+    ("8x32x2048x64-causal", "--batch 8 --heads 32 --seqlen 2048 --head-dim 64 --causal"),
+    ("8x32/8x2048x64", "--batch 8 --heads 32 --kv-heads 8 --seqlen 2048 --head-dim 64"),
+    ("1x8/1x512/4096x64-causal", "--batch 1 --heads 8 --kv-heads 1 --seqlen 512 --kv-seqlen 4096 --head-dim 64 --causal")])
+def test_shapes_of_attention_are_written_as_they_are_read(text, flags):
+    shape = peers.Attention.shape(text)
+    assert peers.text_of(shape) == text and peers.Attention.flags(shape) == flags.split()
+    assert peers.text_of([2, 3]) == "2x3"
+    assert peers.Attention.shape("1x8/8x64/64x32") == peers.Attention.shape("1x8x64x32")
+
+
+@pytest.mark.parametrize("text", ["1x8x64", "1x8x0x64", "1x8/3x64x64", "1x8/0x64x64", "2/1x8x64x64", "1x8x64x64/32", "1x8x64x64causal",
+                                  "1x8x64x64-causal-causal", "-causal", "1x8x6.4x64"])
+def test_a_shape_of_attention_that_is_none(monkeypatch, capsys, text):
+    with pytest.raises(SystemExit) as stopped:
+        asked(monkeypatch, None, "98", f"--shape={text}")
+    assert stopped.value.code == peers.USAGE and "8x32/8x2048x64 has 8 heads of K and V" in capsys.readouterr().err
+
+
+MASKED = ["2x4x6x4-causal", "1x6/2x6x4-causal", "1x6/3x5/7x4-causal", "1x4/1x7/3x4-causal", "1x4/2x7/3x4", "1x4/2x1/5x4-causal"]
+
+
+@pytest.mark.parametrize("text", MASKED)
+def test_the_reference_row_by_row(text):
+    tensors = on_cpu(text)
+    b, h, h_kv, n, n_kv, d, causal = tensors.sizes
+    Q, K, V = map(numpy.asarray, tensors.inputs[1])
+    found = numpy.asarray(tensors.rows_of(*tensors.inputs[1]))
+    assert found.shape == (b, h, len(tensors.rows), d)
+    for batch, head, (place, row) in ((batch, head, row) for batch in range(b) for head in range(h) for row in enumerate(tensors.rows)):
+        keys = max(0, row + 1 + n_kv - n) if causal else n_kv
+        weights = numpy.exp(K[batch, head // (h // h_kv), :keys] @ Q[batch, head, row] / 2)
+        right = weights @ V[batch, head // (h // h_kv), :keys] / weights.sum() if keys else numpy.zeros(d)
+        assert numpy.allclose(found[batch, head, place], right)
+
+
+def test_a_row_that_sees_no_key_is_0():
+    tensors = on_cpu("1x4/2x8/5x4-causal")
+    tensors.reference = tensors.rows_of(*tensors.inputs[1])
+    right = numpy.zeros((1, 4, 8, 4)).view(Matrices)
+    right[:, :, tensors.rows] = tensors.reference
+    for place, value, expected in (((0, 0, 0, 0), 0, True), ((0, 0, 0, 0), 1e-9, False), ((0, 1, 2, 3), numpy.nan, False),
+                                   ((0, 3, 6, 0), 9, False), ((0, 3, 7, 0), numpy.inf, False)):
+        tensors.result = right.copy()
+        tensors.result[place] = value
+        with numpy.errstate(invalid="ignore", divide="ignore"):
+            assert tensors.check()["right"] == expected
+
+
+@pytest.fixture
+def sdpa(monkeypatch):
+    """What scaled_dot_product_attention was asked for: [(backend, further arguments)], by a PyTorch that is made up."""
+    calls, backend = [], []
+
+    class Chosen:
+        def __init__(self, name):
+            backend[:] = [name]
+
+        def __enter__(self):
+            pass
+
+        def __exit__(self, *_):
+            backend[:] = []
+
+    names = SimpleNamespace(**{f"{name}_ATTENTION": name for name in ("FLASH", "CUDNN", "EFFICIENT")}, MATH="MATH")
+    attention = SimpleNamespace(SDPBackend=names, sdpa_kernel=Chosen)
+    bias = SimpleNamespace(causal_lower_right=lambda *sizes: ("lower right", *sizes))
+    for name, module in (("torch", None), ("torch.nn", None), ("torch.nn.attention", attention), ("torch.nn.attention.bias", bias)):
+        monkeypatch.setitem(sys.modules, name, module or SimpleNamespace())
+    torch = Cpu(10**12)
+    torch.backends = SimpleNamespace(cuda=SimpleNamespace(matmul=SimpleNamespace()))
+    torch.nn = SimpleNamespace(functional=SimpleNamespace(
+        scaled_dot_product_attention=lambda Q, K, V, **more: calls.append((*backend, more)) or Q))
+    torch.bool, torch.ones = bool, lambda n, n_kv, dtype, device: Lower((n, n_kv))
+    return torch, calls
+
+
+class Lower(tuple):
+    def tril(self, diagonal):
+        return ("tensor", *self, diagonal)
+
+
+@pytest.mark.parametrize("text, asked_for, of_cudnn", [
+    ("1x4x6x4", {}, {}), ("1x4x6x4-causal", {"is_causal": True}, {"is_causal": True}),
+    ("1x4/2x6x4-causal", {"enable_gqa": True, "is_causal": True}, {"enable_gqa": True, "is_causal": True}),
+    ("1x4/2x3/6x4", {"enable_gqa": True}, {"enable_gqa": True}),
+    ("1x4x3/6x4-causal", {"attn_mask": ("lower right", 3, 6)}, {"attn_mask": ("tensor", 3, 6, 3)}),
+    ("1x4x6/3x4-causal", {"attn_mask": ("lower right", 6, 3)}, {"attn_mask": ("tensor", 6, 3, -3)})])
+def test_peers_are_asked_for_the_mask_that_ends_where_the_keys_end(sdpa, text, asked_for, of_cudnn):
+    torch, calls = sdpa
+    tensors = on_cpu(text)
+    tensors.torch = torch
+    found = tensors.peers()
+    assert list(found) == [f"PyTorch SDPA fp16, {name}" for name in ("flash", "cuDNN", "its own choice")] + [peers.UNFUSED]
+    for name in list(found)[:3]:
+        found[name](1)
+    assert calls == [("FLASH", asked_for), ("CUDNN", of_cudnn), (asked_for,)]
+
+
+def test_beyond_the_head_dimensions_of_flash_the_efficient_backend_is_a_peer(sdpa):
+    names = []
+    for d in (256, 272):
+        tensors = on_cpu(f"1x2x3x{d}")
+        tensors.torch = sdpa[0]
+        names.append(list(tensors.peers()))
+    assert set(names[1]) - set(names[0]) == {"PyTorch SDPA fp16, efficient"}
+
+
+@pytest.mark.parametrize("text", ["2x3x5x4-causal", "2x4/2x5x4"])
+def test_unfused_attention_has_no_mask_and_no_shared_heads(text, capsys):
+    tensors = on_cpu(text)
+    assert not peers.accepted(peers.UNFUSED, lambda i: tensors.unfused(1)) and not tensors.torch.kernels
+    assert "neither a mask nor heads" in capsys.readouterr().err
 
 
 SCORES = 2 * 2 * (2 * 3 * 5 * 5)  # bytes of scores and of weights
@@ -186,10 +332,35 @@ def test_unfused_attention_is_left_out_where_its_scores_do_not_fit(capsys):
     assert f"{peers.UNFUSED} is left out: its scores and weights take 6e-07 GB, and 5.99e-07 GB are free\n" in said
 
 
+def test_unfused_attention_with_other_keys_than_queries():
+    tensors = on_cpu("2x3x5/7x4")
+    tensors.unfused(1)
+    assert numpy.allclose(tensors.result[:, :, tensors.rows], tensors.rows_of(*tensors.inputs[1]))
+
+
+def test_what_a_launch_is_told_of_its_tensors():
+    class Tensor(Matrices):
+        def data_ptr(self):
+            return self.shape[2]
+
+        def stride(self):
+            return [stride // self.itemsize for stride in self.strides]
+
+    Q, K = (numpy.zeros(sizes, numpy.float16).view(Tensor) for sizes in ((2, 6, 5, 16), (2, 3, 9, 16)))
+    call = peers.Attention.arguments(Q, K, K, Q, causal=True, dtype=2, variant=1)
+    assert (call.Q, call.K, call.V, call.O, call.lse) == (5, 9, 9, 5, None)
+    assert [getattr(call, name) for name in ("batch", "heads", "kv_heads", "seqlen", "kv_seqlen", "head_dim", "causal", "variant")] == [
+        2, 6, 3, 5, 9, 16, 1, 1]
+    of = lambda strides: (strides.batch, strides.head, strides.row)
+    assert (of(call.Q_strides), of(call.V_strides)) == ((6 * 5 * 16, 5 * 16, 16), (3 * 9 * 16, 9 * 16, 16)) and call.scale == 0.25
+
+
 # ---- sweeps ----
 
-def test_the_sweep_of_attention_times_the_last_variant_and_two_peers(monkeypatch, capsys, tmp_path):
-    step = FP16 | {"variants": ["a", "tuned"]}
+@pytest.mark.parametrize("number, count, first, last, peer", [
+    ("28", 7 * 7 * 2, "1x1x128x64", "1x64x8192x128", "PyTorch SDPA fp16, cuDNN"), ("31", 6 * 6, "1x1x128x512", "1x48x4096x512", peers.UNFUSED)])
+def test_the_sweep_of_attention_times_the_last_variant_and_two_peers(monkeypatch, capsys, tmp_path, number, count, first, last, peer):
+    step = FP16 | {"number": number, "variants": ["a", "tuned"]}
     monkeypatch.setattr(peers, "find_step", lambda text: step)
     monkeypatch.setattr(peers, "pytorch", lambda step: "torch")
     asked = []
@@ -198,15 +369,15 @@ def test_the_sweep_of_attention_times_the_last_variant_and_two_peers(monkeypatch
         asked.append((steps, operation, shape, dtypes, torch, only))
         line = {"variant": "tuned", "check": {"right": True, "error": 0.0}, "tflops": 7.0}
         return [SimpleNamespace(line=line | {"time": {"median_ms": 0.5}}),
-                SimpleNamespace(line=line | {"peer": only[1], "time": {"median_ms": 1.0}})]
+                SimpleNamespace(line=line | {"peer": only[2], "time": {"median_ms": 1.0}})]
     monkeypatch.setattr(peers, "contenders_of", contenders_of)
     monkeypatch.setattr(peers, "measure", lambda torch, contenders, iters: None)
     monkeypatch.setattr(sys, "argv", ["attention_sweep.py", "--json", str(tmp_path / "lines")])
     assert attention_sweep.main() == 0
-    assert len(asked) == 7 * 7 * 2
-    assert asked[0] == ([step], peers.Attention, [1, 1, 128, 64], ["fp16"], "torch", ["tuned", *attention_sweep.PEERS])
+    assert len(asked) == count and len(asked[0][-1]) == 3
+    assert asked[0][:-1] == ([step], peers.Attention, peers.Attention.shape(first), ["fp16"], "torch") and asked[0][-1][0] == "tuned"
     assert len((tmp_path / "lines").read_text().splitlines()) == 2 * len(asked)
-    assert "1x64x8192x128" in (said := capsys.readouterr().out) and "500.0 µs, 7.0 TFLOPS  2.00 × PyTorch SDPA fp16, flash" in said
+    assert last in (said := capsys.readouterr().out) and f"500.0 µs, 7.0 TFLOPS  2.00 × {peer}" in said
 
 
 def test_the_sweep_of_softmax_times_every_cell_that_is_accepted(monkeypatch, capsys):
@@ -241,9 +412,11 @@ def test_the_sweep_of_softmax_times_every_cell_that_is_accepted(monkeypatch, cap
     assert rows[1] == ["8", "13.00", "6.50", "4.33"] and rows[5] == ["128", "–", "–", "–"]
 
 
-@pytest.mark.parametrize("words, said", [(["--shape", "8x8"], "a shape is 1x8x8192x64"), (["--iters", "0"], "at least 1")])
+@pytest.mark.parametrize("words, said", [(["--shape", "8x8"], "a shape is 1x8x8192x64"), (["--iters", "0"], "at least 1"),
+                                         (["--step", "27"], "no sweep of it")])
 def test_a_sweep_that_is_asked_wrongly(monkeypatch, capsys, words, said):
     monkeypatch.setattr(sys, "argv", ["attention_sweep.py", *words])
+    monkeypatch.setattr(peers, "find_step", lambda text: FP16 | {"number": text})
     with pytest.raises(SystemExit) as stopped:
         attention_sweep.main()
     assert stopped.value.code == peers.USAGE and said in capsys.readouterr().err

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from plots import attention, attention_shapes, attention_sweep, softmax_sweep, style
+from plots import attention, attention_shapes, attention_sweep, softmax_sweep, style, wide_sweep
 from tools import results, steps
 
 LADDER = results.LADDER_SHAPE["attention"]
@@ -15,6 +15,7 @@ FP16 = ("15_flash_wmma", "16_flash_wmma_warp_max", "22_flash_mma_split_kv", "23_
 STEPS = [{"name": name, "number": name[:2], "operation": "attention", "dtypes": [dtype], "variants": ["first", "tuned"]}
          for dtype, names in (("fp32", FP32), ("fp16", FP16)) for name in names]
 FA2, CUDNN, SDPA = "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN", "PyTorch SDPA fp32, efficient"
+CHOICE, UNFUSED = "PyTorch SDPA fp16, its own choice", "PyTorch unfused fp16 (baddbmm, softmax, bmm)"
 
 
 def line(name, tflops, variant=None, dtype="fp16", **shape):
@@ -96,6 +97,41 @@ def test_the_staircase_is_legible(recorded, drawn):
     expect_legible(drawn(attention))
 
 
+BESIDE = "29_flash_mma_causal", "30_flash_mma_gqa", "31_flash_mma_tiling_qk"
+
+
+@pytest.fixture
+def beside(recorded, monkeypatch):
+    """Steps whose figures are of another shape, recorded at that one and at the ladder's."""
+    monkeypatch.setattr(steps, "load", lambda: [*STEPS, *(STEPS[-1] | {"name": name, "number": name[:2]} for name in BESIDE)])
+    for place, name in enumerate(BESIDE[:2]):
+        recorded[name] = [line(name, rate, "tuned", causal=causal) for rate, causal in ((320 + place, True), (330, False))]
+        recorded[name] += [line(peer, rate - 90 * causal, causal=causal) for peer, rate in ((FA2, 370), (CUDNN, 490)) for causal in (True, False)]
+    recorded[BESIDE[2]] = [line(BESIDE[2], 151, "tuned", head_dim=512), line(BESIDE[2], 150, "tuned"),
+                           *(line(peer, rate, head_dim=512) for peer, rate in ((CHOICE, 136), (UNFUSED, 133), ("PyTorch SDPA fp16, efficient", 135)))]
+    return recorded
+
+
+def test_steps_of_another_shape_stand_below_with_their_own_peers(beside):
+    content = attention.data()
+    assert len(content["bars"]) == len(STEPS) and not {peer["value"] for peer in content["peers"]} & {370, 490}
+    shown = [(panel["title"], [bar["step"][:2] for bar in panel["bars"]], [bar["value"] for bar in panel["bars"]],
+              {peer["name"]: peer["value"] for peer in panel["peers"]}) for panel in content["beside"]]
+    assert shown == [
+        ("B1 H8 N8192 D64 causal", ["29", "30"], [320, 321], {"FlashAttention-2 (PyTorch)": 280, "cuDNN (PyTorch)": 400}),
+        ("B1 H8 N8192 D512", ["31"], [151], {"PyTorch, unfused": 133, "PyTorch SDPA, its choice": 136})]
+    beside[BESIDE[2]] = []
+    assert [panel["title"] for panel in attention.data()["beside"]] == ["B1 H8 N8192 D64 causal"]
+    beside |= dict.fromkeys(BESIDE, [])
+    assert attention.data()["beside"] == []
+
+
+def test_they_are_legible(beside, drawn):
+    assert {"29", "30", "31", "B1 H8 N8192 D64 causal", "B1 H8 N8192 D512", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention))
+    beside[BESIDE[0]] = []
+    assert "28" in expect_legible(drawn(attention))
+
+
 def test_peers_of_another_run_say_whence_they_are():
     found = attention.elsewhere()
     assert {each["peer"] for each in found} == {"FlashAttention-3"}
@@ -149,6 +185,18 @@ def test_the_sweep_shows_how_many_times_as_fast(recorded, drawn):
     assert few["ratio"][0][0] == round(101 / 120, 3) and few["ratio"][-1] == [round(164 / 120, 3)] * 6 + [None]
     figure = drawn(attention_sweep)
     assert {"0.84", "1.37", "–"} <= expect_legible(figure)
+
+
+def test_the_sweep_of_large_heads_has_a_panel_for_each_peer(recorded, drawn, monkeypatch):
+    monkeypatch.setattr(steps, "load", lambda: [*STEPS, STEPS[-1] | {"name": BESIDE[2], "number": "31"}])
+    assert wide_sweep.data() is None and wide_sweep.write() == []
+    sizes = [(h, n) for h in (1, 2, 4, 8, 16, 48) for n in (128, 256, 512, 1024, 2048, 4096)]
+    recorded["sweep.jsonl"] = [line(*each, heads=h, kv_heads=h, seqlen=n, head_dim=512) for h, n in sizes
+                               for each in ((BESIDE[2], 100 + h, "tuned"), (CHOICE, 110), (UNFUSED, 50))]
+    panels = wide_sweep.data()["panels"]
+    assert [(panel["peer"], panel["head_dim"], panel["ratio"][0][0], panel["ratio"][-1][-1]) for panel in panels] == [
+        (CHOICE, 512, round(101 / 110, 3), round(148 / 110, 3)), (UNFUSED, 512, 2.02, 2.96)]
+    assert {"0.92", "2.02", "than what PyTorch's SDPA chooses"} <= expect_legible(drawn(wide_sweep))
 
 
 def test_the_recorded_sweep_of_softmax(drawn):

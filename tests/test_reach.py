@@ -21,9 +21,14 @@ STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 OPERATION = {step["name"]: step["operation"] for step in STEPS}
 
 
+def runs_of(table, name):
+    """The runs that a table has for a step: those of its operation, and of its own."""
+    return [*table[OPERATION[name]], *table.get(name, [])]
+
+
 @pytest.mark.parametrize("folder, step, arguments", [
     pytest.param(folder, step, arguments, id=f"{step['name']}-{arguments.replace(' ', '')}")
-    for folder, runs in ((BUILD / "plain", REACH), (BUILD, WATCHED)) for step in STEPS for arguments in runs[step["operation"]]])
+    for folder, table in ((BUILD / "plain", REACH), (BUILD, WATCHED)) for step in STEPS for arguments in runs_of(table, step["name"])])
 def test_right(folder, step, arguments):
     done = run(folder / step["name"], "--all-variants", *arguments.split())
     assert done.returncode == 0, done.stdout + done.stderr
@@ -32,13 +37,13 @@ def test_right(folder, step, arguments):
 
 # ---- counters ----
 
-# What ncu counts otherwise, by sum: it counts a load that no lane executes; ptxas merges loads of neighbours, and gives the
+# What ncu counts otherwise, by sum: it counts a load, store or copy that no lane executes; ptxas merges loads of neighbours, and gives the
 # lanes of a warp that end in different rounds of an unrolled loop loads of their own; and now and then a store meets a busy
 # bank, as two of 1,024 did in 05. Beside cp.async it counts what the copies read as loads, too, loads from shared memory that no
 # lane executes, and now a few sectors of stores more, now fewer; and the zeros that a copy of fewer bytes than it writes writes first.
 # Of 23's stores, which fill half a sector each, it counts a few sectors more, not as many in every run.
 REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requests", "shared_ld_wavefronts")
-SPLIT, STORED = ("global_ld_sectors",), ("global_st_sectors",)
+SPLIT, STORED, COPIED = ("global_ld_sectors",), ("global_st_sectors",), ("copy_ld_sectors", "copy_ld_bytes")
 COPIES = (*LOADS, "shared_ld_conflicts", "global_ld_requests", "global_ld_sectors", "global_st_sectors", "copy_st_wavefronts")
 COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_sum", "atomics"): SPLIT, ("02_warp_sum", "shuffle"): SPLIT,
                      ("02_warp_sum", "tuned"): SPLIT, ("05_matmul_register", "register"): ("shared_st_conflicts",),
@@ -54,16 +59,21 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{(step, variant): COPIES for step in ("24_flash_mma_stages", "25_flash_mma_shared_kv", "26_flash_mma_shared_qkv",
                                                               "27_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},
                      **{("28_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled", "tuned")},
+                     **{("29_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
+                     **{("30_flash_mma_gqa", variant): COPIES for variant in ("grouped", "small_blocks")},
+                     ("31_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
+                                                                  "shared_st_wavefronts", "shared_st_conflicts"),
+                     ("31_flash_mma_tiling_qk", "slices_of_64"): (*COPIES, *COPIED, *REQUESTS),
                      ("21_matmul_block_order", "rows"): COPIES, ("21_matmul_block_order", "groups"): COPIES,
-                     ("21_matmul_block_order", "tuned"): (*COPIES, "copy_ld_sectors", "copy_ld_bytes")}
+                     ("21_matmul_block_order", "tuned"): (*COPIES, *COPIED)}
 
 
 def recorded(name):
-    """What ncu counted on a GPU, variant by variant, at the emulator's default shape: the smallest."""
+    """What ncu counted on a GPU, variant by variant, at the emulator's default shape: the smallest, with no mask."""
     results = ROOT / "steps" / name / "results.jsonl"
     lines = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     counted = [line for line in lines if line.get("ncu")]
-    counted.sort(key=lambda line: -math.prod(filter(None, line["shape"].values())))
+    counted.sort(key=lambda line: (-math.prod(filter(None, line["shape"].values())), not line["shape"].get("causal")))
     return {line["variant"]: apart(line["ncu"]) for line in counted}  # the last of a variant counts
 
 
@@ -107,7 +117,7 @@ def test_subtle_bug_is_caught(compile_cu, program, bug, tmp_path):
         assert variants and set(variants) <= recorded(bug.step).keys()
         assert all(differences(compile_cu(program), bug.step, variant, tmp_path / "counts") for variant in variants)
         return
-    assert not bug.run or bug.run in (WATCHED if bug.checked else REACH)[OPERATION[bug.step]]  # where all steps are run
+    assert not bug.run or bug.run in runs_of(WATCHED if bug.checked else REACH, bug.step)  # where the step itself is run
     variant = ("--variant", bug.variant) if bug.variant else ()
     done = run(compile_cu(program), *variant, *bug.run.split())
     assert done.returncode == bug.status, done.stdout + done.stderr

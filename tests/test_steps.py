@@ -233,7 +233,7 @@ def bug_cases(plain):
 def run_planted(executable, bug):
     chosen = [word for option, value in (("--variant", bug.variant), ("--input", bug.input)) if value
               for word in (option, value)]
-    return run(executable, *chosen, *shape_arguments(bug.shape, OPERATION[bug.step]))
+    return run(executable, *chosen, *shape_arguments(bug.shape, OPERATION[bug.step]), *bug.flags.split())
 
 
 @pytest.mark.parametrize("program, bug", bug_cases(plain=True))

@@ -2,7 +2,7 @@
 import pytest
 
 from conftest import ROOT
-from tools import docs, steps
+from tools import analyze, docs, results, run, steps
 
 BASE = ROOT / "steps" / "13_flash_scalar"  # its variants are one_row and two_rows
 SHAPE = {"batch": 2, "heads": 4, "kv_heads": 4, "seqlen": 64, "head_dim": 64, "causal": False}
@@ -17,8 +17,16 @@ def line(variant, ms, n=64, peer=None, dtype="fp32", **shape):
 def recorded(monkeypatch):
     """{step's number: its lines}, to be changed by the test."""
     found = {}
-    monkeypatch.setattr(steps, "recorded", lambda step: found.get(step["number"], []))
+    monkeypatch.setattr(steps, "recorded", lambda step, name=None: found.get(name or step["number"], []))
     return found
+
+
+@pytest.mark.parametrize("more, words", [
+    ({}, "B2 H4 N64 D64"), ({"causal": True}, "B2 H4 N64 D64 causal"), ({"kv_heads": 1}, "B2 H4/1 N64 D64"), ({"kv_seqlen": 64}, "B2 H4 N64 D64"),
+    ({"kv_heads": 2, "seqlen": 512, "kv_seqlen": 8192, "causal": True}, "B2 H4/2 D64 causal, 512 queries, 8192 keys"),
+    ({"seqlen": 1, "kv_seqlen": 2}, "B2 H4 D64, 1 query, 2 keys"), ({"kv_seqlen": 1}, "B2 H4 D64, 64 queries, 1 key")])
+def test_shapes_in_words(more, words):
+    assert run.shape_words(SHAPE | more) == words
 
 
 def cells(text):
@@ -40,6 +48,79 @@ def test_two_steps_at_every_shape_that_both_were_timed_at(recorded):
     recorded["13"] = [line("one_row", 2), line("two_rows", 1), line("one_row", 3, 128), line(None, 0.1, peer="x")]
     recorded["12"] = [line("pre_transposed", 5), line("pre_transposed", 0.01, dtype="fp16")]
     assert cells(docs.generate("against 12", BASE))[1:] == [["B2 H4 N64 D64", "`two_rows` 1.00 ms", "`pre_transposed` 5.00 ms", "5.00"]]
+
+
+# ---- steps whose figures are of a shape of their own ----
+
+@pytest.fixture
+def headlined(recorded, monkeypatch):
+    """Steps 12 and 13 as if 13's figures were causal: recorded at the ladder's shape and at that one."""
+    monkeypatch.setitem(results.HEADLINE, "13_flash_scalar", {"causal": True})
+    plain = results.LADDER_SHAPE["attention"]
+    timed = lambda variant, ms, causal, **more: line(variant, ms, **plain | {"causal": causal}, **more) | {
+        "operation": "attention", "step": "13_flash_scalar", "time": dict.fromkeys(("median_ms", "p10_ms", "p90_ms"), ms), "tflops": 8 / ms, "gbps": 1.0, "of_floor": 0.5, "flops": 8e9, "bytes": 4,
+        "check": {"error": 1e-6, "bound": 1e-5}, "env": {"gpu_driver": "1", "cuda": "2", "temperature_c": 3, "date": "4"}}
+    recorded["13"] = [timed(*each) for each in (("one_row", 3, True), ("two_rows", 2, True), ("one_row", 6, False), ("two_rows", 5, False))]
+    recorded["13"] += [timed(None, ms, causal, peer="SDPA") for ms, causal in ((4, True), (7, False))]
+    recorded["12"] = [timed("pre_transposed", 8, False)]
+    return recorded, timed("pre_transposed", 10, True)
+
+
+def test_a_steps_figures_are_of_its_own_shape(headlined):
+    recorded, before = headlined
+    step = steps.find("13")
+    assert results.headline_flags(step) == ["--causal"] and results.headline_flags(steps.find("12")) == []
+    text = docs.generate("speed", BASE)
+    assert "B1 H8 N8192 D64 causal in fp32: **`two_rows` takes 2.00 ms, 4.00 TFLOPS**; it is 1.50 × as fast as `one_row`, 2.00 × as fast as SDPA." in text
+    assert [row[:2] for row in cells(docs.generate("results", BASE))[1:]] == [["one_row", "3.000"], ["two_rows", "2.000"], ["SDPA", "4.000"]]
+    assert docs.fastest(step) == "`two_rows`: 4.00 TFLOPS at B1 H8 N8192 D64 causal" and docs.gain(step) == "1.50 × its `one_row`"
+    assert results.best(step)["time"]["median_ms"] == 5  # where all steps are compared
+    recorded["12"].append(before)
+    assert "5.00 × as fast as step 12's `pre_transposed`" in docs.generate("speed", BASE) and docs.gain(step) == "5.00 × step 12"
+    recorded["13"] = recorded["13"][2:4]
+    assert "Not measured" in docs.generate("speed", BASE) and docs.fastest(step) == "–"
+
+
+def test_flags_of_a_size():
+    assert results.headline_flags({"name": "31_flash_mma_tiling_qk"}) == ["--head-dim", "512"]
+
+
+def test_an_analysis_is_of_the_shape_of_its_last_step(headlined):
+    plain = results.LADDER_SHAPE["attention"]
+    causal, small = plain | {"causal": True}, plain | {"seqlen": 128}
+    find = lambda *numbers: [(steps.find(number), []) for number in numbers]
+    assert analyze.usual(find("12", "13"), [small, plain, causal]) == [causal] and analyze.usual(find("12", "13"), [small, plain]) == [plain]
+    assert analyze.usual(find("13", "12"), [small, plain, causal]) == [plain] and analyze.usual(find("12", "13"), [small]) == [small]
+
+
+def test_the_shapes_of_a_step_with_other_lengths(headlined):
+    recorded, _ = headlined
+    recorded["13"].append(recorded["13"][0] | {"shape": recorded["13"][0]["shape"] | {"seqlen": 512, "kv_seqlen": 8192}})
+    assert cells(docs.generate("shapes", BASE)) == [
+        ["B1 H8 N8192 D64 causal", "B1 H8 N8192 D64", "B1 H8 D64 causal, 512 queries, 8192 keys"],
+        ["one_row", "2.67 TFLOPS (1.33)", "1.33 TFLOPS (1.17)", "2.67 TFLOPS"], ["two_rows", "4.00 TFLOPS (2.00)", "1.60 TFLOPS (1.40)", "–"],
+        ["SDPA", "2.00 TFLOPS (1.00)", "1.14 TFLOPS (1.00)", "–"]]
+
+
+def test_many_shapes_are_rows(headlined):
+    recorded, _ = headlined
+    of = lambda n: [each | {"shape": each["shape"] | {"seqlen": n}} for each in recorded["13"] if each["shape"]["causal"]]
+    recorded["13"] = [each for n in range(1, docs.MOST_SHAPES + 2) for each in of(n)]
+    found = cells(docs.generate("shapes", BASE))
+    assert len(found) == docs.MOST_SHAPES + 2 and found[0] == ["one_row", "two_rows", "SDPA"]
+    assert found[1] == ["B1 H8 N1 D64 causal", "2.67 TFLOPS (1.33)", "4.00 TFLOPS (2.00)", "2.00 TFLOPS (1.00)"]
+
+
+def test_the_matrix_by_its_tests(recorded):
+    assert "Not tried" in docs.generate("matrix", BASE)
+    check = lambda error, lse, right=True: {"right": right, "error": error, "bound": 2e-3, "lse_error": lse}
+    of = lambda test, check: {"variant": "two_rows", "device": "NVIDIA H200", "dtype": "fp16", "test": test, "check": check}
+    recorded["matrix.jsonl"] = [of("test_a", check(1e-3, 1e-7)), of("test_a", check(0.0, 3e-7)), of("lengths of ours", check(1.5e-3, 0.0)),
+                                of("lengths of ours", check(None, None, False))]
+    text = docs.generate("matrix", BASE)
+    assert cells(text)[1:] == [["`test_a`", "2", "2", "0.50", "3.0e-07"], ["lengths of ours", "2", "1", "0.75", "0.0e+00"],
+                               ["together", "4", "3", "0.75", "3.0e-07"]]
+    assert text.startswith("`two_rows` on an NVIDIA H200, fp16:")
 
 
 def test_shared_memory_by_head_dimension():

@@ -15,8 +15,14 @@ from tools import ladder, results, run, steps, tour  # noqa: E402
 
 @pytest.fixture(scope="module")
 def runs():
-    """Every variant as the emulator counts it."""
-    return [(step, run.counted(step, variant)) for step in steps.load() for variant in steps.variants(step)]
+    """Every variant as the emulator counts it, at the tour's shapes."""
+    return [(step, run.counted(step, variant, *results.headline_flags(step)))
+            for step in steps.load() for variant in steps.variants(step)]
+
+
+def tables(runs):
+    """The runs of each table."""
+    return [group for kind in ladder.by_kind(runs).values() for group in ladder.by_shape(kind)]
 
 
 def printed(shown, width):
@@ -39,7 +45,8 @@ def test_no_name_is_cut(runs, width):
     names = first_words(printed(tour.tables(runs, "cpu"), width))
     for step, done in runs:
         assert {ladder.named(step, done["variant"]), steps.title(step)} <= names
-    peers = {name.split(" (")[0] for step, _ in runs if step["operation"] != "device" for name in results.peers(step)}
+    peers = {name.split(" (")[0] for step, _ in runs if step["operation"] != "device" 
+             for name in results.peers(step, results.headline(step))}
     assert peers and peers <= names
 
 
@@ -47,7 +54,7 @@ def test_no_name_is_cut(runs, width):
 def test_no_name_is_cut_where_a_gpu_timed(width):
     """The recorded lines stand for those that a GPU here would give."""
     timed = [(step, {"status": 0, "variant": variant, "case": line}) for step in steps.load()
-             for variant in steps.variants(step) if (line := results.ours(step, variant))]
+             for variant in steps.variants(step) if (line := results.ours(step, variant, results.headline(step)))]
     said = printed(tour.tables(timed, "cuda"), width)
     assert {ladder.named(step, done["variant"]) for step, done in timed} <= first_words(said)
     assert all(results.rate(done["case"]) in said for _, done in timed if ladder.says_a_rate(done["case"]))
@@ -55,16 +62,15 @@ def test_no_name_is_cut_where_a_gpu_timed(width):
 
 def test_every_run_has_one_line(runs):
     """At 80 columns no shape goes on in a second line."""
-    for group in ladder.by_kind(runs).values():
+    for group in tables(runs):
         title, head, ruler, *rows = printed([ladder.counted(group)], 80).rstrip().splitlines()
         assert set(ruler.strip()) == {"─"} and len(rows) == len(group), rows
 
 
 def test_atomics_are_shown_where_there_are_any(runs):
     """Sums alone have them."""
-    heads = {operation: printed([ladder.counted(group)], 80).splitlines()[1].split()
-             for (operation, _), group in ladder.by_kind(runs).items()}
-    assert [operation for operation, head in heads.items() if "atomics" in head] == ["sum"]
+    heads = [(group[0][0]["operation"], printed([ladder.counted(group)], 80).splitlines()[1].split()) for group in tables(runs)]
+    assert [operation for operation, head in heads if "atomics" in head] == ["sum"]
 
 
 @pytest.mark.parametrize("backend, heads", [("cpu", ladder.COUNTS + ladder.TIMES), ("cuda", ladder.TIMES)])
@@ -78,12 +84,23 @@ def test_the_key_explains_the_columns(runs, backend, heads):
 
 
 def test_every_table_names_its_shape(runs):
-    """Of each operation: the counts' title has the counts' shape, and the records' title has theirs."""
-    for (operation, _), group in ladder.by_kind(runs).items():
+    """The counts' title has the counts' shape, and the records' title has theirs."""
+    for group in tables(runs):
+        step = group[0][0]
         shapes = [run.shape_words(done["case"]["shape"]) for _, done in group]
         both = ladder.OWN_SHAPES, ladder.OWN_SHAPES
-        if operation != "device":
+        if step["operation"] != "device":
             assert len(set(shapes)) == 1
-            both = shapes[0], run.shape_words(results.LADDER_SHAPE[operation])
+            both = shapes[0], run.shape_words(results.headline(step))
         for shown, shape in zip((ladder.counted(group), ladder.recorded([step for step, _ in group])), both):
             assert f", {shape}" in shown.renderables[0].plain
+
+
+def test_steps_with_figures_of_their_own_shape_are_toured_at_it(runs):
+    """With the mask, or the head dimension, that their lessons' figures have; all others at one shape."""
+    for step, done in runs:
+        own, shape = results.HEADLINE.get(step["name"], {}), done["case"]["shape"]
+        assert own.items() <= shape.items(), (step["name"], shape)
+        if step["operation"] == "attention" and not own:
+            assert (shape["causal"], shape["head_dim"]) == (False, 64)
+    assert {step["name"] for step, _ in runs} >= results.HEADLINE.keys()

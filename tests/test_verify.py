@@ -1,7 +1,9 @@
 """bench/verify.py and tests/truth/collect.py against an ncu that is a script: what it does not count is left out, and what
 it counts is named and summed."""
 
+import itertools
 import json
+import re
 import sys
 
 import pytest
@@ -10,10 +12,11 @@ from conftest import ROOT
 from small_clone import script
 
 sys.path += [str(ROOT), str(ROOT / "bench")]
+import peers  # noqa: E402
 import verify  # noqa: E402
 
 from tools.lines import apart, belongs  # noqa: E402
-from tools.results import LADDER_SHAPE  # noqa: E402
+from tools.results import HEADLINE, LADDER_SHAPE, headline  # noqa: E402
 
 # Two kernels a launch; every known metric counts 1,000 in the first and 24 in the second.
 NCU = """#!{python}
@@ -115,6 +118,50 @@ def test_a_step_may_have_a_row_of_its_own():
     step = STEP | TYPES["16-bit"]
     assert verify.of({"98_x": 1, "matmul 16-bit": 2, "matmul": 3}, step) == 1 and verify.of({"matmul 16-bit": 2, "matmul": 3}, step) == 2
     assert set(verify.EDGES["attention 16-bit"]) < set(verify.EDGES["16_flash_wmma_warp_max"])
+
+
+MASKED = "29_flash_mma_causal", "30_flash_mma_gqa", "31_flash_mma_tiling_qk"
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_steps_shapes_are_those_of_its_figures(name):
+    """Timed first, and counted, at the shape that its lesson shows; timed alone, and where all steps of attention are compared."""
+    step = {"name": name, "operation": "attention", "dtypes": ["fp16"]}
+    flags = lambda words: dict(zip(words[::2], words[1::2])) if len(words) % 2 == 0 else flags(words[:-1]) | {words[-1]: True}
+    shown = lambda words: LADDER_SHAPE["attention"] | {
+        key.lstrip("-").replace("-", "_"): value if value is True else int(value) for key, value in flags(words).items()}
+    timed = [peers.Attention.shape(text) for text in verify.of(verify.TIMED, step)]
+    assert len(timed) == len(set(timed)) and shown(peers.Attention.flags(timed[0])) == headline(step) != LADDER_SHAPE["attention"]
+    assert any(shown(peers.Attention.flags(shape)) == LADDER_SHAPE["attention"] for shape in timed)
+    counted = [shown(text.split()) for text in verify.ALSO_COUNTED[name]]
+    default = shown(verify.COUNTED["attention"].split()) | HEADLINE[name]
+    assert headline(step) in counted and default | {"kv_heads": 8} in counted
+    assert verify.timed_with(step) == name and verify.of(verify.SANITIZED, step) != verify.SANITIZED["attention"]
+
+
+def test_edges_with_a_mask_and_without():
+    options = lambda text: re.findall(r"--([a-z-]+)(?: ([a-z0-9]+))?", text)
+    for name, sizes in (("29_flash_mma_causal", {"kv-heads": {"3"}}), ("30_flash_mma_gqa", {"kv-heads": {"1", "2", "4"}})):
+        cases = [dict(options(text)) for text in verify.EDGES[name]]
+        assert len(cases) == len(set(verify.EDGES[name]))
+        for mask in (True, False):
+            mine = [case for case in cases if ("causal" in case) == mask]
+            assert {(case["head-dim"], case["input"]) for case in mine} == set(itertools.product(map(str, verify.HEAD_DIMS), verify.INPUTS))
+            assert {case["kv-heads"] for case in mine} == sizes["kv-heads"] and {"1", "63", "64", "65", "4097"} < {case["seqlen"] for case in mine}
+            unlike = {(int(case["seqlen"]) > int(case["kv-seqlen"]), "lse" in case) for case in mine if case["seqlen"] != case["kv-seqlen"]}
+            assert unlike == (set() if name.startswith("29") else {(True, True), (False, True)})
+    wide = [dict(options(text)) for text in verify.EDGES["31_flash_mma_tiling_qk"]]
+    assert {(case["head-dim"], case["input"]) for case in wide} == set(itertools.product(map(str, verify.ANY_HEAD_DIM), verify.INPUTS))
+    assert {"1", "4097"} < {case["seqlen"] for case in wide}
+
+
+def test_lines_are_those_that_a_command_adds(tmp_path, capsys):
+    """A step's results never hold the peers of another step's run."""
+    path, command = tmp_path / "timed.jsonl", script(tmp_path / "adds", '#!/bin/sh\necho "says $1"\necho "{\\"n\\": $1}" >> $3\n') or tmp_path / "adds"
+    with open(tmp_path / "log", "w") as log:
+        assert verify.new_lines(log, path, command, 1) == [{"n": 1}] and verify.new_lines(log, path, command, 2) == [{"n": 2}]
+        assert verify.new_lines(log, path, "true") == []
+    assert capsys.readouterr().out.startswith("says 1\n")
 
 
 def test_every_type_of_a_step_is_tried(tmp_path):

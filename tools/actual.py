@@ -15,9 +15,9 @@ def built(name):
 
 
 def counted(step, variant):
-    """A run of an up-to-date program on the emulator, at its default shape, as run.case gives it."""
+    """A run of an up-to-date program on the emulator, at its default shape with what the step's figures are of, as run.case gives it."""
     built(step["name"])
-    done = run.counted(step, variant)
+    done = run.counted(step, variant, *results.headline_flags(step))
     if done["status"]:
         stop(f"{step['name']} {variant} ended with status {done['status']}:\n{done['output'].strip()}", 1)
     return done
@@ -48,10 +48,10 @@ def emulated(here, variant, step=None, at=None):
 
 def h200(here, variant=None, peer=None, step=None, dtype=None, **shape):
     """What was timed on an H200, last: seconds, bytes, operations, bytes a second (rate), the figure of a device's variant, and
-    attention's device_bytes. At the shape of the plots, with the sizes given in place of its own; for a device's variant, at
+    attention's device_bytes. At the shape of the step's figures, with the sizes given in place of its own; for a device's variant, at
     the sizes given. In the type given, else in the step's first."""
     step = steps.find(step) if step else here
-    wanted = shape if step["operation"] == "device" else results.LADDER_SHAPE[step["operation"]] | shape
+    wanted = shape if step["operation"] == "device" else results.headline(step) | shape
     found = [line for line in steps.recorded(step)
              if results.on_h200(line) and line["dtype"] == (dtype or step["dtypes"][0]) and bool(line.get("peer")) == bool(peer)
              and (line["peer"].startswith(peer) if peer else line["variant"] == variant)
@@ -65,9 +65,9 @@ def h200(here, variant=None, peer=None, step=None, dtype=None, **shape):
 
 
 def ncu(here, variant, step=None, **shape):
-    """What ncu counted on an H200, at the shape of the plots with the sizes given, and the registers of a thread."""
+    """What ncu counted on an H200, at the shape of the step's figures with the sizes given, and the registers of a thread."""
     step = steps.find(step) if step else here
-    line = results.counted(step, variant, results.LADDER_SHAPE[step["operation"]] | shape)
+    line = results.counted(step, variant, results.headline(step) | shape)
     return SimpleNamespace(**line["ncu"], registers=max(kernel["launch"]["registers"] for kernel in line["kernels"]))
 
 

@@ -78,9 +78,10 @@ def fitting(shapes, at):
 
 
 def usual(found, fit):
-    """[that of the plots], where it is among those that fit; else all of them."""
-    plots = results.LADDER_SHAPE.get(found[0][0]["operation"])
-    return [plots] if plots in fit else fit
+    """[that of the last one's figures, else that of the plots], where it is among those that fit; else all of them."""
+    step = found[-1][0]
+    known = [shape for shape in (results.headline(step), results.LADDER_SHAPE[step["operation"]]) if shape in fit]
+    return known[:1] or fit
 
 
 def require_shape(found, at):

@@ -1,6 +1,7 @@
 """The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
 import argparse
 import io
+import math
 import os
 import re
 import subprocess
@@ -14,11 +15,11 @@ from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
-MILESTONES = "04", "07", "10", "13", "15", "21", "28"  # seven at most
+MILESTONES = "04", "07", "13", "21", "28", "29", "31"  # seven at most
 TOUR_LINES = 6
 HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
-USAGE = 2  # the exit status of a program that refuses its arguments
 UNFOLDED_ROWS = 7  # of a table of an analysis
+MOST_SHAPES = 15  # that are columns of a table
 LIMITED = "t4", "a100", "rtx4090", "h200"  # the GPUs whose block limits are compared
 OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
                    "inputs, or its DRAM need.")
@@ -36,9 +37,9 @@ def link(step, base):
 
 
 def counted(step):
-    """(variant, done, counts) of every variant on the emulator."""
+    """(variant, done, counts) of every variant on the emulator, at its default shape with what the step's figures are of."""
     for variant in steps.variants(step):
-        done = run.counted(step, variant)
+        done = run.counted(step, variant, *results.headline_flags(step))
         if done["status"]:
             stop(f"{step['name']} {variant or ''} ended with status {done['status']}:\n{done['output']}", 1)
         yield variant, done, run.total(done["profile"])
@@ -51,7 +52,7 @@ def unlike(line, dtype):
 
 def fastest(step):
     """A step's fastest variant on an H200, its rate and its shape, in words."""
-    line = results.best(step)
+    line = results.best(step, results.headline(step))
     if not line:
         return "–"
     name = f"`{line['variant']}`: " if line["variant"] else ""
@@ -60,16 +61,17 @@ def fastest(step):
 
 def gain(step):
     """How many times as fast the fastest variant of a step is as that of the step it comes from, or, where that one does something
-    else, as its own slowest."""
-    best, before = results.best(step), steps.origin(step)
+    else or was not timed at the shape, as its own slowest."""
+    shape = results.headline(step)
+    best, before = results.best(step, shape), steps.origin(step)
     if not best:
         return "–"
     other, name = None, ""
     if before and before["operation"] == step["operation"]:
-        other = results.best(before)
+        other = results.best(before, shape)
         name = other and steps.reference(before) + unlike(other, best["dtype"])
     if not other:
-        lines = filter(None, (results.ours(step, variant) for variant in steps.variants(step)))
+        lines = filter(None, (results.ours(step, variant, shape) for variant in steps.variants(step)))
         other = max(lines, key=lambda line: line["time"]["median_ms"])
         name = f"its `{other['variant']}`"
     ratio = other["time"]["median_ms"] / best["time"]["median_ms"]
@@ -97,7 +99,7 @@ def tour(operation):
 
 def recorded_with(every):
     """The versions that the steps' figures were recorded with, in a sentence; empty where there are none."""
-    known = [line["env"] for step in every if (line := results.best(step))]
+    known = [line["env"] for step in every if (line := results.best(step, results.headline(step)))]
     versions = (("driver", "gpu_driver"), ("CUDA", "cuda"), ("PyTorch", "torch"))
     found = {title: sorted({env[name] for env in known if env.get(name)}) for title, name in versions}
     words = [f"{title} {' or '.join(numbers)}" for title, numbers in found.items() if numbers]
@@ -154,10 +156,11 @@ def machine_results(step):
 def results_of(step):
     if step["operation"] == "device":
         return machine_results(step)
-    ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line]
+    shape = results.headline(step)
+    ours = [line for line in (results.ours(step, variant, shape) for variant in steps.variants(step)) if line]
     if not ours:
         return "Not measured on an H200 yet."
-    best, peers = results.best(step), results.peers(step)
+    best, peers = results.best(step, shape), results.peers(step, shape)
     rows = [(line["variant"] or steps.short(step), f"{line['time']['median_ms']:.3f}",
              f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
              f"{100 * line['of_floor']:.1f} %", f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
@@ -178,14 +181,15 @@ def median(line):
 
 def speed(step):
     """The result in one line: the fastest variant's time and rate, and how many times as fast it is as what else was timed."""
-    best, before = results.best(step), steps.origin(step)
+    shape = results.headline(step)
+    best, before = results.best(step, shape), steps.origin(step)
     if not best:
         return "Not measured on an H200 yet."
-    ours = [line for line in (results.ours(step, variant) for variant in steps.variants(step)) if line and line != best]
+    ours = [line for line in (results.ours(step, variant, shape) for variant in steps.variants(step)) if line and line != best]
     others = [(f"`{line['variant']}`", line) for line in ours]
-    if before and before["operation"] == step["operation"] and (reached := results.best(before)):
+    if before and before["operation"] == step["operation"] and (reached := results.best(before, shape)):
         others.append((f"{steps.reference(before)}'s `{reached['variant']}`{unlike(reached, best['dtype'])}", reached))
-    others += [(name.split(" (")[0], line) for name, line in results.peers(step).items()]
+    others += [(name.split(" (")[0], line) for name, line in results.peers(step, shape).items()]
     ratios = [f"{median(line) / median(best):.2f} × as fast as {name}" for name, line in others]
     return (f"On an NVIDIA H200, {run.shape_words(best['shape'])} in {best['dtype']}: **`{best['variant']}` takes "
             f"{results.milliseconds(best)}, {results.rate(best)}**" + (f"; it is {', '.join(ratios)}." if ratios else "."))
@@ -210,6 +214,9 @@ OF_NCU = {
     "l2_hits": ("sectors found in L2, %", lambda line: 100 * line["ncu"]["l2_ld_hit_sectors"] / line["ncu"]["l2_ld_sectors"]),
     "mma": ("tensor core instructions, by warp", lambda line: line["ncu"]["mma"]),
     "atomics": ("atomic instructions", lambda line: line["ncu"]["global_red_requests"]),
+    "active": ("clocks in which an SM has a block, %",
+               lambda line: 100 * sum(kernel["cycles"]["active_avg"] for kernel in line["kernels"])
+               / sum(kernel["cycles"]["elapsed"] for kernel in line["kernels"])),
     "registers": ("registers a thread", lambda line: max(kernel["launch"]["registers"] for kernel in line["kernels"])),
     **{name: (words, lambda line, name=name: sum(kernel["percent"][name] * kernel["launch"]["duration_ns"] for kernel in line["kernels"])
               / sum(kernel["launch"]["duration_ns"] for kernel in line["kernels"]))
@@ -223,11 +230,11 @@ OF_NCU = {
 
 
 def ncu(step, *wanted):
-    """A table of at most four columns: each variant, and what ncu counted of it at the shape of tours and plots."""
+    """A table of at most four columns: each variant, and what ncu counted of it at the shape of the step's figures."""
     unknown = [name for name in wanted if name not in OF_NCU]
     if unknown or not 1 <= len(wanted) <= 3:
         stop(f"{step['name']}'s README: ncu takes one to three of {', '.join(OF_NCU)}.")
-    shape = results.LADDER_SHAPE[step["operation"]]
+    shape = results.headline(step)
     found = {variant: results.counted(step, variant, shape) for variant in steps.variants(step)}
     lines = {variant: line for variant, line in found.items() if line and "kernels" in line}
     if not lines:
@@ -297,12 +304,8 @@ def shared_memory(*numbers):
         for variant in steps.variants(step):
             cells = []
             for head_dim in HEAD_DIMS:
-                done = run.case(step, variant, "cpu", arguments=("--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim)))
-                if done["status"] not in (0, USAGE):
-                    stop(f"{step['name']} {variant} ended with status {done['status']}:\n{done['output']}", 1)
-                kernels = done["profile"]["kernels"] if done["status"] == 0 else []
-                asked = (kernel["shared_static"] + kernel["shared_dynamic"] for kernel in kernels)
-                cells.append(f"{max(asked):,}" if kernels else "–")
+                kernel = run.launched(step, variant, "--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim))
+                cells.append(f"{kernel['shared']:,}" if kernel else "–")
             rows.setdefault((steps.title(step), *cells), []).append(variant)
     refused = any("–" in row for row in rows)
     dash = " A dash is a head dimension that the step refuses." if refused else ""
@@ -358,11 +361,12 @@ def floor_row(name, counts, case, gpu, more):
 
 
 def floors_of(step):
-    """Each unit's floor by published rates; the longest one binds. At the ladder's shape, beside what was measured there, where
-    ncu counted every variant; else at the default shape, from ncu's counts or the emulator's."""
+    """Each unit's floor by published rates; the longest one binds. At the shape of the step's figures, beside what was measured there,
+    where ncu counted every variant; else at the default shape, from ncu's counts or the emulator's."""
     all_counted = list(counted(step))
     gpu = all_counted[0][1]["profile"]["gpu"]
-    timed = {variant: (results.ours(step, variant), results.hardware(step, variant, results.LADDER_SHAPE[step["operation"]]))
+    headline = results.headline(step)
+    timed = {variant: (results.ours(step, variant, headline), results.hardware(step, variant, headline))
               for variant in steps.variants(step)}
     rows, stage, by = [], set(), set()
     if all(line and ncu and "data_wavefronts" in ncu and "lsu_requests" in ncu for line, ncu in timed.values()):
@@ -371,7 +375,7 @@ def floors_of(step):
             rows.append(floor_row(variant or steps.short(step), ncu, line, gpu,
                                   lambda floor: {"measured": floors.duration(time / 1e3),
                                                  "floor, of that": f"{100 * floor * 1e3 / time:.0f} %"}))
-        stage, shape = {True}, results.LADDER_SHAPE[step["operation"]]
+        stage, shape = {True}, headline
         what = "for what ncu counted on it"
     else:
         for variant, done, counts in all_counted:
@@ -393,24 +397,28 @@ def floors_of(step):
 
 
 def rates(step, dtype):
-    """Of one type, the rates at every shape: the head and the rows of a table, or None where nothing was timed."""
+    """Of one type, the rates at every shape: the head and the rows of a table, or None where nothing was timed. Shapes are columns; where
+    they are too many, rows."""
     plain = results.LADDER_SHAPE[step["operation"]].keys()
+    words = lambda shape: run.shape_words(shape) if "seqlen" in shape else " × ".join(f"{part:,}" for part in shape.values())
     lines = [line for line in steps.recorded(step)
-             if line.get("time") and line["dtype"] == dtype and line["shape"].keys() == plain]
+             if line.get("time") and line["dtype"] == dtype and line["shape"].keys() - {"kv_seqlen"} == plain]
     if not lines:
         return None
-    sizes = list(dict.fromkeys(tuple(line["shape"].values()) for line in lines))
-    found = {(line.get("peer") or line["variant"], tuple(line["shape"].values())): line for line in lines}
+    sizes = list(dict.fromkeys(words(line["shape"]) for line in lines))
+    found = {(line.get("peer") or line["variant"], words(line["shape"])): line for line in lines}
     names = list(dict.fromkeys(name for name, _ in found))
     first = next((name for name, size in found if size == sizes[0] and found[name, size].get("peer")), None)
 
     def cell(name, size):
-        line = found.get((name, size))
-        share = f" ({found[first, size]['time']['median_ms'] / line['time']['median_ms']:.2f})" if line and first else ""
+        line, peer = found.get((name, size)), found.get((first, size))
+        share = f" ({median(peer) / median(line):.2f})" if line and peer else ""
         return f"{results.rate(line)}{share}" if line else "–"
 
-    words = lambda size: run.shape_words(dict(zip(plain, size))) if "seqlen" in plain else " × ".join(f"{part:,}" for part in size)
-    return ("", *map(words, sizes)), [(name.split(" (")[0], *(cell(name, size) for size in sizes)) for name in names]
+    short = lambda name: name.split(" (")[0]
+    if len(sizes) > MOST_SHAPES:
+        return ("", *map(short, names)), [(size, *(cell(name, size) for name in names)) for size in sizes]
+    return ("", *sizes), [(short(name), *(cell(name, size) for size in sizes)) for name in names]
 
 
 def shapes(step):
@@ -468,6 +476,29 @@ def lengths(step, *words):
     return (f"Microseconds at {' '.join(words)}" + (f". PyTorch's fastest backends: {caption}.\n\n" if caption else ".\n\n")
             + table(("N", *(f"`{variant}`" for variant in steps.variants(step)), "PyTorch SDPA fp32", "PyTorch SDPA fp16",
                      "fastest, × as fast as SDPA fp32"), rows))
+
+
+def matrix(step):
+    """The cases that bench/attention_matrix.py tried of the step, by the test that they come from."""
+    lines = steps.recorded(step, "matrix.jsonl")
+    if not lines:
+        return "Not tried on an H200 yet."
+    groups = {}
+    for line in lines:
+        groups.setdefault(line["test"], []).append(line["check"])
+    share = lambda check: check["error"] / check["bound"] if check["error"] else 0.0
+
+    def row(name, checks):
+        whole = [check for check in checks if None not in check.values()]  # JSON has no NaN
+        most = lambda value: max(map(value, whole)) if whole else math.nan
+        return (name, f"{len(checks):,}", f"{sum(check['right'] for check in checks):,}", f"{most(share):.2f}",
+                f"{most(lambda check: check['lse_error']):.1e}")
+
+    rows = [row(f"`{test}`" if "_" in test else test, checks) for test, checks in groups.items()]
+    rows.append(row("together", [line["check"] for line in lines]))
+    head = "cases of", "tried", "right", "largest error of O, of its bound", "of the log-sum-exp"
+    variants = " and ".join(f"`{variant}`" for variant in dict.fromkeys(line["variant"] for line in lines))
+    return f"{variants} on an {lines[0]['device']}, {lines[0]['dtype']}:\n\n{table(head, rows)}"
 
 
 def fastest_at(step):
@@ -610,7 +641,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -636,7 +667,7 @@ def generate(name, base, pictures=None):
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):

@@ -56,6 +56,14 @@ def by_kind(runs):
     return groups
 
 
+def by_shape(runs):
+    """The runs of one operation and element type, those together whose steps' figures are of one shape."""
+    groups = {}
+    for step, done in runs:
+        groups.setdefault(tuple(results.headline(step).items()), []).append((step, done))
+    return list(groups.values())
+
+
 def ideas(group):
     """The steps of an operation, each with its one idea."""
     made = Table.grid(padding=(0, 2))
@@ -157,15 +165,16 @@ def timed(group, how):
 
 
 def recorded(group):
-    """What was measured earlier on an H200 of one operation's steps and their peers, at the shape of the plots; None where
-    nothing was. `machine` measures other things than a rate: it has a table of its own kind."""
+    """What was measured earlier on an H200 of steps whose figures are of one shape, and of their peers; None where nothing was.
+    `machine` measures other things than a rate: it has a table of its own kind."""
     how = "recorded on an NVIDIA H200"
     if group[0]["operation"] == "device":
         rows = [(named(step, variant), *cells) for step in group for variant, *cells in device.short_table(step)]
         head = "step", "shape", "measured", "of the published"
         return table(f"{group[0]['name']}, {OWN_SHAPES}: {how}", head, rows) if rows else None
-    lines = [(step, line) for step in group for variant in steps.variants(step) if (line := results.ours(step, variant))]
-    peers = {name: line for step in group for name, line in results.peers(step).items()}
+    shape = results.headline(group[0])
+    lines = [(step, line) for step in group for variant in steps.variants(step) if (line := results.ours(step, variant, shape))]
+    peers = {name: line for step in group for name, line in results.peers(step, shape).items()}
     if not lines:
         return None
     title, _ = titled(group[0], [line for _, line in lines] + list(peers.values()), how)

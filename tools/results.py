@@ -9,28 +9,43 @@ MOVES_BYTES = {"axpy", "sum", "softmax"}  # operations whose rate is one of byte
 LADDER_SHAPE = {"device": {"bytes": 1 << 30}, "axpy": {"n": 1 << 28}, "sum": {"n": 1 << 28},
                 "matmul": {"m": 4096, "n": 4096, "k": 4096}, "softmax": {"rows": 8192, "cols": 8192},
                 "attention": {"batch": 1, "heads": 8, "kv_heads": 8, "seqlen": 8192, "head_dim": 64, "causal": False}}
+# Steps whose own figures, those of their lesson, are of another shape: what differs in it.
+HEADLINE = {"29_flash_mma_causal": {"causal": True}, "30_flash_mma_gqa": {"causal": True}, "31_flash_mma_tiling_qk": {"head_dim": 512}}
+
+
+def headline(step):
+    """The shape of the figures that a step's lesson shows."""
+    return LADDER_SHAPE[step["operation"]] | HEADLINE.get(step["name"], {})
+
+
+def headline_flags(step):
+    """What makes a program's default shape like that one: ["--causal"], ["--head-dim", "512"]."""
+    return [word for name, value in HEADLINE.get(step["name"], {}).items()
+            for word in (f"--{name.replace('_', '-')}", *([] if value is True else [str(value)]))]
 
 
 def on_h200(line):
     return "H200" in line["device"] and line["time"]
 
 
-def on_ladder(line):
-    return on_h200(line) and line["shape"] == LADDER_SHAPE.get(line["operation"])
+def is_at(line, shape=None):
+    """Whether a line was timed on an H200 at a shape, by default the ladder's."""
+    return on_h200(line) and line["shape"] == (shape or LADDER_SHAPE.get(line["operation"]))
 
 
-def ours(step, variant):
-    """The recorded H200 line of a variant at the ladder's shape and in the step's first type, or None. The last recorded counts."""
+def ours(step, variant, shape=None):
+    """The recorded H200 line of a variant at a shape, by default the ladder's, and in the step's first type, or None. The last
+    recorded counts."""
     lines = [line for line in steps.recorded(step)
-             if on_ladder(line) and line["dtype"] == step["dtypes"][0] and not line.get("peer")
+             if is_at(line, shape) and line["dtype"] == step["dtypes"][0] and not line.get("peer")
              and line["variant"] in (variant, variant or "")]
     return lines[-1] if lines else None
 
 
-def peers(step):
-    """The peers that were measured beside the step at the ladder's shape and in its first type: {name: line}."""
+def peers(step, shape=None):
+    """The peers that were measured beside the step at that shape and in its first type: {name: line}."""
     return {line["peer"]: line for line in steps.recorded(step)
-            if on_ladder(line) and line["dtype"] == step["dtypes"][0] and line.get("peer")}
+            if is_at(line, shape) and line["dtype"] == step["dtypes"][0] and line.get("peer")}
 
 
 def counted(step, variant, shape):
@@ -46,9 +61,9 @@ def hardware(step, variant, shape):
     return line and line["ncu"]
 
 
-def best(step):
-    """The fastest recorded variant of a step, or None."""
-    lines = filter(None, (ours(step, variant) for variant in steps.variants(step)))
+def best(step, shape=None):
+    """The fastest variant of a step recorded at that shape, or None."""
+    lines = filter(None, (ours(step, variant, shape) for variant in steps.variants(step)))
     return min(lines, key=lambda line: line["time"]["median_ms"], default=None)
 
 

@@ -6,7 +6,10 @@ import tempfile
 from pathlib import Path
 
 from tools import steps
+from tools.guard import stop
 from tools.paths import BUILD, ROOT
+
+USAGE = 2  # the exit status of a program that refuses its arguments
 
 
 def last_json(path):
@@ -33,18 +36,31 @@ def case(step, variant, backend, gpu="h200", arguments=(), environment=None):
                 "case": last_json(result), "profile": last_json(counts)}
 
 
-def counted(step, variant):
-    """The emulator's counts at the default shape, from a cache that lives as long as the program that was built."""
+def counted(step, variant, *arguments):
+    """The emulator's counts at the default shape, as far as no arguments say otherwise, from a cache that lives as long as the program
+    that was built."""
     built = steps.program(step, "cpu").stat()
-    cache = BUILD / "counts" / f"{step['name']}-{variant}.json"
+    cache = BUILD / "counts" / f"{step['name']}-{variant}{''.join(arguments)}.json"
     key = [built.st_mtime_ns, built.st_size]
     kept = last_json(cache)
     if kept and kept["key"] == key:
         return kept["run"]
-    done = case(step, variant, "cpu")
+    done = case(step, variant, "cpu", arguments=arguments)
     cache.parent.mkdir(exist_ok=True)
     cache.write_text(json.dumps({"key": key, "run": done}))
     return done
+
+
+def launched(step, variant, *arguments):
+    """Of the kernels that a variant launches the one whose blocks ask for most shared memory, as the emulator saw it; "shared" is the
+    sum of static and dynamic. None where the program refuses the arguments."""
+    done = case(step, variant, "cpu", arguments=arguments)
+    if done["status"] == USAGE:
+        return None
+    if done["status"]:
+        stop(f"{step['name']} {variant} ended with status {done['status']}:\n{done['output']}", 1)
+    kernels = [kernel | {"shared": kernel["shared_static"] + kernel["shared_dynamic"]} for kernel in done["profile"]["kernels"]]
+    return max(kernels, key=lambda kernel: kernel["shared"])
 
 
 def total(profile):
@@ -70,15 +86,23 @@ def size_words(size):
         size //= 1024
 
 
+def attention_words(shape):
+    """B8 H32/8 N2048 D64 causal, of 32 heads that share 8 of K and V; B1 H8 D64, 512 queries, 8192 keys."""
+    grouped = f"/{shape['kv_heads']}" if shape["kv_heads"] != shape["heads"] else ""
+    queries, keys = shape["seqlen"], shape.get("kv_seqlen") or shape["seqlen"]
+    words = [f"B{shape['batch']}", f"H{shape['heads']}{grouped}", *[f"N{queries}"] * (queries == keys), f"D{shape['head_dim']}",
+             *["causal"] * shape["causal"]]
+    lengths = [f"{queries} {'query' if queries == 1 else 'queries'}", f"{keys} {'key' if keys == 1 else 'keys'}"] if queries != keys else []
+    return ", ".join([" ".join(words), *lengths])
+
+
 POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def shape_words(shape):
     """4096³ for a cube, 64 KiB for a size, n 2²⁸, B1 H8 N8192 D64 for attention, else m 100, n 200, k 300."""
     if "seqlen" in shape:
-        grouped = f"({shape['kv_heads']})" if shape["kv_heads"] != shape["heads"] else ""
-        return (f"B{shape['batch']} H{shape['heads']}{grouped} N{shape['seqlen']} D{shape['head_dim']}"
-                + " causal" * shape["causal"])
+        return attention_words(shape)
     if list(shape) == ["bytes"]:
         return size_words(shape["bytes"])
     if list(shape) == ["n"] and shape["n"] >= 1 << 16 and shape["n"] & (shape["n"] - 1) == 0:

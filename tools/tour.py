@@ -1,5 +1,5 @@
 """The tour: build the steps, run every variant once, show the ladder, draw it, and name the next step to take."""
-from tools import build, ladder, machine, run, steps
+from tools import build, ladder, machine, results, run, steps
 from tools.progress import next_words
 from tools.say import err, out, progress
 
@@ -13,13 +13,13 @@ def where(every, forced):
 
 
 def run_all(group, backend, gpu):
-    """[(step, what run.case gave)]."""
+    """[(step, what run.case gave)]. A step whose figures are of a shape of its own, such as a causal one, runs at such a shape."""
     todo = [(step, variant) for step in group for variant in steps.variants(step)]
     runs = []
     with progress("run") as update:
         for step, variant in todo:
             update(len(runs), len(todo), f"{step['name']} {variant or ''}")
-            runs.append((step, run.case(step, variant, backend, gpu)))
+            runs.append((step, run.case(step, variant, backend, gpu, results.headline_flags(step))))
     return runs
 
 
@@ -43,13 +43,13 @@ def key(backend, runs):
 def tables(runs, backend):
     """The renderables of every operation and element type: its steps' ideas, what ran here and, without a GPU, what was recorded on one."""
     for group in ladder.by_kind(runs).values():
-        alike = list({step["name"]: step for step, _ in group}.values())
-        yield ladder.ideas(alike)
-        if backend == "cuda":
-            yield ladder.timed(group, "timed here")
-        else:
-            yield ladder.counted(group)
-            yield from filter(None, [ladder.recorded(alike)])
+        yield ladder.ideas([step for step, _ in group])
+        for alike in ladder.by_shape(group):
+            if backend == "cuda":
+                yield ladder.timed(alike, "timed here")
+            else:
+                yield ladder.counted(alike)
+                yield from filter(None, [ladder.recorded(list({step["name"]: step for step, _ in alike}.values()))])
 
 
 def faults(runs):

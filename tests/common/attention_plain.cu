@@ -46,7 +46,7 @@ __global__ void plain(struct attention_args args, float scale)
         for (int key = 0; key < keys; key++)
             sum += expf((score(q, K + key * args.K_strides.row, d) - m) * scale) *
                    (float)V[key * args.V_strides.row + col];
-        o[col] = T(sum / l);
+        o[col] = T(keys > 0 ? sum / l : 0);  // 0 where the row sees no key
     }
     if (args.lse)
         args.lse[((size_t)batch * args.heads + head) * args.seqlen + row] = m * scale + logf(l);

@@ -18,6 +18,7 @@ class Bug:
     variant: str = ""
     input: str = ""
     shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols, or batch, heads, seqlen, head_dim: no multiples of the tile
+    flags: str = ""  # more of the command line
 
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
@@ -95,6 +96,11 @@ SPLIT_Q = "23_flash_mma_split_q"
 FLASH_STAGES = "24_flash_mma_stages"
 COLLECTIVE = "27_flash_mma_collective_store"
 SWIZZLED_FLASH = "28_flash_mma_swizzle"
+CAUSAL = "29_flash_mma_causal"
+GQA = "30_flash_mma_gqa"
+TILING_QK = "31_flash_mma_tiling_qk"
+FOUR_HEADS = (1, 4, 70, 64)
+TWO_BLOCKS = (1, 2, 150, 64)  # of rows
 WHOLE_QKV = "__syncthreads();  // Q and both tiles are whole before any warp reads them"
 VOTE = "one_max && __all_sync(0xffffffff, row_max >= warp_max - RANGE);"
 PAIR_OF_LANES = " + __shfl_xor_sync(0xffffffff, sum, 1);"
@@ -638,4 +644,41 @@ BUGS = [
         shape=HEADS),
     Bug(SWIZZLED_FLASH, "missing_wait", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V",
         ";\n        __syncthreads();  // the tile of V", checked="copy still in flight", variant="swizzled", shape=HEADS),
+
+    Bug(CAUSAL, "diagonal_masked", "key > row", "key >= row", plain="is NaN", variant="skipped", shape=TWO_BLOCKS, flags="--causal"),
+    Bug(CAUSAL, "one_key_too_many_seen", "key > row", "key > row + 1", shape=TWO_BLOCKS, flags="--causal"),
+    Bug(CAUSAL, "end_a_tile_too_soon", "min(n, first_row + BLOCK_ROWS)", "min(n, first_row + BLOCK_ROWS - TILE)", shape=TWO_BLOCKS,
+        flags="--causal"),
+    Bug(CAUSAL, "masked_by_the_blocks_row", "const int row = first_row + warp_row + y * MMA_M + lane / 4 + i / 2 * 8;",
+        "const int row = warp_row + y * MMA_M + lane / 4 + i / 2 * 8;", shape=TWO_BLOCKS, flags="--causal"),
+    Bug(CAUSAL, "second_row_of_a_lane_unmasked", "causal && key > row", "causal && i < 2 && key > row", shape=TWO_BLOCKS, flags="--causal"),
+    Bug(CAUSAL, "two_blocks_compute_the_same_rows", "gridDim.y - 1 - blockIdx.y", "max(blockIdx.y, gridDim.y - 1 - blockIdx.y)",
+        plain="was never written", checked="was never written", variant="ordered", shape=TWO_BLOCKS, flags="--causal"),
+    Bug(CAUSAL, "lost_tail", "tiles = ceil_div(n, ", "tiles = n / (", plain="was never written", checked="was never written", shape=TWO_BLOCKS,
+        flags="--causal"),
+    Bug(CAUSAL, "keys_beyond_the_last_without_a_mask", "key >= n || ", "", shape=HEADS),
+
+    Bug(GQA, "heads_of_a_group_far_apart", "(blockIdx.x / group)", "(blockIdx.x % (gridDim.x / group))", shape=FOUR_HEADS,
+        flags="--kv-heads 2"),
+    Bug(GQA, "causal_aligned_to_the_start", "args->causal ? n_kv - n : n_kv", "args->causal ? 0 : n_kv", shape=HEADS,
+        flags="--kv-seqlen 150 --causal"),
+    Bug(GQA, "offset_of_the_wrong_sign", "args->causal ? n_kv - n : n_kv", "args->causal ? n - n_kv : n_kv", shape=HEADS,
+        flags="--kv-seqlen 75 --causal"),
+    Bug(GQA, "mask_off_by_one", "key > row + offset", "key > row + offset + 1", shape=HEADS, flags="--kv-seqlen 75 --causal"),
+    Bug(GQA, "row_without_keys", "if (m_new == -INFINITY)", "if (false)", plain="is NaN", shape=HEADS, flags="--kv-seqlen 30 --causal"),
+    Bug(GQA, "as_many_keys_copied_as_queries", "tile + TILE, n_kv);", "tile + TILE, n);", shape=HEADS, flags="--kv-seqlen 150"),
+    Bug(GQA, "log_sum_exp_without_the_max", "(max + log2f(", "(log2f(", shape=HEADS, flags="--lse"),
+    Bug(GQA, "log_sum_exp_in_powers_of_two", ")) * LN_2;", "));", shape=HEADS, flags="--lse"),
+
+    Bug(TILING_QK, "k_slice_skipped", "for (int k = 0; k < WIDTH; k += MMA_K) {", "for (int k = 0; k + MMA_K < WIDTH; k += MMA_K) {", shape=HEADS),
+    Bug(TILING_QK, "columns_beyond_d_read", "row < count && col < cols ?", "row < count ?", checked="out of bounds", shape=(1, 2, 70, 80)),
+    Bug(TILING_QK, "missing_barrier_after_p", "__syncthreads();  // P and the factors are whole", "", checked="race in shared memory", shape=HEADS),
+    Bug(TILING_QK, "max_of_one_warp", "fmaxf(largest, smem.partial[w][row])", "fmaxf(largest, smem.partial[key_warp][row])", shape=HEADS),
+    Bug(TILING_QK, "factor_of_the_tile_before", "if (key_warp == 0 && lane % 4 == 0)", "if (key_warp == 0 && lane % 4 == 0 && tile != TILE)",
+        shape=(1, 2, 150, 320)),
+    Bug(TILING_QK, "columns_of_another_warp", "const int col = warp_col + x", "const int col = (WARPS - 1 - warp) * (COLS / WARPS) + x",
+        shape=(1, 2, 70, 128)),
+    Bug(TILING_QK, "one_group_too_few_waited_for", "// exercise: begin slice_of_V\n            cp_async_wait_group<STAGES - 2>();",
+        "// exercise: begin slice_of_V\n            cp_async_wait_group<STAGES - 1>();", checked="copy still in flight", shape=(1, 2, 70, 320)),
+    Bug(TILING_QK, "values_beyond_the_last_key_read", "keys - key, d, d);", "TILE, d, d);", plain="is NaN", checked="out of bounds", shape=HEADS),
 ]

@@ -6,12 +6,13 @@ where the emulator watches; the others are built without its checks, and the ste
 
 import dataclasses
 
-from bugs import (ATTENTION, BLOCK_SUM, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH, FLASH_STAGES,
-                  FLASH_WMMA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE, SECOND_OF_WARPS,
-                  SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE, SWIZZLED_FLASH,
-                  TILED, VECTOR, WARP_MAX, WARP_SUM, WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
+from bugs import (ATTENTION, BLOCK_SUM, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
+                  FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE,
+                  SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
+                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_SUM, WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
 
-# What every step is right at, all its variants: past the fifth tile and past 512 rows, with the emulator's checks off.
+# What every step of an operation is right at, or one step, all its variants: past the fifth tile and past 512 rows, with the
+# emulator's checks off.
 REACH = {
     "axpy": ["-n 1000003"],
     "sum": ["-n 1000003", "-n 1000003 --input normal"],
@@ -23,6 +24,11 @@ REACH = {
     "attention": [*(f"--heads 1 --seqlen 700 --head-dim {d} --input {kind}"
                     for d, kind in ((32, "normal"), (64, "normal"), (96, "scaled"), (128, "huge"))),
                   "--batch 2 --heads 3 --seqlen 70 --head-dim 32"],
+    "29_flash_mma_causal": ["--heads 2 --seqlen 700 --head-dim 64 --input scaled --causal",
+                            "--batch 2 --heads 3 --seqlen 200 --head-dim 128 --causal"],
+    "30_flash_mma_gqa": ["--batch 2 --heads 6 --kv-heads 2 --seqlen 70 --kv-seqlen 600 --head-dim 32 --causal --lse",
+                         "--heads 2 --kv-heads 1 --seqlen 700 --kv-seqlen 130 --head-dim 64 --causal --lse"],
+    "31_flash_mma_tiling_qk": ["--heads 1 --seqlen 700 --head-dim 320 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 800"],
 }
 # The same with the checks on, small because those take their time.
 WATCHED = {
@@ -32,6 +38,7 @@ WATCHED = {
     "matmul": ["-m 33 -n 70 -k 41", "-m 33 -n 68 -k 41", "-m 36 -n 36 -k 20"],
     "softmax": ["--rows 5 --cols 45", "--rows 1 --cols 200001"],
     "attention": ["--batch 2 --heads 3 --seqlen 40 --head-dim 96"],
+    "29_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
 }
 PROFILE = "--profile"  # and what it counts is compared with what ncu counted
 
@@ -56,6 +63,9 @@ EACH_SUM = "for (int col = threadIdx.x; col < n; col += THREADS)\n        l +="
 
 ROW_512, SIX_HEADS = "--rows 700 --cols 45 --input masked", "--batch 2 --heads 3 --seqlen 70 --head-dim 32"
 KEYS_32, KEYS_64, KEYS_96, KEYS_128 = REACH["attention"][:4]
+CAUSAL_64, CAUSAL_128 = REACH["29_flash_mma_causal"]
+SHARED_HEADS, FEW_KEYS = REACH["30_flash_mma_gqa"]
+KEYS_320, KEYS_800 = REACH["31_flash_mma_tiling_qk"]
 
 SUBTLE = [
     # Of lists: beyond element 2^17, in the second launch, in the launch itself.
@@ -375,4 +385,21 @@ SUBTLE = [
            "        if (STAGES<F> == 2)\n            copy_stage<D>(K_smem, &K[head], tile + TILE<D>, n);",
            "if (STAGES<F> == 2)\n            copy_stage<D>(K_smem, &K[head], tile + TILE<D>, n);\n        __syncthreads();",
            "race in shared memory", "", "two_stages", checked=True),
+    Subtle(CAUSAL, "end_a_tile_too_late", "min(n, first_row + BLOCK_ROWS) : n;", "min(n, first_row + BLOCK_ROWS) : n + TILE;", "", PROFILE,
+           "skipped"),
+    Subtle(CAUSAL, "ends_at_key_640", "min(n, first_row + BLOCK_ROWS)", "min(min(n, 640), first_row + BLOCK_ROWS)", "should be", CAUSAL_64, "ordered"),
+    Subtle(CAUSAL, "heads_of_the_first_batch", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, CAUSAL_128),
+    Subtle(CAUSAL, "v_read_before_it_is_whole", "__syncthreads();  // the tile of V is whole, and every warp has read that of K", "",
+           "race in shared memory", "--heads 1 --seqlen 150 --head-dim 64 --causal", "ordered", checked=True),
+    Subtle(GQA, "keys_of_the_first_batch", "(blockIdx.x / group)", "(blockIdx.x / group % 2)", "should be", SHARED_HEADS),
+    Subtle(GQA, "masked_from_the_last_query_on", "if (key >= n_kv || ", "if (key >= n || ", "should be", SHARED_HEADS),
+    Subtle(GQA, "heads_of_the_log_sum_exp_overlap", "lse[(size_t)blockIdx.x * n + row]", "lse[(size_t)blockIdx.x * n_kv + row]",
+           "the log-sum-exp: head 0, element", FEW_KEYS),
+    Subtle(GQA, "empty_row_divided_by_its_sum", "sum > 0 ? 1 / sum : 0", "1 / sum", "is NaN", FEW_KEYS),
+    Subtle(TILING_QK, "maxima_read_too_early", "__syncthreads();  // every warp's largest scores are there", "", "race in shared memory", checked=True),
+    Subtle(TILING_QK, "row_512_of_k_copied_again", "&left.K[(size_t)left.tile * d + col]", "&left.K[(size_t)(left.tile % 512) * d + col]", "should be",
+           KEYS_320),
+    Subtle(TILING_QK, "800_columns_in_768", "d > 768 ? start<1024>", "d > 800 ? start<1024>", NEVER, KEYS_800),
+    Subtle(TILING_QK, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);",
+           "= cudaSuccess;", REFUSED, KEYS_320, status=2),
 ]
