@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
             sum += __shfl_xor_sync(0xffffffff, sum, 2);
             const float inverse = sum > 0 ? 1 / sum : 0;
             const int row = first_row + warp_row + y * MMA_M + lane / 4 + i * 8;
-            // [lse] ln Σ exp(scale Q Kᵀ), from powers of two. The max is taken as P_LARGEST less the max was rounded above.
+            // [lse] ln Σ exp(scale Q Kᵀ), from powers of two. The max is rounded as it was in the softmax, so that both cancel.
             // exercise: begin lse
             const float max = P_LARGEST - (P_LARGEST - m[y][i]);
             if (lse && row < n && lane % 4 == 0)
