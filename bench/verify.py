@@ -66,7 +66,7 @@ EDGES |= dict.fromkeys(("23_flash_mma_split_q", "24_flash_mma_stages", "25_flash
 INPUTS, HEAD_DIMS = ("normal", "scaled", "huge", "equal"), (32, 64, 96, 128)
 LENGTHS = 1, 2, 15, 16, 17, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257, 1023, 4097, 8192  # beside the edges of tiles, and long
 UNEQUAL = (1, 70), (17, 300), (64, 65), (48, 129), (128, 4097), (1, 8192), (257, 1000), (500, 501)  # queries and keys, and keys and queries
-ANY_HEAD_DIM = 16, 48, 64, 80, 128, 144, 256, 320, 512, 528, 768, 1008, 1024
+ANY_HEAD_DIM = 16, 48, 64, 80, 128, 144, 256, 272, 320, 384, 400, 512, 528, 768, 784, 1008, 1024
 
 
 def masked(lengths, heads, more=""):

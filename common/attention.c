@@ -74,6 +74,9 @@ static void require_shape(const struct attention_step *step, const struct size *
 
 // ---- the job ----
 
+// As a sum of so many products a log-sum-exp may be wrong by 2 ^ −19 of itself, or of 1 where it is smaller.
+enum { LSE_TERMS = 256 };
+
 struct attention {
     const struct attention_step *step;
     struct attention_args shape;  // the arguments but for memory and variant
@@ -183,8 +186,9 @@ static void describe(struct attention *attention, const struct size *size, const
         .tells_memory = true,
         .work = {.queue = queue, .prepare = step->prepare ? prepare_copy : NULL, .context = attention},
     };
+    // What rounds in a log-sum-exp are scores and their largest; a logarithm makes the error of a long sum small.
     if (attention->lse.rows)
-        job->outputs[1] = (struct output){.tensor = &attention->lse, .terms = n_kv > d ? n_kv : d};
+        job->outputs[1] = (struct output){.tensor = &attention->lse, .terms = d > LSE_TERMS ? d : LSE_TERMS};
     job->bytes = job_tensor_bytes(job);
     snprintf(job->title, sizeof job->title, "O[%d,%d,%d,%d] = %ssoftmax(Q Kᵀ / √%d) V", batch, heads, n, d,
              shape->causal ? "causal " : "", d);

@@ -22,7 +22,7 @@ NAIVE, FLASH = "12_attention_naive", "13_flash_scalar"
 INPUTS = ["normal", "scaled", "huge", "equal"]
 HEAD_DIMS = [32, 64, 96, 128]
 SOME_HEAD_DIMS = {128: [2, 17, 40, 63, 80, 100, 128],  # of a step that can do every one up to that, or every multiple of its unit
-                  1024: [16, 48, 64, 80, 128, 144, 256, 320, 384, 400, 512, 528, 768, 784, 1008, 1024]}
+                  1024: [16, 48, 64, 80, 128, 144, 256, 272, 320, 384, 400, 512, 528, 768, 784, 1008, 1024]}
 EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129]  # of tiles
 DIAGONAL_EDGES = [1, 2, *(tile + by for tile in (16, 32, 48, 64, 96, 128) for by in (-1, 0, 1))]  # where it meets them
 BEYOND = 257  # past several tiles, where the checked build takes a second

@@ -314,6 +314,7 @@ def mistake(name, before, after, *arguments):
     mistake("attention", "head * args.O_strides.head", "head * args.seqlen * args.head_dim", "--head-dim", 12,
             "--dtype", "bf16"),
     mistake("attention", "m * scale + logf(l)", "m * scale + log2f(l)", "--lse"),
+    mistake("attention", "m * scale + logf(l)", "(m * scale + logf(l)) * (1 + 1e-5f)", "--lse", "--seqlen", 2, "--kv-seqlen", 8192),
     mistake("attention", "if (args.lse)", "if (args.lse && row + 1 < args.seqlen)", "--lse"),
     mistake("attention", "*(float *)args->prepared = args->scale;", "*(float *)args->prepared = 1;"),
     mistake("attention", "? sum / l :", "? (float)T(sum / l) * 1.002f :", "--dtype", "fp16"),
