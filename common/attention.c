@@ -84,9 +84,16 @@ struct attention {
     struct job job;
 };
 
-static struct attention_args args_of(const struct attention *attention, int variant, int copy)
+static struct attention_args shape_of(const struct attention *attention, int variant)
 {
     struct attention_args args = attention->shape;
+    args.variant = variant;
+    return args;
+}
+
+static struct attention_args args_of(const struct attention *attention, int variant, int copy)
+{
+    struct attention_args args = shape_of(attention, variant);
     args.Q = buffer_copy(&attention->Q.device, copy);
     args.K = buffer_copy(&attention->K.device, copy);
     args.V = buffer_copy(&attention->V.device, copy);
@@ -94,7 +101,6 @@ static struct attention_args args_of(const struct attention *attention, int vari
     args.lse = attention->lse.rows ? buffer_copy(&attention->lse.device, copy) : NULL;
     args.workspace = job_workspace(&attention->job, copy);
     args.prepared = job_prepared(&attention->job, copy);
-    args.variant = variant;
     return args;
 }
 
@@ -115,16 +121,14 @@ static int prepare_copy(const void *context, int variant, int copy)
 static size_t workspace_bytes(const void *context, int variant)
 {
     const struct attention *attention = context;
-    struct attention_args args = attention->shape;
-    args.variant = variant;
+    const struct attention_args args = shape_of(attention, variant);
     return attention->step->workspace(&args);
 }
 
 static size_t shared_bytes(const void *context, int variant)
 {
     const struct attention *attention = context;
-    struct attention_args args = attention->shape;
-    args.variant = variant;
+    const struct attention_args args = shape_of(attention, variant);
     return attention->step->shared(&args);
 }
 
