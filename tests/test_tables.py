@@ -136,3 +136,10 @@ def test_shared_memory_by_head_dimension():
     assert [row[0] for row in alike[1:]] == ["23 flash_mma_split_q, `heads_first`, `rows_first`"]
     with pytest.raises(SystemExit):
         docs.generate("shared_memory", BASE)
+
+
+def test_what_ncu_counted_of_several_kernels():
+    """Shares of clocks are of all kernels together, and percentages by how long each took."""
+    line = {"kernels": [{"cycles": {"active_avg": 30, "elapsed": 100}, "percent": {"occupancy": 20}, "launch": {"registers": 40, "duration_ns": 1}},
+                        {"cycles": {"active_avg": 270, "elapsed": 300}, "percent": {"occupancy": 60}, "launch": {"registers": 90, "duration_ns": 3}}]}
+    assert [docs.OF_NCU[name][1](line) for name in ("active", "occupancy", "registers")] == [75, 50, 90]
