@@ -16,7 +16,7 @@ from small_clone import (COUNTERS, H200, NAIVE, STEPS, TILED, add_step, clone, c
 pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
-from tools import cli, floors, ladder, machine, source, venv  # noqa: E402
+from tools import cli, docs, floors, ladder, machine, source, venv  # noqa: E402
 
 
 # Asked wrongly
@@ -409,6 +409,13 @@ def test_floors_of_tensor_cores():
     assert floors.units(counts, 3e9, 4.8e6, gpu) == pytest.approx({"tensor": 3e-6, "shared": 1e-6, "L1": 1e-6, "LSU": 1e-6, "DRAM": 1e-6})
     assert floors.units(counts | {"shared_wavefronts": 264_000}, 3e9, 0, gpu)["shared"] == pytest.approx(2e-6)  # all, by ncu
     assert "1000 TFLOPS" in floors.legend(["tensor"], {False}, gpu) and "fp32**" not in floors.legend(["tensor"], {False}, gpu)
+
+
+def test_zeros_explain_more_wavefronts_of_copies_and_no_fewer():
+    counts = dict.fromkeys(COUNTERS, 0) | {"copy_ld_requests": 8, "copy_st_wavefronts": 32}
+    for wavefronts, explained in ((64, True), (32, False), (24, False)):
+        notes = docs.compared("padded", counts, {"copy_st_wavefronts": wavefronts})
+        assert any("writes zeros first" in note for note in notes) == explained
 
 
 def test_what_ncu_counted_goes_before():

@@ -252,7 +252,7 @@ def analysis(*words):
     ones folded. words: two or three kernels, then `at` and a shape, where it is not that of the plots."""
     kernels, _, at = (part.split() for part in " ".join(words).partition(" at "))
     if not 2 <= len(kernels) <= 3:
-        stop(f"analysis {' '.join(words)}: it takes two or three kernels, such as 13 15:wmma, and, after the word at, a shape.")
+        stop(f"analysis {' '.join(words)}: it takes two or three kernels, such as 13 15:pad_8, and, after the word at, a shape.")
     if not analyze.is_recorded(kernels, " ".join(at)):
         return "Not counted on an H200 yet."
     shown, shape = analyze.columns(kernels, " ".join(at))
@@ -559,8 +559,8 @@ def compared(name, counts, ncu):
     if counts["copy_ld_requests"]:
         yield ("Among the global requests ncu also counts what cp.async reads, and among those to shared memory loads that no lane executes, "
                "which ptxas puts before copies.")
-    if ncu.get("copy_st_wavefronts") not in (None, counts["copy_st_wavefronts"]):
-        yield ("Where the number of bytes that a copy reads may be any from 0 to 16, ptxas makes an instruction that writes zeros first: "
+    if (ncu.get("copy_st_wavefronts") or 0) > counts["copy_st_wavefronts"]:
+        yield ("Where ptxas does not know that a copy reads all of its 16 bytes or none, it makes an instruction that writes zeros first: "
                "those wavefronts ncu counts, and the emulator does not.")
 
 

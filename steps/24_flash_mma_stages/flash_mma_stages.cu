@@ -62,7 +62,7 @@ __device__ void copy_tile(half tile[ROWS][D + PAD],
     }
 }
 
-// [copy_stage] Begins to copy the tiles from a key on. They are one group, and so is Q with the first of them.
+// [copy_stage] Begins to copy the tiles from a key on, as one group. The copies of Q are in the group of the first tiles.
 template <int D>
 __device__ void copy_stage(struct stage<D> *to, const half *K, const half *V,  // [n, D]
                            int key, int n)

@@ -56,7 +56,7 @@ __device__ void copy_tile(half tile[ROWS][D + PAD],
     }
 }
 
-// [copy_stage] Begins to copy the tile of K, or of V, from a key on. It is a group, and so is Q with the first of them.
+// [copy_stage] Begins to copy the tile of K, or of V, from a key on, as one group. The copies of Q are in the first.
 template <int D>
 __device__ void copy_stage(half to[TILE<D>][D + PAD],
                            const half *from,  // [n, D]

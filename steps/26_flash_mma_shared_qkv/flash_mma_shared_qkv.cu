@@ -54,7 +54,7 @@ __device__ void copy_tile(half tile[ROWS][D + PAD],
     }
 }
 
-// [copy_stage] Begins to copy the tile of K, or of V, from a key on. It is a group.
+// [copy_stage] Begins to copy the tile of K, or of V, from a key on, as one group.
 template <int D>
 __device__ void copy_stage(half to[TILE][D + PAD],
                            const half *from,  // [n, D]

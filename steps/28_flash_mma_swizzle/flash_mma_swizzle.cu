@@ -47,7 +47,7 @@ __host__ __device__ constexpr int place(int row, int col)
     // exercise: end place
 }
 
-// [shared] Each stage holds a tile of K or one of V. Where Q stays, they lie behind it.
+// [shared] Each stage holds a tile of K or one of V. Where Q stays, the stages lie behind it.
 template <int D, enum form F>
 union shared {
     alignas(128) half Q[BLOCK_ROWS<D, F>][PITCH<D, F>];  // until its fragments are loaded
@@ -69,7 +69,7 @@ __device__ void copy_tile(half tile[ROWS][PITCH<D, F>],
     }
 }
 
-// [copy_stage] Begins to copy the tile of K, or of V, from a key on. It is a group.
+// [copy_stage] Begins to copy the tile of K, or of V, from a key on, as one group.
 template <int D, enum form F>
 __device__ void copy_stage(half to[TILE<D, F>][PITCH<D, F>],
                            const half *from,  // [n, D]
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_swizzle(const
                     p[y][x / 2][x % 2 * 2 + i] = pack(first, second);
                 }
                 l[y][i] = l[y][i] * factor + sum;
-                // Mostly no max of the warp has grown. Where O has many registers, the vote costs less than they do.
+                // Mostly no max of the warp has grown. Where O has many registers, the vote costs less than rescaling.
                 if (D < 128 || F != TUNED || __any_sync(0xffffffff, factor != 1))
                     for (int x = 0; x < D / MMA_N; x++) {
                         o[y][x][2 * i] *= factor;

@@ -43,7 +43,7 @@ __device__ constexpr int place(int row, int col)
     return col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
 }
 
-// [shared] Each stage holds a tile of K or one of V. Where Q stays, they lie behind it.
+// [shared] Each stage holds a tile of K or one of V. Where Q stays, the stages lie behind it.
 template <int D, enum form F>
 union shared {
     alignas(128) half Q[BLOCK_ROWS<D, F>][D];  // until its fragments are loaded
@@ -65,7 +65,7 @@ __device__ void copy_tile(half tile[ROWS][D],
     }
 }
 
-// [copy_stage] Begins to copy the tile of K, or of V, from a key on. It is a group.
+// [copy_stage] Begins to copy the tile of K, or of V, from a key on, as one group.
 template <int D, enum form F>
 __device__ void copy_stage(half to[TILE<D, F>][D],
                            const half *from,  // [n, D]
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
                     p[y][x / 2][x % 2 * 2 + i] = pack(first, second);
                 }
                 l[y][i] = l[y][i] * factor + sum;
-                // Mostly no max of the warp has grown. Where O has many registers, the vote costs less than they do.
+                // Mostly no max of the warp has grown. Where O has many registers, the vote costs less than rescaling.
                 if (D < 128 || __any_sync(0xffffffff, factor != 1))
                     for (int x = 0; x < D / MMA_N; x++) {
                         o[y][x][2 * i] *= factor;
