@@ -166,9 +166,8 @@ def times(*names):
                 if say([steps.program(step, "cuda"), "--all-variants", "--json", lines, *results.headline_flags(step)]):
                     found += [json.loads(text) for text in lines.read_text().splitlines()]
         else:
-            shape = results.headline(step)
-            found += filter(None, (results.ours(step, variant, shape) for variant in steps.variants(step)))
-            found += results.peers(step, shape).values()
+            found += results.of_variants(step)
+            found += results.peers(step).values()
     found = {(line["step"], line["variant"], line.get("peer")): line for line in found if line["time"]}  # a peer once
     return list(found.values())
 

@@ -197,7 +197,7 @@ def blocks(words, head_dims, gpus):
         build.build("cpu", step["name"])
         row = found[f"{steps.called(step)} {variant}"] = {}
         for head_dim in head_dims:
-            kernel = programs.launched(step, variant, "--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim))
+            kernel = programs.launched(step, variant, head_dim)
             if not kernel:
                 continue
             row[head_dim] = {"bytes": kernel["shared"]}

@@ -14,7 +14,6 @@ TYPES = {"fp32": ("in fp32", BLUES[1]), "fp16": ("inputs in fp16, sums in fp32",
 PEERS = {"PyTorch SDPA fp32, efficient": "PyTorch SDPA fp32, efficient", "PyTorch SDPA fp32, math": "PyTorch SDPA fp32, math",
          "PyTorch SDPA fp16, flash": "FlashAttention-2 (PyTorch)", "PyTorch SDPA fp16, cuDNN": "cuDNN (PyTorch)"}
 WIDE = {"PyTorch SDPA fp16, its own choice": "PyTorch SDPA, its choice", "PyTorch unfused fp16 (baddbmm, softmax, bmm)": "PyTorch, unfused"}
-MOST_OF_FLASH = 256  # the largest head dimension of FlashAttention-2 and cuDNN
 ELSEWHERE = PLOTS / "h200_peers.jsonl"
 TREAD, LETTERS, GAP = 0.75, 9, 0.3  # a step's least width, in inches and in letters of its name; the share of it between two types
 LEFT, RIGHT, LEAST, HEIGHT = 0.7, 2.3, 9, 5.4  # inches: for the axis, for the peers' names; the picture's least width, its height
@@ -34,8 +33,9 @@ def panel(every, shape):
     best = [(step, line) for dtype in TYPES for step in every if step["dtypes"][0] == dtype and (line := results.best(step, shape))]
     if not best:
         return None
-    names = WIDE if shape["head_dim"] > MOST_OF_FLASH else PEERS
-    peers = {names[name]: line for step in every for name, line in results.peers(step, shape).items() if name in names}
+    timed = {name: line for step in every for name, line in results.peers(step, shape).items()}
+    names = PEERS if PEERS.keys() & timed.keys() else WIDE  # FlashAttention-2 and cuDNN have no head dimension above 256
+    peers = {names[name]: line for name, line in timed.items() if name in names}
     alone = {line["peer"]: line for line in elsewhere() if results.is_at(line, shape)}
     return {"bars": [{"step": ladder.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)} for step, line in best],
             "peers": [{"name": name, "dtype": line["dtype"], "value": round(line["tflops"], 6), "elsewhere": name in alone}

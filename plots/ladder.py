@@ -12,7 +12,7 @@ LEFT, WIDTH = 3.4, 9.4  # inches: what the names take of the whole
 
 
 def recorded(step, variant):
-    line = results.ours(step, variant)
+    line = results.ours(step, variant, results.LADDER_SHAPE[step["operation"]])
     return line and line["gbps" if step["operation"] in results.MOVES_BYTES else "tflops"]
 
 
@@ -44,10 +44,10 @@ def panel(kind, every):
     if not known:
         return {"title": f"{name}: what the counts allow on an H200", "bars": bars, "peers": [],
                 "unit": "thousand multiply-adds a clock, at most (emulator's counts; not a time)"}
-    peers = {name: line for step in mine for name, line in results.peers(step).items()}
+    shape = results.LADDER_SHAPE[operation]
+    peers = {name: line for step in mine for name, line in results.peers(step, shape).items()}
     unit = "GB/s" if operation in results.MOVES_BYTES else "TFLOPS"
-    shape = run.shape_words(results.LADDER_SHAPE[operation])
-    return {"title": f"{name}, {shape}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
+    return {"title": f"{name}, {run.shape_words(shape)}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
             "peers": [{"name": name.split(" (")[0], "value": round(line["gbps" if unit == "GB/s" else "tflops"], 6)}
                       for name, line in sorted(peers.items())]}
 

@@ -46,7 +46,7 @@ def test_no_name_is_cut(runs, width):
     for step, done in runs:
         assert {ladder.named(step, done["variant"]), steps.title(step)} <= names
     peers = {name.split(" (")[0] for step, _ in runs if step["operation"] != "device" 
-             for name in results.peers(step, results.headline(step))}
+             for name in results.peers(step)}
     assert peers and peers <= names
 
 
@@ -54,7 +54,7 @@ def test_no_name_is_cut(runs, width):
 def test_no_name_is_cut_where_a_gpu_timed(width):
     """The recorded lines stand for those that a GPU here would give."""
     timed = [(step, {"status": 0, "variant": variant, "case": line}) for step in steps.load()
-             for variant in steps.variants(step) if (line := results.ours(step, variant, results.headline(step)))]
+             for variant in steps.variants(step) if (line := results.ours(step, variant))]
     said = printed(tour.tables(timed, "cuda"), width)
     assert {ladder.named(step, done["variant"]) for step, done in timed} <= first_words(said)
     assert all(results.rate(done["case"]) in said for _, done in timed if ladder.says_a_rate(done["case"]))

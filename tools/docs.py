@@ -52,7 +52,7 @@ def unlike(line, dtype):
 
 def fastest(step):
     """A step's fastest variant on an H200, its rate and its shape, in words."""
-    line = results.best(step, results.headline(step))
+    line = results.best(step)
     if not line:
         return "–"
     name = f"`{line['variant']}`: " if line["variant"] else ""
@@ -62,17 +62,15 @@ def fastest(step):
 def gain(step):
     """How many times as fast the fastest variant of a step is as that of the step it comes from, or, where that one does something
     else or was not timed at the shape, as its own slowest."""
-    shape = results.headline(step)
-    best, before = results.best(step, shape), steps.origin(step)
+    best, before = results.best(step), steps.origin(step)
     if not best:
         return "–"
     other, name = None, ""
     if before and before["operation"] == step["operation"]:
-        other = results.best(before, shape)
+        other = results.best(before, best["shape"])
         name = other and steps.reference(before) + unlike(other, best["dtype"])
     if not other:
-        lines = filter(None, (results.ours(step, variant, shape) for variant in steps.variants(step)))
-        other = max(lines, key=lambda line: line["time"]["median_ms"])
+        other = max(results.of_variants(step), key=lambda line: line["time"]["median_ms"])
         name = f"its `{other['variant']}`"
     ratio = other["time"]["median_ms"] / best["time"]["median_ms"]
     return f"{floors.three_digits(ratio)} × {name}" if other != best else "–"
@@ -99,7 +97,7 @@ def tour(operation):
 
 def recorded_with(every):
     """The versions that the steps' figures were recorded with, in a sentence; empty where there are none."""
-    known = [line["env"] for step in every if (line := results.best(step, results.headline(step)))]
+    known = [line["env"] for step in every if (line := results.best(step))]
     versions = (("driver", "gpu_driver"), ("CUDA", "cuda"), ("PyTorch", "torch"))
     found = {title: sorted({env[name] for env in known if env.get(name)}) for title, name in versions}
     words = [f"{title} {' or '.join(numbers)}" for title, numbers in found.items() if numbers]
@@ -156,11 +154,10 @@ def machine_results(step):
 def results_of(step):
     if step["operation"] == "device":
         return machine_results(step)
-    shape = results.headline(step)
-    ours = [line for line in (results.ours(step, variant, shape) for variant in steps.variants(step)) if line]
+    ours = results.of_variants(step)
     if not ours:
         return "Not measured on an H200 yet."
-    best, peers = results.best(step, shape), results.peers(step, shape)
+    best, peers = results.best(step), results.peers(step)
     rows = [(line["variant"] or steps.short(step), f"{line['time']['median_ms']:.3f}",
              f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
              f"{100 * line['of_floor']:.1f} %", f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
@@ -181,15 +178,13 @@ def median(line):
 
 def speed(step):
     """The result in one line: the fastest variant's time and rate, and how many times as fast it is as what else was timed."""
-    shape = results.headline(step)
-    best, before = results.best(step, shape), steps.origin(step)
+    best, before = results.best(step), steps.origin(step)
     if not best:
         return "Not measured on an H200 yet."
-    ours = [line for line in (results.ours(step, variant, shape) for variant in steps.variants(step)) if line and line != best]
-    others = [(f"`{line['variant']}`", line) for line in ours]
-    if before and before["operation"] == step["operation"] and (reached := results.best(before, shape)):
+    others = [(f"`{line['variant']}`", line) for line in results.of_variants(step) if line != best]
+    if before and before["operation"] == step["operation"] and (reached := results.best(before, best["shape"])):
         others.append((f"{steps.reference(before)}'s `{reached['variant']}`{unlike(reached, best['dtype'])}", reached))
-    others += [(name.split(" (")[0], line) for name, line in results.peers(step, shape).items()]
+    others += [(name.split(" (")[0], line) for name, line in results.peers(step).items()]
     ratios = [f"{median(line) / median(best):.2f} × as fast as {name}" for name, line in others]
     return (f"On an NVIDIA H200, {run.shape_words(best['shape'])} in {best['dtype']}: **`{best['variant']}` takes "
             f"{results.milliseconds(best)}, {results.rate(best)}**" + (f"; it is {', '.join(ratios)}." if ratios else "."))
@@ -304,7 +299,7 @@ def shared_memory(*numbers):
         for variant in steps.variants(step):
             cells = []
             for head_dim in HEAD_DIMS:
-                kernel = run.launched(step, variant, "--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim))
+                kernel = run.launched(step, variant, head_dim)
                 cells.append(f"{kernel['shared']:,}" if kernel else "–")
             rows.setdefault((steps.title(step), *cells), []).append(variant)
     refused = any("–" in row for row in rows)
@@ -366,7 +361,7 @@ def floors_of(step):
     all_counted = list(counted(step))
     gpu = all_counted[0][1]["profile"]["gpu"]
     headline = results.headline(step)
-    timed = {variant: (results.ours(step, variant, headline), results.hardware(step, variant, headline))
+    timed = {variant: (results.ours(step, variant), results.hardware(step, variant, headline))
               for variant in steps.variants(step)}
     rows, stage, by = [], set(), set()
     if all(line and ncu and "data_wavefronts" in ncu and "lsu_requests" in ncu for line, ncu in timed.values()):

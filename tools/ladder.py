@@ -172,9 +172,8 @@ def recorded(group):
         rows = [(named(step, variant), *cells) for step in group for variant, *cells in device.short_table(step)]
         head = "step", "shape", "measured", "of the published"
         return table(f"{group[0]['name']}, {OWN_SHAPES}: {how}", head, rows) if rows else None
-    shape = results.headline(group[0])
-    lines = [(step, line) for step in group for variant in steps.variants(step) if (line := results.ours(step, variant, shape))]
-    peers = {name: line for step in group for name, line in results.peers(step, shape).items()}
+    lines = [(step, line) for step in group for line in results.of_variants(step)]
+    peers = {name: line for step in group for name, line in results.peers(step).items()}
     if not lines:
         return None
     title, _ = titled(group[0], [line for _, line in lines] + list(peers.values()), how)

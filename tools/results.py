@@ -28,24 +28,31 @@ def on_h200(line):
     return "H200" in line["device"] and line["time"]
 
 
-def is_at(line, shape=None):
-    """Whether a line was timed on an H200 at a shape, by default the ladder's."""
-    return on_h200(line) and line["shape"] == (shape or LADDER_SHAPE.get(line["operation"]))
+def is_at(line, shape):
+    """Whether a line was timed on an H200 at a shape."""
+    return on_h200(line) and line["shape"] == shape
+
+
+def timed(step, shape):
+    """The lines recorded of a step and its peers, in its first type, at a shape or, where that is None, at that of its figures."""
+    return [line for line in steps.recorded(step) if is_at(line, shape or headline(step)) and line["dtype"] == step["dtypes"][0]]
 
 
 def ours(step, variant, shape=None):
-    """The recorded H200 line of a variant at a shape, by default the ladder's, and in the step's first type, or None. The last
+    """The recorded H200 line of a variant at a shape, by default that of the step's figures, and in its first type, or None. The last
     recorded counts."""
-    lines = [line for line in steps.recorded(step)
-             if is_at(line, shape) and line["dtype"] == step["dtypes"][0] and not line.get("peer")
-             and line["variant"] in (variant, variant or "")]
+    lines = [line for line in timed(step, shape) if not line.get("peer") and line["variant"] in (variant, variant or "")]
     return lines[-1] if lines else None
+
+
+def of_variants(step, shape=None):
+    """Those lines of all its variants that have one, in the order of the variants."""
+    return [line for variant in steps.variants(step) if (line := ours(step, variant, shape))]
 
 
 def peers(step, shape=None):
     """The peers that were measured beside the step at that shape and in its first type: {name: line}."""
-    return {line["peer"]: line for line in steps.recorded(step)
-            if is_at(line, shape) and line["dtype"] == step["dtypes"][0] and line.get("peer")}
+    return {line["peer"]: line for line in timed(step, shape) if line.get("peer")}
 
 
 def counted(step, variant, shape):
@@ -63,8 +70,7 @@ def hardware(step, variant, shape):
 
 def best(step, shape=None):
     """The fastest variant of a step recorded at that shape, or None."""
-    lines = filter(None, (ours(step, variant, shape) for variant in steps.variants(step)))
-    return min(lines, key=lambda line: line["time"]["median_ms"], default=None)
+    return min(of_variants(step, shape), key=lambda line: line["time"]["median_ms"], default=None)
 
 
 def rate(line):

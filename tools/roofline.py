@@ -39,9 +39,10 @@ def intensity(mark):
 
 def points(every):
     """Every variant recorded on an H200 at its operation's one shape, then the peers; but no copies, which compute nothing."""
+    shape_of = lambda step: results.LADDER_SHAPE[step["operation"]]
     ours = [(line, f"{step['number']} {line['variant'] or steps.short(step)}", False, results.hardware(step, variant, line["shape"]))
-            for step in every for variant in steps.variants(step) if (line := results.ours(step, variant))]
-    peers = {(line["operation"], name): (line, name, True) for step in every for name, line in results.peers(step).items()
+            for step in every for variant in steps.variants(step) if (line := results.ours(step, variant, shape_of(step)))]
+    peers = {(line["operation"], name): (line, name, True) for step in every for name, line in results.peers(step, shape_of(step)).items()
              if not name.startswith("cudaMemcpy")}
     return [point(*found) for found in [*ours, *peers.values()] if found[0].get("flops") and found[0].get("bytes")]
 

@@ -51,10 +51,10 @@ def counted(step, variant, *arguments):
     return done
 
 
-def launched(step, variant, *arguments):
-    """Of the kernels that a variant launches the one whose blocks ask for most shared memory, as the emulator saw it; "shared" is the
-    sum of static and dynamic. None where the program refuses the arguments."""
-    done = case(step, variant, "cpu", arguments=arguments)
+def launched(step, variant, head_dim):
+    """Of the kernels that a variant of attention launches at a head dimension the one whose blocks ask for most shared memory, as the
+    emulator saw it; "shared" is the sum of static and dynamic. None where the program refuses that head dimension."""
+    done = case(step, variant, "cpu", arguments=("--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim)))
     if done["status"] == USAGE:
         return None
     if done["status"]:
