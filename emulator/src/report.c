@@ -420,7 +420,9 @@ static bool waits_alike(const struct block *b, unsigned t, unsigned other)
         return x->waits_for == y->waits_for && x->pc == y->pc;
     if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind)
         return false;
-    return !x->call || !y->call || x->call->mask == y->call->mask;
+    if (x->call && y->call)
+        return x->call->mask == y->call->mask;
+    return x->waits_for == y->waits_for && x->asked == y->asked;
 }
 
 static void say_waiters(FILE *f, const struct block *b)
@@ -479,23 +481,41 @@ void report_deadlock(struct block *b)
     __builtin_unreachable();
 }
 
-/* Two threads in what looks like one barrier, or one collective, but at different lines. */
-void report_divergence(struct block *b, unsigned thread, unsigned other)
+void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
+                       const void *other_pc)
 {
-    const struct thread *t = &b->threads[thread];
-    bool collective = t->call != NULL;
+    bool collective = b->threads[thread].call != NULL;
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(t->pc));
+    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called(pc));
+    say_thread(stderr, b->launch, other);
+    fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
+    fprintf(stderr, collective
+                        ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
+                        : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
+                          "take the branch.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+void report_left_loop(struct block *b, unsigned thread, unsigned left)
+{
+    const struct thread *t = &b->threads[thread];
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
     fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc), called(t->pc));
-    say_thread(stderr, b->launch, other);
-    fprintf(stderr, " is in the one at %s%s\n", where(b->threads[other].pc), called(b->threads[other].pc));
-    fprintf(stderr, collective
-                        ? "  Lanes that are to meet in a collective must come to it at one place.\n"
-                        : "  A barrier in a branch is right only if all threads of the block take the branch.\n");
+    say_thread(stderr, b->launch, left);
+    fprintf(stderr, ", of the same warp, has been in it and then left the kernel\n"
+                    "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
+                    "leave before others.\n");
     stop();
     __builtin_unreachable();
 }
