@@ -69,6 +69,7 @@ static void forget_arrivals(struct barrier *barrier)
 {
     memset(barrier->part, 0, sizeof barrier->part);
     barrier->whole = NULL;
+    barrier->other = NULL;
     barrier->passed = false;
     clock_clear(&barrier->passing);
 }
@@ -167,16 +168,20 @@ static void check_place(struct block *b, struct barrier *barrier, enum meeting a
         return;
     if (!barrier->whole)
         barrier->whole = pc;
-    if (barrier->whole != pc && !lines_same(barrier->whole, pc)) {
-        char text[768];
-        struct source_line other = lines_of(barrier->whole);
-        snprintf(text, sizeof text,
-                 "Warps of a block meet in two __syncthreads(), here and at %s:%d. It works, but the CUDA C++ Programming "
-                 "Guide wants one that all threads come to; roles of warps have named barriers.",
-                 other.file, other.line);
-        b->has_roles = true;
-        note_once(pc, text);
-    }
+    if (barrier->whole != pc && !lines_same(barrier->whole, pc))
+        barrier->other = pc;
+}
+
+static void note_two_places(struct block *b, const struct barrier *barrier)
+{
+    char text[768];
+    struct source_line first = lines_of(barrier->whole);
+    snprintf(text, sizeof text,
+             "Warps of a block meet in two __syncthreads(), here and at %s:%d. That works, but the CUDA C++ Programming Guide "
+             "asks for one to which all threads come; warps with roles of their own meet in named barriers.",
+             first.file, first.line);
+    b->has_roles = true;
+    note_once(barrier->other, text);
 }
 
 /* Those who have come to a barrier in a loop, while lanes of their warps have left the loop, and the kernel. */
@@ -248,6 +253,8 @@ static void release(struct block *b, struct barrier *barrier)
 {
     if (simt_checked && b->n_live < b->launch->threads)
         check_left(b, barrier);
+    if (barrier->other)
+        note_two_places(b, barrier);
     order_and_count(b, barrier);
     if (is_of_grid(b, barrier))
         grid_meet(b, barrier->halved ? barrier->early->threads : NULL);

@@ -47,7 +47,7 @@ struct barrier {
     unsigned met;             /* how often it has been complete */
     uint32_t part[MAX_WARPS]; /* lanes that have arrived, of warps of which others may yet */
     struct arrival first[MAX_WARPS]; /* of those */
-    const void *whole;               /* where the first came by __syncthreads(), or NULL */
+    const void *whole, *other;       /* where the first came by __syncthreads(), and one at another line; or NULL */
     bool passed;              /* some have arrived without waiting */
     struct clock passing;     /* and what they had done by then */
     /* of a barrier in two halves, barrier_arrive() and barrier_wait(): */
