@@ -12,6 +12,7 @@
 #include "lines.h"
 #include "memory.h"
 #include "report.h"
+#include "undefined.h"
 #include <string.h>
 
 #define POLL_LIMIT (1u << 12) /* volatile loads count for as many as would make this few */
@@ -135,6 +136,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     check_bounds(b, pc, &p, address, bytes, kind);
     if (b->n_guarded && p.space == SPACE_SHARED)
         async_check(b, pc, address, bytes, kind);
+    if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
+        undefined_store(b, address, bytes, pc);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
@@ -179,8 +182,6 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
     struct block *b = w->block;
     moves_on(w);
     if (kind == ACCESS_STORE) {
-        w->stored_bytes = bytes;
-        w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
     if (block_is_own_stack(b, address) && !((uintptr_t)address & (bytes - 1)))

@@ -120,8 +120,6 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
         note_system_scope(address);
     if (simt_checked && a->op == SIMT_ATOMIC_CAS)
         race_compare_and_swap(b, address, bytes);
-    if (b->n_undefined)
-        collective_check_value(b, value, bytes, pc);
     counters_event(b, pc, EVENT_ATOMIC);
     may_poll(b, QUIET_ATOMIC, pc);
     bool held = simt_checked && message_atomic_begin(b, address);

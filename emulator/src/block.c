@@ -11,6 +11,7 @@
 #include "race.h"
 #include "report.h"
 #include "shared.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <stdlib.h>
@@ -105,9 +106,8 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->yields = 0;
     b->quiet = 0;
     b->suspicion->pending = false;
-    b->n_undefined = 0;
+    undefined_drop(b);
     b->manner = AS_WRITTEN;
-    memset(b->undefined, 0, sizeof b->undefined);
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
         b->barriers[i].expected = 0;
@@ -460,6 +460,7 @@ void block_thread_done(struct block *b)
     }
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
+        undefined_end(b);
         counters_block_joined(b);
         grid_block_left(b);
     }

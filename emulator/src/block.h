@@ -57,11 +57,6 @@ struct barrier {
     bool halved; /* some wait in the second half */
 };
 
-struct undefined_read { /* the first shuffle of a warp that took something from a lane that took no part */
-    const void *pc;     /* NULL: there was none */
-    unsigned thread, from, mask;
-};
-
 struct block {
     struct launch *launch;
     struct worker *worker;
@@ -92,8 +87,7 @@ struct block {
     unsigned last_array;                        /* that an access went to */
     unsigned char *written;                     /* a bit for each byte of the arena */
     struct cells *cells;                        /* of the arena */
-    struct undefined_read undefined[MAX_WARPS]; /* collective.c */
-    unsigned n_undefined;
+    struct trial *trial;         /* undefined.c: copies of it run; NULL: none does */
     struct suspicion *suspicion; /* race.c */
     struct flight *flight;       /* async.c: copies in flight; NULL before the first */
     struct mbarrier *mbarriers;  /* mbarrier.c: those that have been initialised */

@@ -40,9 +40,6 @@ static inline void *collective_payload(const struct exchange *x, unsigned lane)
     return x->b->threads[x->warp * WARP + lane].call->payload;
 }
 
-/* The running thread writes that value to memory: is it what a shuffle took from a lane that took no part? */
-void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc);
-
 /* The running thread takes part in that form of an operation, called from pc; returns when it is done. */
 void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload, const void *pc);
 static inline void collective_join(const struct collective_op *op, unsigned mask, void *payload, const void *pc)

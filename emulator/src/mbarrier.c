@@ -265,7 +265,7 @@ static bool test(struct mbarrier *m, u64 over, const void *pc)
 {
     uint16_t *tests = &m->tests[m->block->cur];
     settle(m, pc);
-    if (simt_checked && m->phase >= over && knows(m, over)) {
+    if (m->phase >= over && (!simt_checked || knows(m, over))) {
         *tests = 0;
         acquire(m, over, pc);
         return true;

@@ -9,6 +9,7 @@
 #include "lines.h"
 #include "memory.h"
 #include "shared.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <pthread.h>
@@ -557,20 +558,26 @@ void report_outside_mask(struct block *b, unsigned thread)
     __builtin_unreachable();
 }
 
-void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
 {
-    bool named = u->mask >> u->from & 1;
+    const char *absent = !(u->mask >> u->from & 1)                                 ? "the mask does not name"
+                         : u->thread / WARP * WARP + u->from >= b->launch->threads ? "does not exist"
+                                                                                   : "has left the kernel";
     pthread_mutex_lock(&lock);
     fflush(stdout);
     fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, u->thread);
-    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s.\n", u->thread % WARP, u->from,
-            named ? "has left the kernel" : "the mask does not name");
+    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s%s\n", u->thread % WARP, u->from, absent,
+            called(u->pc));
     fprintf(stderr, "  That value is undefined, and ");
-    say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " writes what came of it at %s\n", where(pc));
+    if (pc) {
+        say_thread(stderr, b->launch, thread);
+        fprintf(stderr, " writes what came of it at %s%s\n", where(pc), called(pc));
+    } else {
+        fprintf(stderr, "what the kernel does depends on it.\n");
+    }
     stop();
     __builtin_unreachable();
 }

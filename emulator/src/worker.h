@@ -14,8 +14,6 @@ struct worker {
     struct stacks *stacks; /* fiber.c */
     void *main_sp;         /* of the worker itself, while a block runs */
     const void *storing;   /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
-    unsigned stored_bytes; /* and how many bytes, and where in the program */
-    const void *stored_at;
     pthread_t id;
 };
 
