@@ -356,6 +356,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->initialised = (struct actor){b->serial, b->cur, pc};
     m->initialised_then = b->now;
     m->expected = m->pending = expected;
+    b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;
     async_guard(b, barrier, MBARRIER_BYTES);
 }

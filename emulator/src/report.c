@@ -314,12 +314,20 @@ static const char *advice(const struct conflict *c)
     if (c->why == FENCE_MISSING)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
+    if (c->block->has_roles && one_block && by_one_line(c))
+        return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
+               "is missing between them.";
     if (by_one_line(c))
         return one_block
                    ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
                      "__syncthreads() is missing between them."
                    : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
                      "an atomic operation, or a second launch.";
+    if (one_warp && c->block->has_roles)
+        return "Nothing orders the two lanes of this warp: a __syncwarp() is missing between.";
+    if (one_block && c->block->has_roles)
+        return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
+               "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
     if (one_block)
