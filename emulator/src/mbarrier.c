@@ -372,6 +372,15 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     store(b, barrier, ~0ull, pc);
 }
 
+static bool is_last(const struct mbarrier *m, unsigned count)
+{
+    if (m->pending != count)
+        return false;
+    if (simt_checked)
+        order_acquire(m->block, &m->arriving);
+    return true;
+}
+
 u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
@@ -453,6 +462,7 @@ unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop
 {
     return mbarrier_arrive(barrier, count, drop, CALLER());
 }
+bool simt_mbarrier_is_last(void *barrier, unsigned count) { return is_last(use(barrier, CALLER()), count); }
 bool simt_mbarrier_test(void *barrier, unsigned long long token) { return mbarrier_test(barrier, token, CALLER()); }
 bool simt_mbarrier_test_parity(void *barrier, unsigned parity)
 {
