@@ -399,12 +399,17 @@ cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, cons
     return end(node, cudaSuccess);
 }
 
+static bool is_ordinary(const cudaGraphEdgeData *edge) { return !edge->from_port && !edge->to_port && !edge->type; }
+
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                                     size_t count)
+                                     const cudaGraphEdgeData *edges, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (!from[i] || !to[i] || from[i]->graph != graph || to[i]->graph != graph)
             return simt_fail(cudaErrorInvalidValue);
+        if (edges && !is_ordinary(&edges[i]))
+            return simt_fail(cudaErrorNotSupported);
+    }
     for (size_t i = 0; i < count; i++)
         add_after(to[i], from[i]->index);
     return cudaSuccess;
