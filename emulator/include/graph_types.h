@@ -38,10 +38,7 @@ enum cudaGraphExecUpdateResult {
     cudaGraphExecUpdateError,
     cudaGraphExecUpdateErrorTopologyChanged
 };
-enum cudaGraphDependencyType {
-    cudaGraphDependencyTypeDefault,
-    cudaGraphDependencyTypeProgrammatic
-};
+enum cudaGraphDependencyType { cudaGraphDependencyTypeDefault, cudaGraphDependencyTypeProgrammatic };
 /* Of an edge between two nodes. All zero is the ordinary one, and the only one that is supported here. */
 typedef struct cudaGraphEdgeData_st {
     unsigned char from_port, to_port, type, reserved[5];
