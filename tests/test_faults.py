@@ -17,7 +17,8 @@ OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadloc
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
-                    "turns-match_in_a_branch", "collectives-two_operations", "wmma-half_a_warp", "wmma-in_a_branch",
+                    "turns-match_in_a_branch", "collectives-two_operations", "collectives-two_directions", "collectives-two_widths", "collectives-two_votes",
+                    "collectives-two_reductions", "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "wmma-half_a_warp", "wmma-in_a_branch",
                     "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
 
 
@@ -83,7 +84,7 @@ def test_an_allocation_is_called_as_the_kernel_calls_it(compile_cu, compiler, na
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("source, name", [("races", "in_a_function"), ("ptx", "in_a_function"), ("ptx", "in_a_branch")])
+@pytest.mark.parametrize("source, name", [("races", "in_a_function"), ("ptx", "in_a_function"), ("ptx", "in_a_branch"), ("barriers", "in_a_helper")])
 def test_a_fault_in_a_function_names_the_call(compile_cu, compiler, source, name):
     """Where the kernel itself calls it, though functions in between may."""
     program = Program(TESTS / "faults" / f"{source}.cu", compiler)

@@ -67,7 +67,7 @@ bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t st
         if (thread / WARP == b->cur / WARP && b->warps[thread / WARP].known[b->cur % WARP][thread % WARP] >= stamp)
             return true;
     }
-    if (b->phase && grid_before(b, serial, stamp))
+    if (b->phase && grid_before(b, serial, thread, stamp))
         return true;
     const struct knowledge *k = current(b)->knowledge;
     if (k && k->acquired_own && serial == b->serial && k->acquired_own[thread] >= stamp)

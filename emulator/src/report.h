@@ -16,7 +16,11 @@ void report_meeting(struct block *b, const char *kind, const void *pc, const voi
                     enum access access, const struct actor *other, const char *did, const char *why)
     __attribute__((noreturn));
 void report_deadlock(struct block *b) __attribute__((noreturn));
-void report_divergence(struct block *b, unsigned thread, unsigned other) __attribute__((noreturn));
+/* Two threads came to what is called so at two places. */
+void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
+                       const void *other_pc) __attribute__((noreturn));
+/* A thread waits in a barrier that a lane of its warp has been in, and then left the kernel. */
+void report_left_loop(struct block *b, unsigned thread, unsigned left) __attribute__((noreturn));
 void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));
 void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
     __attribute__((noreturn)); /* written at pc */
