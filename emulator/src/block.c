@@ -279,6 +279,7 @@ void block_thread_done(struct block *b)
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
     moves_on(b->worker);
+    order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
     b->n_live--;

@@ -35,7 +35,7 @@ void grid_meet(struct block *b)
     struct launch *l = b->launch;
     struct grid *g = &l->grid;
     unsigned phase = b->phase++;
-    g->floors[b->phase % 2][b->number] = b->floor;
+    g->floors[b->phase % 2][b->number] = b->met;
     if (__atomic_add_fetch(&g->arrived, 1, __ATOMIC_ACQ_REL) == l->blocks) {
         __atomic_store_n(&g->arrived, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&g->phase, b->phase, __ATOMIC_RELEASE);

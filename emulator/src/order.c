@@ -55,14 +55,18 @@ void order_begin_block(struct block *b)
     if (b->now >= MOST_STAMPS) { /* else what was known of the block before lies below the floor */
         b->now = 0;
         memset(b->warps, 0, MAX_WARPS * sizeof *b->warps);
+        for (unsigned t = 0; t < MAX_THREADS; t++)
+            b->threads[t].touched = 0;
     }
     b->floor = b->now++;
+    b->met = b->floor;
+    b->left_unmet = false;
 }
 
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
 {
     if (serial == b->serial) {
-        if (stamp <= b->floor || thread == b->cur)
+        if (thread == b->cur || order_met(b, thread, stamp))
             return true;
         if (thread / WARP == b->cur / WARP && b->warps[thread / WARP].known[b->cur % WARP][thread % WARP] >= stamp)
             return true;
@@ -137,8 +141,42 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
     b->now++;
 }
 
+/* Up to which stamp does the first thread know what the second did, other than by barriers of the block? */
+static uint32_t known_of(const struct block *b, unsigned thread, unsigned other)
+{
+    const struct knowledge *k = b->threads[thread].knowledge;
+    uint32_t stamp = 0;
+    if (thread / WARP == other / WARP)
+        stamp = b->warps[thread / WARP].known[thread % WARP][other % WARP];
+    if (k && k->acquired_own && k->acquired_own[other] > stamp)
+        stamp = k->acquired_own[other];
+    uint32_t acquired = k ? clock_stamp(&k->acquired, b->serial, other) : 0;
+    return acquired > stamp ? acquired : stamp;
+}
+
+/* Those that are left meet: what one of them knows of those that are not, all know now. */
+static void meet_without_left(struct block *b)
+{
+    bool unmet = false;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        struct thread *gone = &b->threads[t];
+        if (!has_left(b, t) || gone->touched <= gone->met)
+            continue;
+        uint32_t by_block = clock_stamp(&b->acquired, b->serial, t);
+        gone->met = by_block > gone->met ? by_block : gone->met;
+        for (unsigned other = 0; other < b->launch->threads; other++) {
+            uint32_t stamp = has_left(b, other) ? 0 : known_of(b, other, t);
+            gone->met = stamp > gone->met ? stamp : gone->met;
+        }
+        unmet |= gone->touched > gone->met;
+    }
+    b->left_unmet = unmet;
+}
+
 void order_block_barrier(struct block *b)
 {
+    if (b->left_unmet)
+        meet_without_left(b);
     for (unsigned t = 0; b->n_knowledge && t < b->launch->threads; t++) {
         struct knowledge *k = b->threads[t].knowledge;
         if (!k)
@@ -154,7 +192,16 @@ void order_block_barrier(struct block *b)
         }
     }
     clock_forget(&b->acquired, b->serial); /* the floor says as much */
-    b->floor = b->now++;
+    b->met = b->now++;
+    if (!b->left_unmet)
+        b->floor = b->met;
+}
+
+void order_thread_left(struct block *b)
+{
+    struct thread *t = current(b);
+    t->met = b->met;
+    b->left_unmet |= t->touched > b->met;
 }
 
 /* ---- fences ---- */
@@ -169,6 +216,8 @@ static void snapshot(struct block *b, unsigned self, const struct knowledge *k, 
         if (stamp > b->floor)
             clock_add(out, (struct entry){b->serial, thread, stamp});
     }
+    for (unsigned thread = 0; b->met > b->floor && thread < b->launch->threads; thread++)
+        clock_add(out, (struct entry){b->serial, thread, has_left(b, thread) ? b->threads[thread].met : b->met});
     if (b->floor)
         clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
     if (k)

@@ -2,6 +2,7 @@
  *
  * A block has a clock, `now`, that steps at each synchronisation. An access is stamped with it. Who knows what:
  *   floor      what all threads of the block did up to this stamp, every thread knows: a barrier raises it
+ *   met        the same, of the threads that had not left when they met: above the floor once one left before it met others
  *   known      within a warp, by __syncwarp()
  *   knowledge  everything else: released by a fence and a strong access (an atomic operation, or volatile), acquired by
  *              a strong access that reads from it and a fence. A scope too small on either side orders nothing.
@@ -37,6 +38,7 @@ struct knowledge {
 
 void order_begin_block(struct block *b);
 void order_block_barrier(struct block *b);
+void order_thread_left(struct block *b); /* the running one; others do not meet it in barriers to come */
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
 /* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
 void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
