@@ -20,6 +20,8 @@ struct thread {
     struct collective *call;         /* collective.h: what it has come with; valid while it waits in one */
     struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
     uint32_t touched;                /* stamp of its last access to shared or global memory */
+    struct entry overwrote;          /* race.c: who had written before it where it last wrote by a strong access */
+    bool overwrote_strong;           /* and by a strong access as well */
     uint32_t met;                    /* once it has left: b->met when it did */
     uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
 };
@@ -66,6 +68,7 @@ struct block {
     uint32_t now, floor, met;
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
     struct clock acquired, released[2];
+    u64 sequential; /* as in knowledge */
     unsigned n_knowledge;
     /* shared.c */
     unsigned char *arena;

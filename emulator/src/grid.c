@@ -50,6 +50,7 @@ void grid_meet(struct block *b)
         sched_yield();
         fiber_suspend(b);
     }
+    b->sequential = order_tick();
 }
 
 void grid_block_left(struct block *b) { __atomic_fetch_add(&b->launch->grid.left, 1, __ATOMIC_ACQ_REL); }

@@ -14,6 +14,8 @@
 
 #define MOST_STAMPS (1u << 29) /* race.c has 30 bits for one */
 
+static u64 later(u64 a, u64 b) { return a > b ? a : b; }
+
 /* ---- what threads know ---- */
 
 struct knowledge *order_knowledge(struct block *b, unsigned thread)
@@ -49,6 +51,7 @@ void order_begin_block(struct block *b)
             b->threads[t].knowledge = NULL;
             b->n_knowledge--;
         }
+    b->sequential = 0;
     clock_clear(&b->acquired);
     clock_clear(&b->released[0]);
     clock_clear(&b->released[1]);
@@ -113,6 +116,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         if (!k)
             continue;
         any = true;
+        all.sequential = later(all.sequential, k->sequential);
         clock_join(&all.acquired, &k->acquired);
         join_own(b, &all, k->acquired_own);
         clock_join(&all.loose, &k->loose);
@@ -128,6 +132,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         if (!any)
             continue;
         struct knowledge *k = order_knowledge(b, warp * WARP + lane);
+        k->sequential = all.sequential;
         clock_copy(&k->acquired, &all.acquired);
         join_own(b, k, all.acquired_own);
         clock_copy(&k->loose, &all.loose);
@@ -182,6 +187,7 @@ void order_block_barrier(struct block *b)
         if (!k)
             continue;
         message_absorb(b, k);
+        b->sequential = later(b->sequential, k->sequential);
         clock_join(&b->acquired, &k->acquired);
         clock_clear(&k->acquired);
         for (int scope = 0; scope < 2; scope++) {
@@ -234,16 +240,26 @@ void order_arrive(struct block *b, struct clock *passing)
     b->now++;
 }
 
+static void join_all(struct knowledge *k, const struct clock *all, u64 sequential)
+{
+    clock_join(&k->acquired, all);
+    k->sequential = later(k->sequential, sequential);
+}
+
 void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing)
 {
     struct clock all = {0};
+    u64 sequential = passing->n ? order_tick() : 0; /* later than those that have passed have any */
     clock_join(&all, passing);
     for (unsigned t = 0; t < b->launch->threads; t++)
         if (lanes[t / WARP] >> t % WARP & 1)
             snapshot(b, t, b->threads[t].knowledge, &all);
     for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1 && b->threads[t].knowledge)
+            sequential = later(sequential, b->threads[t].knowledge->sequential);
+    for (unsigned t = 0; t < b->launch->threads; t++)
         if (lanes[t / WARP] >> t % WARP & 1)
-            clock_join(&order_knowledge(b, t)->acquired, &all);
+            join_all(order_knowledge(b, t), &all, sequential);
     clock_free(&all);
     b->now++;
 }
@@ -264,6 +280,7 @@ void order_release(struct block *b, struct release *into)
         join_stamps(b, into->threads, k->acquired_own);
     if (k)
         clock_join(&into->others, &k->acquired);
+    into->sequential = later(into->sequential, order_sequential(b));
     b->now++;
 }
 
@@ -272,6 +289,7 @@ void order_acquire(struct block *b, const struct release *from)
     struct knowledge *k = order_knowledge(b, b->cur);
     join_own(b, k, from->threads);
     clock_join(&k->acquired, &from->others);
+    k->sequential = later(k->sequential, from->sequential);
 }
 
 void order_notice(struct block *b)
@@ -280,11 +298,25 @@ void order_notice(struct block *b)
         __atomic_store_n(&b->launch->synchronises, true, __ATOMIC_SEQ_CST);
 }
 
-void order_fence(struct block *b, enum simt_scope scope)
+u64 order_tick(void)
+{
+    static u64 tick;
+    return __atomic_add_fetch(&tick, 1, __ATOMIC_SEQ_CST);
+}
+
+u64 order_sequential(const struct block *b)
+{
+    const struct knowledge *k = b->threads[b->cur].knowledge;
+    return k ? later(k->sequential, b->sequential) : b->sequential;
+}
+
+void order_fence(struct block *b, enum simt_scope scope, bool sequential)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
     message_absorb(b, k);
+    if (sequential)
+        k->sequential = order_tick();
     k->fenced = b->now;
     if (k->lock && k->lock_fence < (scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE))
         k->lock_fence = scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE;

@@ -29,6 +29,8 @@ struct knowledge {
     struct clock released[2];   /* what the last fence of at least that scope covers */
     struct clock loose;         /* if the scope of every fence and every atomic were wide enough */
     const void *loaded;         /* by a volatile load that is announced but not yet looked into */
+    enum simt_scope loaded_scope;
+    u64 sequential;             /* tick of the last sequential fence that it has done, or that happened before */
     uint32_t fenced;            /* stamp of its last fence */
     const void *lock;           /* that it has taken by atomicCAS, and not written since; NULL: none */
     u64 lock_free;              /* what the lock holds when nobody has it */
@@ -47,10 +49,14 @@ void order_arrive(struct block *b, struct clock *passing); /* the running thread
 struct release {
     uint32_t threads[MAX_THREADS]; /* up to which stamp each is known */
     struct clock others;           /* of other blocks */
+    u64 sequential;                /* as in knowledge */
 };
 void order_release(struct block *b, struct release *into); /* adds what the running thread knows and has done */
 void order_acquire(struct block *b, const struct release *from);
-void order_fence(struct block *b, enum simt_scope scope);
+/* Sequential: all such fences of a launch happen in one order. */
+void order_fence(struct block *b, enum simt_scope scope, bool sequential);
+u64 order_tick(void);                       /* strong writes and sequential fences are numbered in the order in which they happen */
+u64 order_sequential(const struct block *b); /* the last sequential fence that the running thread has behind it */
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
 

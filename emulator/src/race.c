@@ -9,12 +9,14 @@
  * Of many concurrent readers a cell keeps those of different warps and blocks, since a write that races with one of a
  * warp's reads races with any that no finer order tells apart. What is lost can lose a report, never invent one. */
 #include "race.h"
+#include "access.h"
 #include "launch.h"
 #include "messages.h"
 #include "records.h"
 #include "report.h"
 #include "worker.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,14 +27,37 @@ static struct {
     char alone[63];
 } locks[LOCKS] __attribute__((aligned(64)));
 
+static bool is_beside(const void *one, const void *other) { return (uintptr_t)one >> 4 == (uintptr_t)other >> 4; }
+
+/* Another worker's thread is about to read an older value there. */
+static bool is_lent(const struct block *b, const void *address)
+{
+    if (!__atomic_load_n(&b->launch->n_lent, __ATOMIC_RELAXED))
+        return false;
+    for (unsigned i = 0; i < simt_n_workers; i++)
+        if (&simt_workers[i] != b->worker && is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
+            return true;
+    return false;
+}
+
+static bool is_of_workers(const struct block *b, const struct place *place)
+{
+    return place->space != SPACE_SHARED && b->launch->many_workers;
+}
+
 static bool *lock_cells(const struct block *b, const struct place *place)
 {
-    if (place->space == SPACE_SHARED || !b->launch->many_workers)
+    if (!is_of_workers(b, place))
         return NULL;
     bool *lock = &locks[(place->offset >> 6) % LOCKS].held;
-    while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE)) {
+    for (;;) {
+        while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE)) {
+        }
+        if (!is_lent(b, place->object->base + place->offset))
+            return lock;
+        __atomic_clear(lock, __ATOMIC_RELEASE);
+        sched_yield();
     }
-    return lock;
 }
 
 static void unlock_cells(bool *lock)
@@ -333,6 +358,7 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
 static void visit_store(struct visit *v, struct cell *c, unsigned readers)
 {
     struct record last = c->write;
+    struct thread *self = current(v->b);
     struct spill *beside = spill_of(c);
     bool atomic = v->strength >= ATOMIC_BLOCK;
     for (unsigned i = 0; i < readers; i++) {
@@ -346,6 +372,9 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     if (beside && !v->raced)
         beside->n = 0;
     uint32_t spills = beside && beside->n ? SPILLED : 0;
+    bool in_launch = last.serial >= v->least_serial;
+    self->overwrote = in_launch ? (struct entry){last.serial, WRITER(&last), STAMP(&last)} : (struct entry){0};
+    self->overwrote_strong = in_launch && STRENGTH(&last) != PLAIN;
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
                                1u << v->warp};
     if (!atomic || !is_atomic(&last) || last.serial < v->least_serial)
@@ -555,6 +584,10 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     v.flags = 0;
     if (access_stores(kind))
         prepare_store(&v);
+    if (strength != PLAIN && is_of_workers(b, place)) {
+        b->worker->touches_to_store = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
+        __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
+    }
     visit_words(&v, cells, offset);
     struct conflict c;
     if (v.raced)
@@ -580,6 +613,107 @@ void race_access(struct block *b, const void *pc, const struct place *place, uns
 void race_read_only(struct block *b, const void *pc, const struct place *place, unsigned bytes)
 {
     visit(b, pc, place, bytes, ACCESS_LOAD, SIMT_SCOPE_SYSTEM, true);
+}
+
+/* ---- older values ---- */
+
+bool race_other_stores(const struct block *b, const void *address)
+{
+    for (unsigned i = 0; b->launch->many_workers && i < simt_n_workers; i++) {
+        const struct worker *w = &simt_workers[i];
+        if (w != b->worker && is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address) &&
+            w->touches_to_store)
+            return true;
+    }
+    return false;
+}
+
+/* Those that were at the word before it was lent go on soon. */
+static bool others_have_gone_on(const struct block *b, const void *address)
+{
+    for (unsigned i = 0; i < simt_n_workers; i++) {
+        const struct worker *w = &simt_workers[i];
+        unsigned patience = 1u << 12;
+        if (w == b->worker)
+            continue;
+        while (is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address)) {
+            if (!patience--)
+                return false;
+            sched_yield();
+        }
+    }
+    return true;
+}
+
+/* Is that write the last of that word, and has no other block's plain load, which may come again, read it? */
+static bool may_lend(const struct block *b, const struct place *place, const struct cells *cells, size_t offset,
+                     struct entry writer)
+{
+    const struct cell *c = word_cell(cells, offset);
+    bool last = !(c->write.who & SPLIT) && c->write.serial == writer.serial && WRITER(&c->write) == writer.thread &&
+                STAMP(&c->write) == writer.stamp;
+    for (unsigned i = 0; last && is_of_workers(b, place) && i < cells->readers; i++) {
+        const struct record *r = &c->reads[i];
+        if (r->serial >= b->launch->first_serial && r->serial != b->serial && STRENGTH(r) == PLAIN)
+            return false;
+    }
+    return last;
+}
+
+static u64 held_by(const void *address, unsigned bytes)
+{
+    return bytes == 4 ? __atomic_load_n((const uint32_t *)address, __ATOMIC_RELAXED)
+                      : __atomic_load_n((const u64 *)address, __ATOMIC_RELAXED);
+}
+
+static void hold(void *address, unsigned bytes, u64 value)
+{
+    if (bytes == 4)
+        __atomic_store_n((uint32_t *)address, (uint32_t)value, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n((u64 *)address, value, __ATOMIC_RELAXED);
+}
+
+static void end_lending(struct worker *w)
+{
+    __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&w->block->launch->n_lent, 1, __ATOMIC_RELAXED);
+}
+
+bool race_lend(struct block *b, const void *address, unsigned bytes, struct entry writer, u64 value)
+{
+    struct worker *w = b->worker;
+    struct place place = place_of(b, address, bytes);
+    size_t offset;
+    if (!place.object || place.object->unified || (place.space == SPACE_GLOBAL && !place.object->cells))
+        return false;
+    const struct cells *cells = cells_of(b, &place, &offset);
+    bool *lock = lock_cells(b, &place);
+    bool may = may_lend(b, &place, cells, offset, writer) &&
+               (bytes == 4 || may_lend(b, &place, cells, offset + 4, writer));
+    if (may) {
+        __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&b->launch->n_lent, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->lent, (void *)(uintptr_t)address, __ATOMIC_RELEASE);
+    }
+    unlock_cells(lock);
+    if (!may)
+        return false;
+    if (lock && !others_have_gone_on(b, address)) {
+        __atomic_store_n(&w->touching, address, __ATOMIC_RELEASE);
+        end_lending(w);
+        return false;
+    }
+    w->lent_bytes = bytes;
+    w->lent_value = held_by(address, bytes);
+    hold(w->lent, bytes, value);
+    return true;
+}
+
+void race_take_back(struct worker *w)
+{
+    hold(w->lent, w->lent_bytes, w->lent_value);
+    end_lending(w);
 }
 
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)
