@@ -147,8 +147,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     }
     if (p.object->cells || p.space == SPACE_SHARED)
         race_access(b, pc, &p, bytes, kind, scope);
-    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
-        message_volatile(b, address, stores);
+    if (kind == ACCESS_VOLATILE_STORE)
+        message_store(b, address, bytes, scope);
     return p.space;
 }
 
@@ -169,7 +169,8 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
-static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, enum manner manner)
+static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, enum manner manner,
+                             enum simt_scope scope)
 {
     struct worker *w = simt_worker;
     if (!w) {
@@ -185,24 +186,27 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
     }
     if (block_is_own_stack(b, address) && !((uintptr_t)address & (bytes - 1)))
         return; /* most accesses are of local variables, and there is nothing to find */
-    if (manner != AS_WRITTEN)
-        b->manner = manner;
-    access_check(b, pc, address, bytes, kind, SIMT_SCOPE_SYSTEM);
-    if (manner != AS_WRITTEN)
-        b->manner = AS_WRITTEN; /* before others run */
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
     if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
         give_way(b, pc); /* a store must be done first */
+    if (manner != AS_WRITTEN)
+        b->manner = manner;
+    access_check(b, pc, address, bytes, kind, scope);
+    if (manner != AS_WRITTEN)
+        b->manner = AS_WRITTEN; /* before others run */
+    if (kind == ACCESS_VOLATILE_LOAD)
+        message_load(b, address, bytes, scope);
 }
 
-void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, const void *pc)
+void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
+                      const void *pc)
 {
-    access_as(address, bytes, kind, pc, manner);
+    access_as(address, bytes, kind, pc, manner, scope);
 }
 
 static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
 {
-    access_as(address, bytes, kind, pc, AS_WRITTEN);
+    access_as(address, bytes, kind, pc, AS_WRITTEN, SIMT_SCOPE_SYSTEM);
 }
 
 /* How a move of so many bytes is looked at. */
@@ -231,7 +235,7 @@ static void range(const void *address, size_t bytes, enum access kind, const voi
     enum manner manner = simt_worker ? manner_of_move(running(), address, bytes, kind) : AS_WRITTEN;
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
-        access_as(p, piece, kind, pc, manner);
+        access_as(p, piece, kind, pc, manner, SIMT_SCOPE_SYSTEM);
         p += piece;
     }
 }

@@ -113,6 +113,7 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
     struct block *b = w->block;
     unsigned bytes = types[a->type].bytes;
     moves_on(w);
+    may_poll(b, QUIET_ATOMIC, pc);
     b->compares = a->op == SIMT_ATOMIC_CAS;
     if (simt_checked)
         access_check(b, pc, address, bytes, ACCESS_ATOMIC, a->scope);
@@ -123,7 +124,6 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
     if (b->n_undefined)
         collective_check_value(b, value, bytes, pc);
     counters_event(b, pc, EVENT_ATOMIC);
-    may_poll(b, QUIET_ATOMIC, pc);
     bool held = simt_checked && message_atomic_begin(b, address);
     u64 old, new;
     do {
@@ -136,8 +136,11 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
                                    .scope = a->scope,
                                    .writes = a->op != SIMT_ATOMIC_CAS || old == compare,
                                    .compares = a->op == SIMT_ATOMIC_CAS,
-                                   .compare = compare};
+                                   .compare = compare,
+                                   .bytes = bytes,
+                                   .before = old};
     message_atomic_end(b, &strong, held);
+    moves_on(w);
     return old;
 }
 
@@ -147,10 +150,12 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum
     return atomic_do(&(struct atomic){op, type, scope}, address, value, compare, CALLER());
 }
 
-void simt_fence(enum simt_scope scope)
+void fence_do(enum simt_scope scope, bool sequential)
 {
     moves_on(simt_worker);
     if (simt_checked)
-        order_fence(running(), scope);
+        order_fence(running(), scope, sequential);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+
+void simt_fence(enum simt_scope scope) { fence_do(scope, true); }

@@ -11,6 +11,7 @@ struct atomic {
 };
 
 /* Values as bit patterns; returns the old one. pc: where the program continues. */
+void fence_do(enum simt_scope scope, bool sequential);
 u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, const void *pc);
 
 #endif

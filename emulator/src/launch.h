@@ -26,6 +26,7 @@ struct launch {
     cudaError_t cancelled; /* the error that ended it early */
     bool many_workers;
     struct grid grid;  /* whose blocks may wait for each other, if the launch is cooperative */
+    unsigned n_lent;   /* race.c: words that hold an older value for now */
     bool synchronises; /* order.c: some thread has used a fence or a volatile access */
     /* shared.c */
     unsigned n_arrays, static_bytes, arena_bytes;

@@ -394,7 +394,7 @@ static void watch(struct object *o, size_t start)
 {
     if (!simt_checked)
         return;
-    o->cells = race_cells(o->bytes, 2);
+    o->cells = race_cells(o->bytes, GLOBAL_READERS);
     if (o->unified)
         return;
     o->written = o->heap ? heap_bits(start) : written_reserve(o->bytes);

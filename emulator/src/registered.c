@@ -57,7 +57,7 @@ cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned flags)
     if (r) {
         r->object = (struct object){
             .base = host, .bytes = bytes, .unified = true, .host_flags = flags, .made_at = CALLER()};
-        r->object.cells = simt_checked ? race_cells(bytes, 2) : NULL;
+        r->object.cells = simt_checked ? race_cells(bytes, GLOBAL_READERS) : NULL;
         r->next = first;
         __atomic_store_n(&first, r, __ATOMIC_RELEASE);
     }
