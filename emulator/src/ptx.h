@@ -56,8 +56,8 @@ extern const struct type_info {
     bool is_signed;
 } ptx_types[TYPES];
 
-/* What a modifier says. One word says one thing; said twice is wrong, but for a second space or layout, which is the
- * field after the first. */
+/* What a modifier says. One word says one thing; said twice is wrong, but for a second space, layout or operation, which
+ * is the field after the first. */
 enum field {
     ROUNDING,
     FTZ,
@@ -84,6 +84,7 @@ enum field {
     COMPARISON,
     PART, /* .lo, .hi, .wide */
     OPERATION,
+    OPERATION2, /* .popc behind .and or .xor, of mma */
     MODE,  /* of shifts, shuffles, votes, prmt */
     LIMIT, /* .wrap, .clamp */
     COUNT,
@@ -206,7 +207,8 @@ struct instruction {
  * predicate, x a number of 32 bits or a predicate; a an address;
  * e and f a register of 32 bits that is written and one that is read, of which parts may be selected, f and c also with a
  * minus; l one of 64 bits. Capitals: D, T, W and V may be registers wider than the
- * type; M and N are one or several of 32 bits. */
+ * type; M and N are one or several of 32 bits,
+ * G and H a fragment, of which the row looks at the registers. */
 struct row {
     const char *name; /* the stem, "ld"; the longest that fits is meant. NULL ends a table */
     void (*run)(struct running *r, const struct instruction *in);

@@ -252,14 +252,14 @@ static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
 
 static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)
 {
-    bool written = strchr("dDmMpwWe", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
+    bool written = strchr("dDmMpwWeG", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
     if (letter == 'a' || o->kind == O_ADDRESS)
         return letter == 'a' && o->kind == O_ADDRESS;
     if (letter == 'p' || letter == 'q')
         predicate = true;
     if (letter == 'x')
         predicate = o->predicate;
-    if (o->kind == O_VECTOR && !strchr("wWvVMN", letter))
+    if (o->kind == O_VECTOR && !strchr("wWvVMNGH", letter))
         return false;
     for (unsigned i = 0; i < o->n; i++) {
         const struct ptx_operand *each = &o->elements[i];
@@ -286,6 +286,8 @@ static unsigned width(const struct instruction *in, unsigned i, char letter)
     case 'c':
     case 'x': return 4;
     case 'l': return 8;
+    case 'G':
+    case 'H': return 0;
     case 't':
     case 'T': return last->bytes;
     case 'w':

@@ -236,7 +236,7 @@ static bool read_shape(const char *text, struct instruction *in)
 static const char *set_field(struct instruction *in, const struct word *word)
 {
     enum field f = word->field;
-    if (in->field[f] && (f == SPACE || f == LAYOUT))
+    if (in->field[f] && (f == SPACE || f == LAYOUT || (f == OPERATION && in->row->fields & HAS(OPERATION2))))
         f++;
     if (!(in->row->fields & HAS(f)))
         return "the instruction has no modifier .%s";
