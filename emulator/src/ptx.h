@@ -9,8 +9,6 @@
 #include "special.h"
 #include "worker.h"
 
-typedef unsigned __int128 u128;
-
 /* ---- types and modifiers ---- */
 
 enum type {

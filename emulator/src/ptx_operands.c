@@ -224,22 +224,27 @@ void reader_operand(struct reader *r, struct ptx_operand *o)
 /* ---- do they fit? ---- */
 
 /* A constant written as 1.5 takes the type of the instruction, the last where it has several. */
+static void settle_decimal(const struct reader *r, const struct instruction *in, struct ptx_operand *o)
+{
+    double value;
+    enum type t = in->n_types ? in->type[in->n_types - 1] : T_NONE;
+    if (t == T_B64)
+        t = T_F64;
+    if (t != T_F32 && t != T_F64)
+        reader_refuse(r, "a decimal number needs an instruction of type .f32, .f64 or .b64");
+    memcpy(&value, &o->value, sizeof value);
+    o->value = ptx_from_double(value, t, R_RN);
+    o->decimal = false;
+}
+
 static void settle_decimals(const struct reader *r, struct instruction *in)
 {
-    for (unsigned i = 0; i < in->n; i++) {
-        struct ptx_operand *o = &in->operand[i];
-        double value;
-        if (!o->decimal)
-            continue;
-        enum type t = in->n_types ? in->type[in->n_types - 1] : T_NONE;
-        if (t == T_B64)
-            t = T_F64;
-        if (t != T_F32 && t != T_F64)
-            reader_refuse(r, "a decimal number needs an instruction of type .f32, .f64 or .b64");
-        memcpy(&value, &o->value, sizeof value);
-        o->value = ptx_from_double(value, t, R_RN);
-        o->decimal = false;
-    }
+    for (unsigned i = 0; i < in->n; i++)
+        for (unsigned e = 0; e < in->operand[i].n; e++) {
+            struct ptx_operand *each = (struct ptx_operand *)&in->operand[i].elements[e];
+            if (each->decimal)
+                settle_decimal(r, in, each);
+        }
 }
 
 /* One register or number: is it what this letter of a row stands for? */
