@@ -15,6 +15,7 @@ struct array_place { /* where an array lies in each block's shared memory */
 struct launch {
     struct simt_kernel *kernel;
     const struct simt_configuration *asked;
+    const void *launched_at;            /* code address */
     void (*thread)(const void *params); /* what each CUDA thread runs */
     const void *params;
     size_t params_bytes;
@@ -22,6 +23,8 @@ struct launch {
     unsigned threads; /* per block */
     u64 blocks, next_block;
     uint32_t first_serial; /* of its blocks */
+    uint32_t least_serial; /* blocks before that one are of launches that ended before this one began */
+    struct overlap *overlap; /* overlap.c: what may go on beside it; NULL: nothing */
     unsigned most_in_hand; /* blocks that one worker may have begun */
     cudaError_t cancelled; /* the error that ended it early */
     bool many_workers;

@@ -11,6 +11,7 @@
 #include "race.h"
 #include "launch.h"
 #include "messages.h"
+#include "overlap.h"
 #include "report.h"
 #include "worker.h"
 #include <pthread.h>
@@ -145,7 +146,7 @@ struct visit {
     const struct place *place;
     const void *pc;
     u64 key;
-    uint32_t least_serial; /* earlier blocks are of other launches, or their shared memory was another */
+    uint32_t least_serial; /* earlier blocks are of launches before this one, or their shared memory was another */
     unsigned warp, lane, bytes;
     enum access kind;
     enum strength strength;
@@ -253,9 +254,17 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
     note_conflict(v, r, thread, strength, stored, NOTHING_ORDERS);
 }
 
-static void meet_write(struct visit *v, const struct record *r)
+/* Is that record of a launch that has ended before the running thread does this? */
+static bool is_past(const struct visit *v, const struct record *r)
 {
     if (r->serial < v->least_serial)
+        return true;
+    return r->serial < v->b->launch->first_serial && overlap_ordered(v->b, r->serial);
+}
+
+static void meet_write(struct visit *v, const struct record *r)
+{
+    if (is_past(v, r))
         return;
     if (r->serial == v->b->serial && STAMP(r) <= v->b->floor)
         return;
@@ -272,7 +281,7 @@ static bool is_atomic(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLO
 
 static void meet_reads(struct visit *v, const struct record *r)
 {
-    if (r->serial < v->least_serial)
+    if (is_past(v, r))
         return;
     if (r->serial == v->b->serial && STAMP(r) <= v->b->floor)
         return;
@@ -541,7 +550,7 @@ void race_access(struct block *b, const void *pc, const struct place *place, uns
     bool shared = place->space == SPACE_SHARED;
     size_t offset;
     const struct cells *cells = cells_of(b, place, &offset);
-    uint32_t least_serial = shared ? b->serial : b->launch->first_serial;
+    uint32_t least_serial = shared ? b->serial : b->launch->least_serial;
     enum strength strength = strength_of(kind, scope);
     u64 key = (u64)b->now << 35 | (u64)access_collective_load(kind) << 34 | (u64)(b->cur / WARP) << 29 |
               (u64)strength << 27 | short_pc(pc);
@@ -596,4 +605,54 @@ bool race_last_writer(const struct block *b, const struct place *place, struct a
         return false;
     *writer = (struct actor){c->write.serial, WARP_OF(&c->write) * WARP + LANE(&c->write), full_pc(&c->write)};
     return true;
+}
+
+/* ---- what kernels did, seen from outside ---- */
+
+struct search {
+    bool store;
+    uint32_t least;
+    bool (*counts)(const void *context, uint32_t serial);
+    const void *context;
+};
+
+static bool matches(const struct search *s, const struct record *r)
+{
+    return r->serial >= s->least && s->counts(s->context, r->serial);
+}
+
+static bool find_in_cell(const struct search *s, const struct cell *c, unsigned readers, struct outside_conflict *found)
+{
+    const struct record *r = &c->write;
+    unsigned thread = WARP_OF(r) * WARP + LANE(r);
+    bool store = matches(s, r);
+    for (unsigned i = 0; i < readers && !store; i++) {
+        r = &c->reads[i];
+        if (!r->who || !(s->store || is_atomic(r)) || !matches(s, r))
+            continue;
+        *found = (struct outside_conflict){.store = is_atomic(r), .strong = STRENGTH(r) != PLAIN};
+        found->who = (struct actor){r->serial, WARP_OF(r) * WARP + (unsigned)__builtin_ctz(r->who), full_pc(r)};
+        return true;
+    }
+    if (store)
+        *found = (struct outside_conflict){{r->serial, thread, full_pc(r)}, true, STRENGTH(r) != PLAIN};
+    return store;
+}
+
+bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
+               bool (*counts)(const void *context, uint32_t serial), const void *context,
+               struct outside_conflict *found)
+{
+    struct search s = {store, least, counts, context};
+    for (size_t at = offset, end = offset + bytes; at < end;) {
+        size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
+        const struct cell *word = word_cell(cells, at);
+        if (!(word->write.who & SPLIT) && find_in_cell(&s, word, cells->readers, found))
+            return true;
+        for (size_t i = at; i < stop && word->write.who & SPLIT; i++)
+            if (find_in_cell(&s, part_cell(cells, i), cells->readers, found))
+                return true;
+        at = stop;
+    }
+    return false;
 }

@@ -30,6 +30,16 @@ void race_judge_copy(struct block *b, const void *stores);
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
 void race_end_launch(void);
 
+struct outside_conflict { /* with what a kernel did: found by what is no kernel's */
+    struct actor who;
+    bool store, strong;
+};
+/* The first thing that a kernel did to these bytes and that does not go with a load or store of them, among blocks of a
+ * serial of at least `least` for which `counts` holds. */
+bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
+               bool (*counts)(const void *context, uint32_t serial), const void *context,
+               struct outside_conflict *found);
+
 enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING };
 
 struct conflict {        /* two accesses that nothing orders, one of them a write */
