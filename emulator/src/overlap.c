@@ -342,7 +342,8 @@ void overlap_host_access(const void *address, size_t bytes, bool store, bool str
     if (o && find_kernel(now, address, bytes, store, &found)) {
         unsigned queue;
         const struct launched *l = work_launch_of(found.who.serial, &queue);
-        if (!strong || !found.strong) {
+        bool first_guess = !store && o->managed && o->touched == TOUCHED_BY_SYSTEM_ATOMICS;
+        if (!(strong || first_guess) || !found.strong) {
             say_host_now(&s, address, bytes, store, pc);
             say_kernel_before(&s, &found.who, found.store);
             report_touch(&t, &s, !function);
