@@ -172,7 +172,7 @@ static bool take_box(struct box *box, cudaArray_const_t a, const struct cudaPitc
     return true;
 }
 
-static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stream, const void *pc)
+cudaError_t array_copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stream, const void *pc)
 {
     struct box to, from;
     struct cudaExtent e = p->extent;
@@ -190,10 +190,10 @@ static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stre
 
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *parameters, cudaStream_t stream)
 {
-    return copy_box(parameters, stream, CALLER());
+    return array_copy_box(parameters, stream, CALLER());
 }
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *parameters)
 {
-    return simt_copy_waits(copy_box(parameters, NULL, CALLER()), parameters->kind);
+    return simt_copy_waits(array_copy_box(parameters, NULL, CALLER()), parameters->kind);
 }

@@ -254,6 +254,12 @@ static cudaError_t fill_in(struct kept_fill k)
     return graph_takes(k.stream, cudaGraphNodeTypeMemset, fill_kept, &k, sizeof k) ? cudaSuccess : fill(&k);
 }
 
+cudaError_t fill_rows(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
+                      const void *pc)
+{
+    return fill_in((struct kept_fill){side(to, pitch), value, width, height, stream, pc});
+}
+
 /* The host waits only where it could see the bytes. */
 static cudaError_t fill_at_once(struct kept_fill k)
 {
@@ -271,7 +277,7 @@ cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width_by
 cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width_bytes, size_t height,
                               cudaStream_t stream)
 {
-    return fill_in((struct kept_fill){side(pointer, pitch), value, width_bytes, height, stream, CALLER()});
+    return fill_rows(pointer, pitch, value, width_bytes, height, stream, CALLER());
 }
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
@@ -281,7 +287,7 @@ cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
-    return fill_in((struct kept_fill){side(pointer, bytes), value, bytes, 1, stream, CALLER()});
+    return fill_rows(pointer, bytes, value, bytes, 1, stream, CALLER());
 }
 
 /* ---- variables ---- */

@@ -4,7 +4,10 @@
  * dependencies allow. What else they allow, work.c is told: nodes of which each has only to follow the other are one
  * queue of it, branches are several. */
 #include "graph.h"
+#include "array.h"
 #include "device.h"
+#include "launch.h"
+#include "memory.h"
 #include "work.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -396,11 +399,11 @@ static cudaError_t end(cudaGraphNode_t *node, cudaError_t error)
     return cudaSuccess;
 }
 
-static cudaError_t ask_kernel(const struct cudaKernelNodeParams *p)
+static cudaError_t ask_kernel(const struct cudaKernelNodeParams *p, const void *pc)
 {
     if (p->extra || !p->func)
         return cudaErrorInvalidValue;
-    return cudaLaunchKernel(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, NULL);
+    return launch_at(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, NULL, pc);
 }
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -408,7 +411,7 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, con
 {
     if (!begin(graph, cudaGraphNodeTypeKernel, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, ask_kernel(parameters));
+    return end(node, ask_kernel(parameters, CALLER()));
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -416,7 +419,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, con
 {
     if (!begin(graph, cudaGraphNodeTypeMemcpy, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, cudaMemcpy3DAsync(parameters, NULL));
+    return end(node, array_copy_box(parameters, NULL, CALLER()));
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
@@ -424,11 +427,11 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, c
 {
     if (!begin(graph, cudaGraphNodeTypeMemcpy, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, cudaMemcpyAsync(to, from, bytes, kind, NULL));
+    return end(node, copy_rows(to, bytes, from, bytes, bytes, 1, kind, NULL, CALLER()));
 }
 
 /* Elements of several bytes, all alike; others are cudaErrorNotSupported. */
-static cudaError_t ask_fill(const struct cudaMemsetParams *p)
+static cudaError_t ask_fill(const struct cudaMemsetParams *p, const void *pc)
 {
     unsigned byte = p->value & 0xff, all = byte * 0x01010101u;
     unsigned mask = p->elementSize == 4 ? ~0u : (1u << 8 * p->elementSize) - 1;
@@ -437,7 +440,7 @@ static cudaError_t ask_fill(const struct cudaMemsetParams *p)
     if ((p->value & mask) != (all & mask))
         return cudaErrorNotSupported;
     size_t width = p->width * p->elementSize;
-    return cudaMemset2DAsync(p->dst, p->height > 1 ? p->pitch : width, (int)byte, width, p->height, NULL);
+    return fill_rows(p->dst, p->height > 1 ? p->pitch : width, (int)byte, width, p->height, NULL, pc);
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -445,7 +448,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, con
 {
     if (!begin(graph, cudaGraphNodeTypeMemset, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, ask_fill(parameters));
+    return end(node, ask_fill(parameters, CALLER()));
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -548,7 +551,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
         return simt_fail(cudaErrorInvalidValue);
     making = exec->graph->nodes[node->index];
     drop_operations(making);
-    cudaError_t error = ask_kernel(parameters);
+    cudaError_t error = ask_kernel(parameters, CALLER());
     making = NULL;
     return simt_fail(error);
 }

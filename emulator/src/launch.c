@@ -100,13 +100,10 @@ static uint32_t take_serials(u64 blocks)
 /* Takes its place among the operations of streams, and looks up what may go on beside it. */
 static void join_streams(struct launch *l, const struct work *w)
 {
-    const struct simt_configuration *asked = l->asked;
     l->overlap = overlap_begin_launch(w, l->first_serial, &l->least_serial);
     work_launched(w, (struct launched){.first = l->first_serial,
                                        .end = l->first_serial + (uint32_t)l->blocks,
                                        .kernel = l->kernel->name,
-                                       .file = asked->file,
-                                       .line = asked->line,
                                        .pc = l->launched_at});
 }
 

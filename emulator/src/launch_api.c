@@ -24,11 +24,17 @@ static struct simt_configuration configuration(dim3 grid, dim3 block, size_t dyn
                                        .file = "cudaLaunchKernel"};
 }
 
+cudaError_t launch_at(const void *function, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared,
+                      cudaStream_t stream, const void *pc)
+{
+    struct simt_configuration asked = configuration(grid, block, dynamic_shared, stream);
+    return launch(function, &asked, arguments, pc);
+}
+
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared,
                              cudaStream_t stream)
 {
-    struct simt_configuration asked = configuration(grid, block, dynamic_shared, stream);
-    return launch(function, &asked, arguments, CALLER());
+    return launch_at(function, grid, block, arguments, dynamic_shared, stream, CALLER());
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,

@@ -110,9 +110,11 @@ void symbol_each(void (*visit)(const struct object *object)); /* of those with c
 const struct object *registered_find(const void *address);        /* NULL: that is in none */
 void registered_each(void (*visit)(const struct object *object)); /* of those with cells */
 
-/* ---- copies.c: a copy by the API, called at pc ---- */
+/* ---- copies.c: copies and fills by the API, called at pc ---- */
 cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                       enum cudaMemcpyKind kind, cudaStream_t stream, const void *pc);
+cudaError_t fill_rows(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
+                      const void *pc); /* as cudaMemset2DAsync */
 
 /* ---- written.c: initialisation, a bit for each byte of an object ---- */
 void *written_reserve(size_t object_bytes);

@@ -40,10 +40,7 @@ void overlap_say_launch(FILE *f, uint32_t serial)
     const struct launched *l = work_launch_of(serial, &queue);
     if (l) {
         fprintf(f, "kernel %s, launched at ", l->kernel);
-        if (l->line)
-            fprintf(f, "%s:%d", l->file, l->line);
-        else
-            say_place(f, l->pc);
+        say_place(f, l->pc);
     }
     work_unlock();
 }
@@ -297,11 +294,11 @@ static void host_waits_for(unsigned queue, uint32_t number)
     past_free(&p);
 }
 
-/* What a host function does lies on the stack of the thread that issued it as long as it runs. */
-static bool is_in_use(const void *address)
+/* Local variables of a host function lie on the stack between here and the frame that has called it. */
+static bool is_its_own(const void *address)
 {
-    const unsigned char *here = __builtin_frame_address(0);
-    return (const unsigned char *)address > here - 4096 && (const unsigned char *)address < here + (64u << 10);
+    return (uintptr_t)address > (uintptr_t)__builtin_frame_address(0) - 256 &&
+           (uintptr_t)address < (uintptr_t)work_frame_of_host_function();
 }
 
 static void remember_of_host_function(const struct work *w, const void *address, size_t bytes, bool store,
@@ -348,9 +345,10 @@ void overlap_host_access(const void *address, size_t bytes, bool store, bool str
             say_kernel_before(&s, &found.who, found.store);
             report_touch(&t, &s, !function);
         }
-        host_waits_for(queue, l->number);
+        if (strong)
+            host_waits_for(queue, l->number);
     }
-    if (function && !strong && !is_in_use(address))
+    if (function && !strong && !is_its_own(address))
         remember_of_host_function(function, address, bytes, store, pc);
     work_unlock();
 }

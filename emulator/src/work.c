@@ -26,6 +26,7 @@ static unsigned n_queues;
 static struct past host;
 
 static __thread const struct work *host_function;
+static __thread const void *host_frame;
 static __thread unsigned branch; /* 0: none */
 static __thread bool in_branch;
 
@@ -282,13 +283,17 @@ bool work_seems_done(cudaStream_t stream)
 
 const struct past *work_now(void) { return host_function ? &host_function->before : &host; }
 const struct work *work_of_host_function(void) { return host_function; }
+const void *work_frame_of_host_function(void) { return host_frame; }
 
 void work_call(const struct work *w, void (*function)(void *context), void *context)
 {
     const struct work *outer = host_function;
+    const void *outer_frame = host_frame;
     host_function = w;
+    host_frame = __builtin_frame_address(0);
     function(context);
     host_function = outer;
+    host_frame = outer_frame;
 }
 
 /* ---- branches of graphs ---- */

@@ -59,6 +59,7 @@ bool work_seems_done(cudaStream_t stream);
 /* What has happened before what this thread of the host does now: inside a host function, before that. */
 const struct past *work_now(void);
 const struct work *work_of_host_function(void); /* NULL: it is in none */
+const void *work_frame_of_host_function(void);  /* its stack begins below that */
 /* Calls a host function that is this operation. */
 void work_call(const struct work *w, void (*function)(void *context), void *context);
 
@@ -72,9 +73,8 @@ unsigned work_queue_of(cudaStream_t stream);
 struct launched {
     uint32_t first, end; /* serials */
     uint32_t number;     /* of the operation, in its queue */
-    const char *kernel, *file;
-    int line;
-    const void *pc;    /* where the launch has no file and line */
+    const char *kernel;
+    const void *pc;    /* of the launch */
     bool synchronises; /* its threads used fences or volatile accesses */
 };
 void work_launched(const struct work *w, struct launched l);
