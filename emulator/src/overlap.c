@@ -7,6 +7,8 @@
 #include "race.h"
 #include "report.h"
 #include "worker.h"
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -506,4 +508,36 @@ void overlap_access(struct block *b, const void *address, unsigned bytes, enum a
         say_before(&s, t);
         report_unordered_access(b, "race between streams", pc, address, bytes, kind, s.before, unordered);
     }
+}
+
+/* ---- what a host function may tell others by: simtcc gives the calls in a .cu file these names ---- */
+
+int simt_mutex_unlock(pthread_mutex_t *mutex)
+{
+    overlap_host_function_signals();
+    return pthread_mutex_unlock(mutex);
+}
+
+int simt_rwlock_unlock(pthread_rwlock_t *locked)
+{
+    overlap_host_function_signals();
+    return pthread_rwlock_unlock(locked);
+}
+
+int simt_cond_signal(pthread_cond_t *condition)
+{
+    overlap_host_function_signals();
+    return pthread_cond_signal(condition);
+}
+
+int simt_cond_broadcast(pthread_cond_t *condition)
+{
+    overlap_host_function_signals();
+    return pthread_cond_broadcast(condition);
+}
+
+int simt_sem_post(sem_t *semaphore)
+{
+    overlap_host_function_signals();
+    return sem_post(semaphore);
 }

@@ -285,10 +285,11 @@ const struct past *work_now(void) { return host_function ? &host_function->befor
 const struct work *work_of_host_function(void) { return host_function; }
 const void *work_frame_of_host_function(void) { return host_frame; }
 
-void work_call(const struct work *w, void (*function)(void *context), void *context)
+void work_call(struct work *w, void (*function)(void *context), void *context)
 {
     const struct work *outer = host_function;
     const void *outer_frame = host_frame;
+    past_add(&w->before, w->queue, w->number);
     host_function = w;
     host_frame = __builtin_frame_address(0);
     function(context);

@@ -60,8 +60,8 @@ bool work_seems_done(cudaStream_t stream);
 const struct past *work_now(void);
 const struct work *work_of_host_function(void); /* NULL: it is in none */
 const void *work_frame_of_host_function(void);  /* its stack begins below that */
-/* Calls a host function that is this operation. */
-void work_call(const struct work *w, void (*function)(void *context), void *context);
+/* Calls a host function that is this operation: what it does itself comes in turn. */
+void work_call(struct work *w, void (*function)(void *context), void *context);
 
 /* Graphs: until the next call, this thread's operations go to that queue, behind that; 0: to their streams again. */
 void work_branch(unsigned queue, const struct past *behind);
