@@ -19,7 +19,7 @@ struct thread {
     const void *pc;                  /* the call it waits in; else where it last gave way, or NULL */
     struct collective *call;         /* collective.h: what it has come with; valid while it waits in one */
     struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
-    uint32_t waited_block, waited; /* overlap.c: in that block, at that stamp, for the launch in front */
+    uint32_t waited_block, waited;   /* overlap.c: in that block, at that stamp, for the launch in front */
     uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
 };
 

@@ -170,8 +170,7 @@ static cudaError_t copy_in(struct kept_copy k)
 cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                       enum cudaMemcpyKind kind, cudaStream_t stream, const void *pc)
 {
-    return copy_in(
-        (struct kept_copy){side(to, to_pitch), side(from, from_pitch), width, height, kind, stream, pc});
+    return copy_in((struct kept_copy){side(to, to_pitch), side(from, from_pitch), width, height, kind, stream, pc});
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
@@ -183,7 +182,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
                          size_t height, enum cudaMemcpyKind kind)
 {
-    return synchronise_after(copy_rows(to, to_pitch, from, from_pitch, width_bytes, height, kind, NULL, CALLER()), kind);
+    return synchronise_after(copy_rows(to, to_pitch, from, from_pitch, width_bytes, height, kind, NULL, CALLER()),
+                             kind);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)

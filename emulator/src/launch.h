@@ -22,11 +22,11 @@ struct launch {
     unsigned long number;
     unsigned threads; /* per block */
     u64 blocks, next_block;
-    uint32_t first_serial; /* of its blocks */
-    uint32_t least_serial; /* blocks before that one are of launches that ended before this one began */
+    uint32_t first_serial;   /* of its blocks */
+    uint32_t least_serial;   /* blocks before that one are of launches that ended before this one began */
     struct overlap *overlap; /* overlap.c: what may go on beside it; NULL: nothing */
-    unsigned most_in_hand; /* blocks that one worker may have begun */
-    cudaError_t cancelled; /* the error that ended it early */
+    unsigned most_in_hand;   /* blocks that one worker may have begun */
+    cudaError_t cancelled;   /* the error that ended it early */
     bool many_workers;
     struct grid grid;  /* whose blocks may wait for each other, if the launch is cooperative */
     bool synchronises; /* order.c: some thread has used a fence or a volatile access */

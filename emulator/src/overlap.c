@@ -91,7 +91,8 @@ static void say_now(struct sentences *s, const struct touch *t)
 {
     FILE *f = sentence(s->now, sizeof s->now);
     say_touch(f, t);
-    fprintf(f, " %s %zu bytes at %p", t->does ? t->does : verb(t->store, false), t->width * t->height, (const void *)t->start);
+    fprintf(f, " %s %zu bytes at %p", t->does ? t->does : verb(t->store, false), t->width * t->height,
+            (const void *)t->start);
     if (t->height > 1)
         fprintf(f, ", in %zu rows", t->height);
     fclose(f);
@@ -213,7 +214,8 @@ static const struct object *object_of(const void *address)
     return o ? o : registered_find(address);
 }
 
-static bool find_kernel(const struct past *p, const void *start, size_t bytes, bool store, struct outside_conflict *found)
+static bool find_kernel(const struct past *p, const void *start, size_t bytes, bool store,
+                        struct outside_conflict *found)
 {
     uint32_t least = least_unordered(p);
     if (least == UINT32_MAX)
@@ -232,8 +234,8 @@ static bool find_kernel(const struct past *p, const void *start, size_t bytes, b
 
 static void report_touch(const struct touch *t, const struct sentences *s, bool by_host)
 {
-    report_overlap(by_host ? "race between host and stream" : "race between streams", t->pc, s->now, s->before, t->start,
-                   by_host ? host_does_not_wait : unordered);
+    report_overlap(by_host ? "race between host and stream" : "race between streams", t->pc, s->now, s->before,
+                   t->start, by_host ? host_does_not_wait : unordered);
 }
 
 void overlap_touch(const struct work *w, struct touch t)
@@ -394,7 +396,8 @@ static void note_span(void *context, unsigned queue, const struct launched *l)
         if (!o->spans)
             base_out_of_memory();
     }
-    o->spans[o->n_spans] = (struct span){l->first, l->end, past_has(&o->work->before, queue, l->number), l->synchronises};
+    o->spans[o->n_spans] = (struct span){l->first, l->end, past_has(&o->work->before, queue, l->number),
+                                         l->synchronises};
     o->n_spans++;
 }
 

@@ -9,11 +9,11 @@ enum { LEGACY, PER_THREAD, FIRST_OWN };
 
 struct queue {
     bool blocking, ended;
-    uint32_t last; /* number of the last operation issued */
-    struct past past; /* what happens before the next one */
-    uint32_t asked; /* work_seems_done() was, of so many operations */
-    bool kernel_last;  /* its last operation is a kernel, */
-    struct past early; /* and this happened before that */
+    uint32_t last;             /* number of the last operation issued */
+    struct past past;          /* what happens before the next one */
+    uint32_t asked;            /* work_seems_done() was, of so many operations */
+    bool kernel_last;          /* its last operation is a kernel, */
+    struct past early;         /* and this happened before that */
     struct launched *launches; /* in order; those that the host knows are dropped at times */
     size_t n_launches, capacity;
 };

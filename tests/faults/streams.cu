@@ -176,7 +176,7 @@ int main(int argc, char **argv)
         read<<<1, N, 0, late>>>(x, y);  // expect before_there_were_streams: race between streams
     }
     if (IS(constant_changed)) {
-        look_up<<<1, N, 0, one>>>(y);                    // expect constant_changed: race between streams
+        look_up<<<1, N, 0, one>>>(y);                     // expect constant_changed: race between streams
         cudaMemcpyToSymbolAsync(table, pinned, BYTES, 0,  // expect constant_changed: race between streams
                                 cudaMemcpyHostToDevice, two);
     }
@@ -200,12 +200,12 @@ int main(int argc, char **argv)
 
     // ---- copies, fills and allocations ----
     if (IS(copied_too_early)) {
-        write<<<1, N, 0, one>>>(x, 1);                                     // expect copied_too_early: race between streams
-        cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, two);    // expect copied_too_early: race between streams
+        write<<<1, N, 0, one>>>(x, 1);                                   // expect copied_too_early: race between streams
+        cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, two);  // expect copied_too_early: race between streams
     }
     if (IS(blocking_copy_of_non_blocking)) {
         static int result[N];
-        write<<<1, N, 0, one>>>(x, 1);                          // expect blocking_copy_of_non_blocking: race between streams
+        write<<<1, N, 0, one>>>(x, 1);                         // expect blocking_copy_of_non_blocking: race between streams
         cudaMemcpy(result, x, BYTES, cudaMemcpyDeviceToHost);  // expect blocking_copy_of_non_blocking: race between streams
     }
     if (IS(read_before_copied)) {
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
         write<<<1, N, 0, one>>>(x, 1);  // expect filled_while_written: race between streams
     }
     if (IS(filled_too_late)) {
-        write<<<1, N, 0, one>>>(x, 1);       // expect filled_too_late: race between streams
+        write<<<1, N, 0, one>>>(x, 1);      // expect filled_too_late: race between streams
         cudaMemsetAsync(x, 0, BYTES, two);  // expect filled_too_late: race between streams
     }
     if (IS(two_copies)) {
@@ -307,7 +307,8 @@ int main(int argc, char **argv)
         cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, one);  // expect host_function_without_event: race between streams
         cudaLaunchHostFunc(two, [](void *p) {
             *(int *)p += 1;  // expect host_function_without_event: race between streams
-        }, pinned);
+        },
+                           pinned);
     }
 
     // ---- graphs ----
