@@ -87,8 +87,8 @@ SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __brkpt() simt_trap()
 SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 #define clock64() simt_clock()
-/* A launch begins when the one before it has ended, so its thread never has to wait for that. */
-SIMT_INLINE void cudaGridDependencySynchronize() {}
+/* A launch begins when the one before it has ended; but what its thread touches before it waits is not ordered. */
+SIMT_INLINE void cudaGridDependencySynchronize() { simt_grid_dependency_wait(); }
 SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 /* ---- inline PTX ------------------------------------------------------------------------------------------- */

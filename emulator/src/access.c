@@ -11,6 +11,7 @@
 #include "messages.h"
 #include "lines.h"
 #include "memory.h"
+#include "overlap.h"
 #include "report.h"
 #include <string.h>
 
@@ -128,6 +129,10 @@ static enum space check(struct block *b, const void *pc, const void *address, un
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
         if (p.object)
             check_bounds(b, pc, &p, address, bytes, kind);
+        if (p.object && b->launch->overlap)
+            overlap_access(b, address, bytes, kind, pc);
+        if (p.object && p.object->cells && work_several)
+            race_access(b, pc, &p, bytes, kind, scope);
         return p.space;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
@@ -135,6 +140,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     check_bounds(b, pc, &p, address, bytes, kind);
     if (b->n_guarded && p.space == SPACE_SHARED)
         async_check(b, pc, address, bytes, kind);
+    if (b->launch->overlap && p.space == SPACE_GLOBAL)
+        overlap_access(b, address, bytes, kind, pc);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
@@ -174,7 +181,7 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
 {
     struct worker *w = simt_worker;
     if (!w) {
-        memory_host_access(address, bytes, access_stores(kind), pc);
+        memory_host_access(address, bytes, kind, pc);
         return;
     }
     struct block *b = w->block;
@@ -311,60 +318,77 @@ void simt_hook_func_entry(void *pc) { (void)pc; }
 void simt_hook_func_exit(void) {}
 
 /* std::atomic and the guards of static variables, in host code: compilers hand these over as well. */
+static inline void host_atomic(const volatile void *address, size_t bytes, bool store, const void *pc)
+{
+    if (work_pending && !simt_worker)
+        overlap_host_atomic((const void *)address, bytes, store, pc);
+}
+
 #define ATOMICS(BITS, T) \
     T simt_hook_atomic##BITS##_load(const volatile T *p, int order) \
     { \
         (void)order; \
+        host_atomic(p, sizeof *p, false, CALLER()); \
         return __atomic_load_n(p, 5); \
     } \
     void simt_hook_atomic##BITS##_store(volatile T *p, T v, int order) \
     { \
         (void)order; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         __atomic_store_n(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_exchange(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_exchange_n(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_add(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_add(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_sub(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_sub(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_and(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_and(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_or(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_or(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_xor(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_xor(p, v, 5); \
     } \
     int simt_hook_atomic##BITS##_compare_exchange_strong(volatile T *p, T *e, T v, int o, int f) \
     { \
         (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
     } \
     int simt_hook_atomic##BITS##_compare_exchange_weak(volatile T *p, T *e, T v, int o, int f) \
     { \
         (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
     } \
     T simt_hook_atomic##BITS##_compare_exchange_val(volatile T *p, T e, T v, int o, int f) \
     { \
         (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         __atomic_compare_exchange_n(p, &e, v, 0, 5, 5); \
         return e; \
     }

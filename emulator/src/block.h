@@ -25,6 +25,7 @@ struct thread {
     struct entry overwrote;          /* race.c: who had written before it where it last wrote by a strong access */
     bool overwrote_strong;           /* and by a strong access as well */
     uint32_t met;                    /* once it has left: b->met when it did */
+    uint32_t waited_block, waited;   /* overlap.c: in that block, at that stamp, for the launch in front */
     uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
 };
 

@@ -12,6 +12,7 @@
 #include "access.h"
 #include "launch.h"
 #include "messages.h"
+#include "overlap.h"
 #include "records.h"
 #include "report.h"
 #include "worker.h"
@@ -73,7 +74,7 @@ struct visit {
     const struct place *place;
     const void *pc;
     u64 key;
-    uint32_t least_serial; /* earlier blocks are of other launches, or their shared memory was another */
+    uint32_t least_serial; /* earlier blocks are of launches before this one, or their shared memory was another */
     unsigned warp, lane, bytes;
     enum access kind;
     enum strength strength;
@@ -185,12 +186,20 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
     note_conflict(v, r, thread, strength, stored, NOTHING_ORDERS);
 }
 
-static void meet_write(struct visit *v, const struct record *r)
+/* Is that record of a launch that has ended before the running thread does this? */
+static bool is_past(const struct visit *v, const struct record *r)
 {
     if (r->serial < v->least_serial)
+        return true;
+    return r->serial < v->b->launch->first_serial && overlap_ordered(v->b, r->serial);
+}
+
+static void meet_write(struct visit *v, const struct record *r)
+{
+    if (is_past(v, r))
         return;
     unsigned thread = WRITER(r);
-    if (v->read_only)
+    if (v->read_only && r->serial >= v->b->launch->first_serial)
         note_conflict(v, r, thread, STRENGTH(r), true, TAKEN_FOR_CONSTANT);
     if (r->serial == v->b->serial && order_met(v->b, thread, STAMP(r)))
         return;
@@ -207,7 +216,7 @@ static bool is_atomic(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLO
 static void meet_reads(struct visit *v, const struct record *r)
 {
     bool own = r->serial == v->b->serial;
-    if (r->serial < v->least_serial)
+    if (is_past(v, r))
         return;
     if (own && STAMP(r) <= v->b->floor && !IS_READ_ONLY(r))
         return;
@@ -219,7 +228,7 @@ static void meet_reads(struct visit *v, const struct record *r)
             unsigned thread = warp * WARP + (unsigned)__builtin_ctz(rest);
             if (own && thread == v->b->cur)
                 continue;
-            if (IS_READ_ONLY(r))
+            if (IS_READ_ONLY(r) && r->serial >= v->b->launch->first_serial)
                 note_conflict(v, r, thread, PLAIN, false, TAKEN_FOR_CONSTANT);
             meet(v, r, thread, STRENGTH(r), is_atomic(r));
         }
@@ -558,7 +567,7 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     bool shared = place->space == SPACE_SHARED;
     size_t offset;
     const struct cells *cells = cells_of(b, place, &offset);
-    uint32_t least_serial = shared ? b->serial : b->launch->first_serial;
+    uint32_t least_serial = shared ? b->serial : b->launch->least_serial;
     enum strength strength = strength_of(kind, scope);
     u64 key = record_key(b->now, access_collective_load(kind), strength, read_only, pc);
     current(b)->touched = b->now;
@@ -730,4 +739,64 @@ bool race_last_writer(const struct block *b, const struct place *place, struct a
         return false;
     *writer = (struct actor){c->write.serial, WRITER(&c->write), record_pc(&c->write)};
     return true;
+}
+
+/* ---- what kernels did, seen from outside ---- */
+
+struct search {
+    bool store;
+    uint32_t least;
+    bool (*counts)(const void *context, uint32_t serial);
+    const void *context;
+};
+
+static bool matches(const struct search *s, const struct record *r)
+{
+    return r->serial >= s->least && s->counts(s->context, r->serial);
+}
+
+static struct outside_conflict found_in(const struct record *r, unsigned thread, bool store)
+{
+    return (struct outside_conflict){{r->serial, thread, record_pc(r)}, store, STRENGTH(r) != PLAIN};
+}
+
+static bool find_in_reads(const struct search *s, const struct record *reads, unsigned n,
+                          struct outside_conflict *found)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct record *r = &reads[i];
+        if (!r->who || !(s->store || is_atomic(r)) || !matches(s, r))
+            continue;
+        *found = found_in(r, (unsigned)(__builtin_ctz(r->warps) * WARP + __builtin_ctz(r->who)), is_atomic(r));
+        return true;
+    }
+    return false;
+}
+
+static bool find_in_cell(const struct search *s, const struct cell *c, unsigned readers, struct outside_conflict *found)
+{
+    const struct spill *beside = spill_of(c);
+    if (matches(s, &c->write)) {
+        *found = found_in(&c->write, WRITER(&c->write), true);
+        return true;
+    }
+    return find_in_reads(s, c->reads, readers, found) || (beside && find_in_reads(s, beside->reads, beside->n, found));
+}
+
+bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
+               bool (*counts)(const void *context, uint32_t serial), const void *context,
+               struct outside_conflict *found)
+{
+    struct search s = {store, least, counts, context};
+    for (size_t at = offset, end = offset + bytes; at < end;) {
+        size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
+        const struct cell *word = word_cell(cells, at);
+        if (!(word->write.who & SPLIT) && find_in_cell(&s, word, cells->readers, found))
+            return true;
+        for (size_t i = at; i < stop && word->write.who & SPLIT; i++)
+            if (find_in_cell(&s, part_cell(cells, i), cells->readers, found))
+                return true;
+        at = stop;
+    }
+    return false;
 }

@@ -43,6 +43,16 @@ bool race_other_stores(const struct block *b, const void *address);
 /* The running thread loads from there by a path that takes memory for constant as long as the kernel runs. */
 void race_read_only(struct block *b, const void *pc, const struct place *place, unsigned bytes);
 
+struct outside_conflict { /* with what a kernel did: found by what is no kernel's */
+    struct actor who;
+    bool store, strong;
+};
+/* The first thing that a kernel did to these bytes and that does not go with a load or store of them, among blocks of a
+ * serial of at least `least` for which `counts` holds. */
+bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
+               bool (*counts)(const void *context, uint32_t serial), const void *context,
+               struct outside_conflict *found);
+
 enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING, TAKEN_FOR_CONSTANT };
 
 struct conflict {        /* two accesses that nothing orders, one of them a write */

@@ -2,6 +2,7 @@
 #include "device.h"
 #include "memory.h"
 #include "race.h"
+#include "work.h"
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -67,6 +68,7 @@ cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned flags)
 
 cudaError_t cudaHostUnregister(void *host)
 {
+    work_host_waits_for_all();
     pthread_rwlock_wrlock(&lock);
     struct registered **at = &first;
     while (*at && (*at)->object.base != host)

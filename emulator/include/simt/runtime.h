@@ -221,7 +221,9 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
+    bool programmatic; /* it may begin before the launch in front of it has ended */
 };
+void simt_grid_dependency_wait(void); /* for the launch in front, by a kernel of a programmatic one */
 void simt_configure(const struct simt_configuration *configuration);
 
 /* `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of `params_bytes` bytes,
