@@ -30,9 +30,7 @@ class Kit:
         shutil.copytree(ROOT / "emulator" / "include", place / "emulator" / "include")
         for name in ("simtcc", "device.syms", "hooks.syms"):
             shutil.copy(ROOT / "emulator" / name, place / "emulator")
-        (place / "common").mkdir()
-        for path in (ROOT / "common").glob("*.h"):
-            shutil.copy(path, place / "common")
+        shutil.copytree(ROOT / "common", place / "common", ignore=shutil.ignore_patterns("*.c", "CMakeLists.txt"))
         for name in ("simt-translate", "libsimt.a", "common/libcommon.a"):
             shutil.copy(BUILD / "cpu" / name, place)
         for path in (place, *place.rglob("*")):
