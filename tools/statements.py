@@ -23,6 +23,9 @@ FILE = "/learn/program.cu"
 # What .clangd tells clangd, of the standard that exercises are compiled with.
 OPTIONS = ("-xcuda", "-std=c++20", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nostdinc", "-ferror-limit=0", "-w",
            f"-I{EMULATOR}", f"-I{COMMON}", "-include", "simt/editor.h")
+# Where host code is read, clang has to know what a kernel is: only of its launches it keeps all parts. (Of a kernel's own
+# lines it would say that they call functions of the host, as all of the emulator's are.)
+KERNELS = "/learn/kernels.h", "#undef __global__\n#define __global__ __attribute__((global))\n"
 # Errors that are none of the program: kernels are functions like others here, and PTX's registers are not this machine's.
 WAIVED = re.compile(r"kernel call to non-global function|invalid (?:input|output) constraint")
 
@@ -65,7 +68,7 @@ OF_C = re.compile(
 OF_CPP = re.compile(
     r"min|max|swap|move|forward|clamp|exchange|get|tie|make_pair|make_tuple|pair|tuple|array|initializer_list|bit_cast|as_const|"
     r"infinity|lowest|epsilon|quiet_NaN|denorm_min|size|data|c?begin|c?end|front|back|div|operator(?!\(\)).*")
-HOST_CALLS = re.compile(r"cuda[A-Z]\w+|cuda_check|malloc|calloc|free|min|max|ceil_div|printf")
+HOST_CALLS = re.compile(r"(?:__)?cuda[A-Z]\w+|cuda_check|malloc|calloc|free|min|max|ceil_div|printf")
 TAKES_KERNEL = re.compile(r"cudaFunc|cudaOccupancy|cudaLaunch(?!Host)")
 HOST = re.compile(r"main|launch|\w+_main|axpy_begin|axpy_end")  # the program's own functions, that no kernel calls
 CUDAS = re.compile(r"cuda[A-Z]\w+|cu[A-Z]\w+|cublas\w+")
@@ -211,73 +214,86 @@ def is_lambda(variable):
 
 def require_function(function, host, own):
     """Refuse the call of a function that is neither the program's, nor CUDA's, nor C's or C++'s for numbers and memory."""
-    name, file = function.spelling, declared_in(function)
-    bare = name.partition("<")[0]
-    if bare in own[0]:
+    name, file = function.spelling.partition("<")[0] or function.spelling, declared_in(function)
+    if name in own[0]:
         return
     if function.kind.name == "OVERLOADED_DECL_REF":
-        for index in range(function.get_num_overloaded_decls() if hasattr(function, "get_num_overloaded_decls") else 0):
-            require_function(function.get_overloaded_decl(index), host, own)
+        for each in overloads(function):
+            require_function(each, host, own)
         return
-    if host:
-        known = file == FILE or HOST_CALLS.fullmatch(bare) or OF_C.fullmatch(bare) or file.startswith(str(EMULATOR)) and \
-            function.kind.name in ("CONSTRUCTOR", "CXX_METHOD", "CONVERSION_FUNCTION")
+    if file.startswith(str(EMULATOR)) and function.kind.name in METHODS:
+        known = True
+    elif host:
+        known = HOST_CALLS.fullmatch(name) or OF_C.fullmatch(name)
     elif file == FILE:
-        known = not HOST.fullmatch(bare)
+        known = not HOST.fullmatch(name)
     elif file.startswith(str(EMULATOR)):
-        known = not CUDAS.fullmatch(bare)
+        known = not CUDAS.fullmatch(name)
     elif file.startswith(str(COMMON)):
         known = function.get_definition() is not None
     else:
-        known = OF_C.fullmatch(bare) or OF_CPP.fullmatch(bare)
+        known = OF_C.fullmatch(name) or OF_CPP.fullmatch(name)
     if not known:
-        raise No(f"It calls `{bare}`, which no kernel can call on a GPU." if not host else f"It calls `{bare}`.")
+        raise No(f"It calls `{name}`." if host else f"It calls `{name}`, which no kernel can call on a GPU.")
 
 
-FUNCTIONS = {"FUNCTION_DECL", "CXX_METHOD", "FUNCTION_TEMPLATE", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR", "OVERLOADED_DECL_REF"}
+def overloads(cursor):
+    """The functions that a name may mean."""
+    from clang.cindex import conf
+    return [conf.lib.clang_getOverloadedDecl(cursor, index) for index in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
+
+
+METHODS = {"CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR", "CXX_METHOD"}
+FUNCTIONS = {*METHODS, "FUNCTION_DECL", "FUNCTION_TEMPLATE", "OVERLOADED_DECL_REF"}
+
+
+def open_name(cursor):
+    """Of an expression that is a name of several functions, before it is known which: that name's cursor; else None."""
+    inner = [each for each in cursor.get_children() if each.kind.name == "OVERLOADED_DECL_REF"]
+    return next(iter(inner), None) if cursor.kind.name in ("DECL_REF_EXPR", "MEMBER_REF_EXPR") else None
 
 
 def require_call(call, host, own):
     """Refuse a call of anything but a function by its name. Returns the cursors that are still to be looked at."""
     children = list(call.get_children())
     called = call.referenced
-    callee = peeled(children[0]) if children else None
-    if called is not None and called.kind.name in ("CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR"):
-        require_function(called, host, own)
-        return children
-    if called is not None and called.kind.name == "CXX_METHOD" and called.spelling.startswith("operator"):
-        if not called.spelling.startswith("operator()") or declared_in(called) == FILE:  # of a lambda
+    if called is not None and (called.kind.name in METHODS and called.kind.name != "CXX_METHOD" or called.spelling.startswith("operator")):
+        if not (called.spelling.startswith("operator()") and is_of_lambda(called)):
             require_function(called, host, own)
-            return [each for each in children if not is_function(peeled(each))]
-    if callee is None:
+        return [each for each in children if not is_function(peeled(each))]
+    names = [open_name(peeled(each)) for each in children]
+    operators = [each for each, name in zip(children, names) if name is not None and re.match(r"operator\W", name.spelling)]
+    if operators:  # of types that a template leaves open
+        return [each for each in children if each not in operators]
+    if not children:
         raise No("It calls what is not a function's name.")
-    target = called if called is not None else callee.referenced
-    overloaded = [each for each in callee.get_children() if each.kind.name == "OVERLOADED_DECL_REF"]
-    if callee.kind.name == "OVERLOADED_DECL_REF":
-        overloaded = [callee]
+    callee, target = peeled(children[0]), called or peeled(children[0]).referenced
     if target is not None and target.kind.name in FUNCTIONS:
         require_function(target, host, own)
-    elif target is not None and is_lambda(target):
+    elif names[0] is not None:
+        require_function(names[0], host, own)
+    elif callee.kind.name == "TYPE_REF" or target is None and callee.kind.name == "MEMBER_REF_EXPR":  # left open by a template
         pass
-    elif overloaded:
-        require_function(overloaded[0], host, own)
-    elif target is None and callee.kind.name == "MEMBER_REF_EXPR":  # of a type that a template leaves open
-        pass
-    elif call.type.get_canonical().spelling == call.spelling:  # T(x), of a type that a template leaves open
-        return children
-    else:
+    elif target is None or not is_lambda(target):
         raise No("It calls what is not a function's name.")
-    objects = list(callee.get_children()) if callee.kind.name == "MEMBER_REF_EXPR" else []
-    arguments = children[1:] if children[0] == callee or is_function(callee) or callee.kind.name == "MEMBER_REF_EXPR" else children
+    rest = [*(callee.get_children() if callee.kind.name == "MEMBER_REF_EXPR" else ()), *children[1:]]
     if TAKES_KERNEL.match(call.spelling):
-        arguments = [each for each in arguments if not is_function(peeled(each)) or declared_in(peeled(each).referenced) != FILE]
-    return objects + [each for each in arguments if not (overloaded and peeled(each) == callee)]
+        rest = [each for each in rest if not is_function(peeled(each)) or declared_in(peeled(each).referenced) != FILE]
+    if children[0].kind.name == "CALL_EXPR" and children[0].spelling == "__cudaPushCallConfiguration":
+        rest = [callee, *rest]
+    return [each for each in rest if each.kind.name != "OVERLOADED_DECL_REF"]
+
+
+def is_of_lambda(operator):
+    return "lambda" in operator.semantic_parent.spelling or operator.semantic_parent.spelling == ""
 
 
 def is_function(cursor):
-    """Whether an expression is the name of a function."""
-    return cursor.kind.name == "OVERLOADED_DECL_REF" or cursor.kind.name in ("DECL_REF_EXPR", "MEMBER_REF_EXPR") and \
-        cursor.referenced is not None and cursor.referenced.kind.name in FUNCTIONS
+    """Whether an expression is the name of a function, or of several."""
+    meant = cursor.referenced if cursor.kind.name in ("DECL_REF_EXPR", "MEMBER_REF_EXPR") else cursor
+    if meant is None or meant.kind.name != "OVERLOADED_DECL_REF":
+        return meant is not None and meant != cursor and meant.kind.name in FUNCTIONS
+    return any(each.kind.name in FUNCTIONS for each in overloads(meant))
 
 
 def require_part(cursor, host, own):
@@ -287,19 +303,23 @@ def require_part(cursor, host, own):
         raise No(f"It has {PARTS.get(kind, 'a part of C++ (' + kind.lower() + ')')}, which does not belong between these marks.")
     if kind == "CALL_EXPR":
         return require_call(cursor, host, own)
-    if is_function(cursor) and not (kind == "OVERLOADED_DECL_REF" or declared_in(cursor.referenced).startswith(str(EMULATOR))):
+    if is_function(cursor):
         raise No(f"It names the function `{cursor.spelling}` without calling it.")
-    for type_ in {cursor.type.spelling, cursor.type.get_canonical().spelling} if kind not in ("CXX_METHOD", "CONSTRUCTOR", "TEMPLATE_REF") \
-            and not is_function(cursor) else ():
-        if FUNCTION_TYPE.search(type_):
-            raise No("It has a pointer to a function.")
-    if kind == "DECL_REF_EXPR" and cursor.referenced is not None and cursor.referenced.kind.name == "VAR_DECL" and \
-            not declared_in(cursor.referenced).startswith((FILE, str(EMULATOR), str(COMMON))) and "::" not in cursor.referenced.type.spelling \
-            and cursor.referenced.semantic_parent.kind.name == "TRANSLATION_UNIT":
+    types = [] if kind in METHODS else [cursor.type.spelling, cursor.type.get_canonical().spelling]
+    if any(map(FUNCTION_TYPE.search, types)):
+        raise No("It has a pointer to a function.")
+    if kind == "DECL_REF_EXPR" and is_variable_of_the_system(cursor.referenced):
         raise No(f"It uses `{cursor.spelling}`, which no kernel can.")
     if host:
         require_variable_changed(cursor)
     return list(cursor.get_children())
+
+
+def is_variable_of_the_system(declared):
+    """stdout, environ and their like; what stands in a namespace or a class is not."""
+    return declared is not None and declared.kind.name == "VAR_DECL" and declared.semantic_parent is not None and \
+        declared.semantic_parent.kind.name in ("TRANSLATION_UNIT", "LINKAGE_SPEC") and \
+        not declared_in(declared).startswith((FILE, str(EMULATOR), str(COMMON)))
 
 
 def require_variable_changed(cursor):
@@ -328,11 +348,11 @@ def operator_of(cursor):
 class Read:
     """A program as libclang reads it, its regions by their offsets."""
 
-    def __init__(self, text, names, arguments):
+    def __init__(self, text, names, host, arguments):
         from clang import cindex
         self.cindex = cindex
         options = cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
-        self.unit = cindex.Index.create().parse(FILE, list(arguments), [(FILE, text)], options)
+        self.unit = cindex.Index.create().parse(FILE, [*arguments, *(["-include", KERNELS[0]] if host else [])], [(FILE, text), KERNELS], options)
         self.text = text
         self.regions = {found["name"]: tuple(len(text[:place].encode()) for place in found.span("text"))
                         for found in exercises.REGION.finditer(text) if found["name"] in names}
@@ -403,7 +423,7 @@ def look_at(question):
     """The answer: why the program is refused, and why nothing can be said at all."""
     names, host, arguments = question["names"], question["host"], question["arguments"]
     try:
-        authors = Read(question["authors"], names, arguments)
+        authors = Read(question["authors"], names, host, arguments)
     except Exception as error:  # libclang's own
         return {"refused": None, "broken": f"libclang cannot be used: {error}"}
     try:
@@ -414,7 +434,7 @@ def look_at(question):
         for name, text in exercises.between(question["program"]).items():
             if name in names:
                 require_text(text)
-        require_statements(Read(question["program"], names, arguments), authors, names, host)
+        require_statements(Read(question["program"], names, host, arguments), authors, names, host)
     except No as error:
         return {"refused": str(error), "broken": None}
     return {"refused": None, "broken": None}
