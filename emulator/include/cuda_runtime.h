@@ -59,6 +59,7 @@ typedef unsigned long ulong;
 #include "simt/api.h"
 #include "simt/math.h"
 #include "simt/atomics.h"
+#include "simt/dpx.h"
 #include "simt/texture.h"
 #include "sm_61_intrinsics.h"
 
@@ -86,8 +87,8 @@ SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __brkpt() simt_trap()
 SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 #define clock64() simt_clock()
-/* A launch begins when the one before it has ended, so its thread never has to wait for that. */
-SIMT_INLINE void cudaGridDependencySynchronize() {}
+/* A launch begins when the one before it has ended; but what its thread touches before it waits is not ordered. */
+SIMT_INLINE void cudaGridDependencySynchronize() { simt_grid_dependency_wait(); }
 SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 /* ---- inline PTX ------------------------------------------------------------------------------------------- */
@@ -222,6 +223,20 @@ SIMT_INLINE int __uni_sync(unsigned mask, int predicate)
 {
     unsigned yes = simt_warp_vote(SIMT_VOTE_UNIFORM, mask, !!predicate);
     return yes == 0 || yes == simt_warp_vote(SIMT_VOTE_UNIFORM, mask, 1);
+}
+
+/* From bit `base` of the mask on, up or, of a negative offset, down, where is the |offset|-th that is set? */
+SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int offset)
+{
+    unsigned left = offset < 0 ? -(unsigned)offset : (unsigned)offset;
+    if (!offset)
+        return base < 32 && mask >> base & 1 ? base : ~0u;
+    for (unsigned at = base; at < 32; at += offset < 0 ? ~0u : 1u) {
+        left -= mask >> at & 1;
+        if (!left)
+            return at;
+    }
+    return ~0u;
 }
 
 #endif

@@ -16,6 +16,7 @@
 #define CALLER() __builtin_return_address(0)
 
 typedef unsigned long long u64;
+typedef unsigned __int128 u128;
 
 extern bool simt_checked; /* was any of the program compiled with hooks? access.c */
 

@@ -123,7 +123,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         thread->idx[2] = t / asked->block[0] / asked->block[1];
         thread->waits_for = NULL;
         thread->pc = NULL;
-        thread->met = NULL;
+        thread->aligned_at = NULL;
         thread->stack = NULL;
         if (simt_checked)
             memset(thread->turns, 0, sizeof thread->turns);
@@ -158,7 +158,7 @@ static void check_place(struct block *b, struct barrier *barrier, enum meeting a
     unsigned warp = b->cur / WARP;
     struct arrival *first = &barrier->first[warp], now = {pc, b->cur, as};
     if (as != MEET_ANYWHERE)
-        current(b)->met = pc;
+        current(b)->aligned_at = pc;
     if (!barrier->part[warp])
         *first = now;
     else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) &&
@@ -190,9 +190,9 @@ static void check_left(struct block *b, const struct barrier *barrier)
     for (unsigned t = 0; t < b->launch->threads; t++) {
         const struct thread *left = &b->threads[t];
         const struct arrival *first = &barrier->first[t / WARP];
-        if (!has_left(b, t) || !left->met || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
+        if (!has_left(b, t) || !left->aligned_at || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
             continue;
-        if (first->as != MEET_ANYWHERE && lines_same_call(left->met, first->pc))
+        if (first->as != MEET_ANYWHERE && lines_same_call(left->aligned_at, first->pc))
             report_left_loop(b, first->thread, t);
     }
 }
@@ -445,6 +445,7 @@ void block_thread_done(struct block *b)
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
     moves_on(b->worker);
+    order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
     b->n_live--;

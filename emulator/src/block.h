@@ -19,8 +19,13 @@ struct thread {
     const void *pc;                  /* the call it waits in; else where it last gave way, or NULL */
     struct collective *call;         /* collective.h: what it has come with; valid while it waits in one */
     struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
-    const void *met;                 /* where it last came to a barrier that is .aligned, or NULL */
+    const void *aligned_at;          /* where it last came to a barrier that is .aligned, or NULL */
     u64 asked;                       /* mbarrier.c: of what it waits for, how many phases have to be over */
+    uint32_t touched;                /* stamp of its last access to shared or global memory */
+    struct entry overwrote;          /* race.c: who had written before it where it last wrote by a strong access */
+    bool overwrote_strong;           /* and by a strong access as well */
+    uint32_t met;                    /* once it has left: b->met when it did */
+    uint32_t waited_block, waited;   /* overlap.c: in that block, at that stamp, for the launch in front */
     uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
 };
 
@@ -77,8 +82,10 @@ struct block {
     unsigned yields;          /* since a thread of this block last did something else than give way */
     unsigned quiet;           /* accesses since a thread last gave way */
     /* order.c */
-    uint32_t now, floor;
+    uint32_t now, floor, met;
+    bool left_unmet; /* some thread has left after it did what no barrier has ordered */
     struct clock acquired, released[2];
+    u64 sequential; /* as in knowledge */
     unsigned n_knowledge;
     /* shared.c */
     unsigned char *arena;
@@ -109,6 +116,15 @@ static inline bool block_is_own_stack(const struct block *b, const void *address
 static inline bool has_left(const struct block *b, unsigned thread)
 {
     return !(b->warps[thread / WARP].live >> thread % WARP & 1);
+}
+
+/* Has a barrier of all of the block that was left ordered what that thread had done up to that stamp? Who had left by then
+ * did not meet the others there. */
+static inline bool order_met(const struct block *b, unsigned thread, uint32_t stamp)
+{
+    if (stamp <= b->floor || stamp > b->met)
+        return stamp <= b->floor;
+    return !has_left(b, thread) || stamp <= b->threads[thread].met;
 }
 
 struct block *block_new(struct worker *w);                       /* empty; reused for one block after another */

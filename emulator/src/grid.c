@@ -34,14 +34,16 @@ void grid_end(struct launch *l)
     }
 }
 
-/* The stamps of all threads; those that have left came as the floor says. */
+/* The stamps of all threads; of those that have not come by themselves, what the barriers of the block say. */
 static uint32_t *copy_stamps(const struct block *b, const uint32_t *threads)
 {
     uint32_t *copy = malloc(b->launch->threads * sizeof *copy);
     if (!copy)
         base_out_of_memory();
-    for (unsigned t = 0; t < b->launch->threads; t++)
-        copy[t] = threads[t] > b->floor ? threads[t] : b->floor;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        uint32_t met = has_left(b, t) ? b->threads[t].met : b->met;
+        copy[t] = threads[t] > met ? threads[t] : met;
+    }
     return copy;
 }
 
@@ -51,7 +53,7 @@ void grid_arrive(struct block *b, const uint32_t *threads)
     struct grid *g = &l->grid;
     struct known_of_block *known = &g->known[(b->phase + 1) % GRID_PHASES][b->number];
     free(known->threads);
-    known->floor = b->floor;
+    known->floor = b->met;
     known->threads = threads ? copy_stamps(b, threads) : NULL;
     b->came_to_grid = true;
     if (__atomic_add_fetch(&g->arrived, 1, __ATOMIC_ACQ_REL) == l->blocks) {
@@ -81,6 +83,7 @@ void grid_meet(struct block *b, const uint32_t *threads)
         sched_yield();
         fiber_suspend(b);
     }
+    b->sequential = order_tick();
 }
 
 void grid_block_left(struct block *b) { __atomic_fetch_add(&b->launch->grid.left, 1, __ATOMIC_ACQ_REL); }

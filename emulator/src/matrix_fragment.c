@@ -17,7 +17,8 @@ struct fragment { /* what a lane comes with */
     const struct layout *layout;
     bool sums, column_major;
     unsigned char *first;
-    unsigned stride;
+    unsigned stride; /* in elements of the layout */
+    bool uneven;     /* or would be, if it were a whole number of them */
     uint32_t *registers;
     const void *pc;
 };
@@ -40,7 +41,7 @@ static bool runs_along(const struct fragment *f)
 static bool by_ldmatrix(const struct exchange *x, const struct fragment *f)
 {
     enum element_type type = f->layout->type;
-    bool of_bytes = element_bytes(f) == 1 && runs_along(f);
+    bool of_bytes = (type == E_S8 || type == E_U8) && runs_along(f);
     return !f->sums && (type == E_F16 || of_bytes) && place_of(x->b, f->first, 1).space == SPACE_SHARED;
 }
 
@@ -119,7 +120,8 @@ static void check_call(const struct exchange *x)
             report_call("divergent collective", f->pc, "moves a fragment whose place is another in other lanes",
                         RULES "the pointer and the stride must be the same in all lanes of a warp.");
     }
-    if (element_bytes(f) > 1 && f->stride * element_bytes(f) % 16) {
+    bool counts = element_bytes(f) > 1 || element_numbers(f->layout->type) > 1;
+    if (f->uneven || (counts && f->stride * element_bytes(f) % 16)) {
         snprintf(did, sizeof did, "moves a fragment with a stride of %u elements of %u bytes", f->stride,
                  element_bytes(f));
         report_call("invalid stride", f->pc, did,
@@ -205,11 +207,13 @@ static const struct collective_op store_op = {COLLECTIVE("wmma::store_matrix_syn
 void matrix_load_fragment(const struct product *p, enum operand which, bool column_major, const void *first,
                           unsigned stride, uint32_t *registers, const void *pc)
 {
-    struct fragment f = {.layout = &matrix_layouts(p)->operands[which],
+    const struct layout *layout = &matrix_layouts(p)->operands[which];
+    struct fragment f = {.layout = layout,
                          .sums = which == OPERAND_C || which == OPERAND_D,
                          .column_major = column_major,
                          .first = (unsigned char *)(uintptr_t)first,
-                         .stride = stride,
+                         .stride = stride / element_numbers(layout->type),
+                         .uneven = stride % element_numbers(layout->type),
                          .registers = registers,
                          .pc = pc};
     collective_join(&load_op, ~0u, &f, pc);

@@ -1,6 +1,7 @@
 /* Inline PTX: barriers, fences, asynchronous copies and the barriers in memory that wait for them (PTX ISA, "Parallel
  * Synchronization and Communication Instructions", "Asynchronous copy", "mbarrier"). */
 #include "async.h"
+#include "atomic.h"
 #include "ptx.h"
 
 /* ---- bar, barrier ---- */
@@ -52,7 +53,7 @@ static const char *check_reduce(struct instruction *in)
 static void fence(struct running *r, const struct instruction *in)
 {
     (void)r;
-    simt_fence(ptx_scope_of(in));
+    fence_do(ptx_scope_of(in), in->field[SEMANTICS] != ORDER_ACQ_REL);
 }
 static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
 

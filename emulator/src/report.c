@@ -8,6 +8,7 @@
 #include "launch.h"
 #include "lines.h"
 #include "memory.h"
+#include "overlap.h"
 #include "shared.h"
 #include "undefined.h"
 #include "watchdog.h"
@@ -305,8 +306,14 @@ static bool by_one_line(const struct conflict *c)
            strcmp(now.file, before.file) == 0;
 }
 
+static bool of_other_launch(const struct conflict *c) { return c->other.serial < c->block->launch->first_serial; }
+
 static const char *advice(const struct conflict *c)
 {
+    if (of_other_launch(c))
+        return "Nothing orders the two launches: an event that the later stream waits for, an edge of the graph, a "
+               "synchronisation, or cudaGridDependencySynchronize() in a kernel that is launched programmatically, is "
+               "missing between them.";
     bool one_block = c->actor.serial == c->other.serial;
     bool one_warp = one_block && c->actor.thread / WARP == c->other.thread / WARP;
     if (c->why == SCOPE_TOO_SMALL)
@@ -345,19 +352,29 @@ void report_race(const struct conflict *c)
     if (!reported_before(c->pc, c->other_pc)) {
         fflush(stdout);
         name_target(b, address, name, sizeof name);
-        fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
-                where(c->pc));
+        if (c->place.space == SPACE_SHARED || !of_other_launch(c))
+            fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
+                    where(c->pc));
+        else
+            fprintf(stderr, "simt: race between streams: %s\n", where(c->pc));
         say_kernel(stderr, l, c->actor.serial);
         fprintf(stderr, "  ");
         say_thread(stderr, l, c->actor.thread);
         fprintf(stderr, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
                 called(c->pc));
         fprintf(stderr, "  ");
-        if (c->other.serial != c->actor.serial) {
+        if (of_other_launch(c)) {
+            fprintf(stderr, "This ");
+            overlap_say_launch(stderr, l->first_serial);
+            fprintf(stderr, ".\n  The ");
+            overlap_say_launch(stderr, c->other.serial);
+            fprintf(stderr, ",");
+        } else if (c->other.serial != c->actor.serial) {
             say_block(stderr, l, c->other.serial);
             fprintf(stderr, ", ");
         }
-        say_thread(stderr, l, c->other.thread);
+        if (!of_other_launch(c))
+            say_thread(stderr, l, c->other.thread);
         fprintf(stderr, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
         if (c->place.space != SPACE_SHARED)
             say_target(stderr, b, address, c->bytes, false);
@@ -586,6 +603,35 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
     } else {
         fprintf(stderr, "what the kernel does depends on it.\n");
     }
+    stop();
+    __builtin_unreachable();
+}
+
+void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                             enum access access, const char *before, const char *why)
+{
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    fprintf(stderr, "  This ");
+    overlap_say_launch(stderr, b->launch->first_serial);
+    fprintf(stderr, ".\n  %s\n  %s\n", before, why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
+                    const char *why)
+{
+    const struct object *variable = memory_covers(address) ? NULL : symbol_find(address);
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: %s: %s\n  %s\n  %s\n", kind, where(pc), now, before);
+    if (memory_covers(address))
+        say_allocation(stderr, NULL, address, 1);
+    if (variable)
+        say_variable(stderr, variable, address, 1);
+    fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
 }

@@ -32,6 +32,12 @@ void report_signal(const char *kind, const void *pc, const void *address, const 
 void report_endless(void) __attribute__((noreturn)); /* by the watchdog */
 /* What the running thread calls at pc, and must not. */
 void report_call(const char *kind, const void *pc, const char *did, const char *why) __attribute__((noreturn));
+/* An access of the running thread, and what was done before, which nothing orders. */
+void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                             enum access access, const char *before, const char *why) __attribute__((noreturn));
+/* The same of what no kernel does. */
+void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
+                    const char *why) __attribute__((noreturn));
 void report_host(const char *kind, const void *pc, const char *why) __attribute__((noreturn));
 void report_unsupported(const char *what, const char *file, int line) __attribute__((noreturn)); /* status 2 */
 void report_unsupported_at(const char *what, const void *pc) __attribute__((noreturn));

@@ -140,11 +140,18 @@ enum simt_type {
     SIMT_F16,
     SIMT_BF16,
     SIMT_F16X2,
-    SIMT_BF16X2
+    SIMT_BF16X2,
+    SIMT_B128
 };
 /* Value and compare as bit patterns; returns the old value's. */
 SIMT_NOMERGE unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope,
                                             void *address, unsigned long long value, unsigned long long compare);
+/* Of n neighbours, each by itself; the values become the old ones. */
+SIMT_NOMERGE void simt_atomic_vector(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
+                                     unsigned n, unsigned long long *values);
+/* Of 16 bytes, by exchange or comparison; the value becomes the old one. */
+SIMT_NOMERGE void simt_atomic_wide(enum simt_atomic_op op, enum simt_scope scope, void *address, void *value,
+                                   const void *compare);
 
 /* A texture fetch: where, and the texel's components as 32 bits each. An object is a number, as in CUDA. */
 enum simt_texture_way { SIMT_BY_PLACE, SIMT_BY_INDEX, SIMT_IN_LAYER, SIMT_IN_CUBE };
@@ -214,7 +221,9 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
+    bool programmatic; /* it may begin before the launch in front of it has ended */
 };
+void simt_grid_dependency_wait(void); /* for the launch in front, by a kernel of a programmatic one */
 void simt_configure(const struct simt_configuration *configuration);
 
 /* `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of `params_bytes` bytes,
