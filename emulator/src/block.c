@@ -157,8 +157,10 @@ static void check_place(struct block *b, struct barrier *barrier, enum meeting a
 {
     unsigned warp = b->cur / WARP;
     struct arrival *first = &barrier->first[warp], now = {pc, b->cur, as};
-    if (as != MEET_ANYWHERE)
+    if (as != MEET_ANYWHERE) {
         current(b)->aligned_at = pc;
+        fiber_callers(b, b->cur, pc, &current(b)->aligned_in, 1);
+    }
     if (!barrier->part[warp])
         *first = now;
     else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) &&
@@ -192,7 +194,8 @@ static void check_left(struct block *b, const struct barrier *barrier)
         const struct arrival *first = &barrier->first[t / WARP];
         if (!has_left(b, t) || !left->aligned_at || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
             continue;
-        if (first->as != MEET_ANYWHERE && lines_same_call(left->aligned_at, first->pc))
+        if (first->as != MEET_ANYWHERE && left->aligned_in == b->threads[first->thread].aligned_in &&
+            lines_same_call(left->aligned_at, first->pc))
             report_left_loop(b, first->thread, t);
     }
 }

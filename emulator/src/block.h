@@ -20,6 +20,7 @@ struct thread {
     struct collective *call;         /* collective.h: what it has come with; valid while it waits in one */
     struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
     const void *aligned_at;          /* where it last came to a barrier that is .aligned, or NULL */
+    const void *aligned_in;          /* and where the function that holds it was called */
     u64 asked;                       /* mbarrier.c: of what it waits for, how many phases have to be over */
     uint32_t touched;                /* stamp of its last access to shared or global memory */
     struct entry overwrote;          /* race.c: who had written before it where it last wrote by a strong access */

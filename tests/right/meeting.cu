@@ -46,16 +46,18 @@ __global__ void two_branches_of_a_warp(int *out)  // barrier without .aligned, a
     out[t] = s[t ^ 5];
 }
 
+__noinline__ __device__ void all_meet() { __syncthreads(); }
+
 __global__ void left_early(int *out)  // who has left before is not waited for
 {
     __shared__ int s[64];
     int t = threadIdx.x;
     s[t] = t;
-    __syncthreads();
+    all_meet();
     if (t % 3 == 0)
         return;
     int v = s[63 - t];
-    __syncthreads();
+    all_meet();
     out[t] = v;
 }
 
