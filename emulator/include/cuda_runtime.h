@@ -175,7 +175,10 @@ SIMT_INLINE int __any_sync(unsigned mask, int predicate)
 {
     return simt_warp_vote(SIMT_VOTE_ANY, mask, !!predicate) != 0;
 }
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0; }
+SIMT_INLINE int __all_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0;
+}
 namespace simt
 {
 template <class T> SIMT_INLINE unsigned match(simt_match how, unsigned mask, T value)

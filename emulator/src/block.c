@@ -25,7 +25,8 @@ static const struct waiting_kind whole_barrier = {
 
 static void describe_named(FILE *f, const struct thread *thread)
 {
-    const struct barrier *barrier = (const struct barrier *)((uintptr_t)thread->waits_for - offsetof(struct barrier, waiting));
+    const struct barrier *barrier = (const struct barrier *)((uintptr_t)thread->waits_for -
+                                                             offsetof(struct barrier, waiting));
     fprintf(f, ", number %u,", (unsigned)(barrier - running()->barriers));
     if (barrier->expected)
         fprintf(f, " to which %u of %u threads have come,", barrier->arrived, barrier->expected);
@@ -163,8 +164,8 @@ static void check_place(struct block *b, struct barrier *barrier, enum meeting a
     }
     if (!barrier->part[warp])
         *first = now;
-    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) &&
-             !lines_same_call(first->pc, pc))
+    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) &&
+             (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
         report_divergence(b, barrier->waiting.kind->call, first->thread, first->pc, b->cur, pc);
     if (as != MEET_SYNCTHREADS)
         return;
@@ -178,10 +179,11 @@ static void note_two_places(struct block *b, const struct barrier *barrier)
 {
     char text[768];
     struct source_line first = lines_of(barrier->whole);
-    snprintf(text, sizeof text,
-             "Warps of a block meet in two __syncthreads(), here and at %s:%d. That works, but the CUDA C++ Programming Guide "
-             "asks for one to which all threads come; warps with roles of their own meet in named barriers.",
-             first.file, first.line);
+    snprintf(
+        text, sizeof text,
+        "Warps of a block meet in two __syncthreads(), here and at %s:%d. That works, but the CUDA C++ Programming Guide "
+        "asks for one to which all threads come; warps with roles of their own meet in named barriers.",
+        first.file, first.line);
     b->has_roles = true;
     note_once(barrier->other, text);
 }

@@ -221,7 +221,8 @@ void collective_lane_left(struct block *b, unsigned warp)
     }
 }
 
-void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload, const void *pc)
+void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload,
+                        const void *pc)
 {
     struct block *b = running();
     struct thread *t = current(b);

@@ -57,8 +57,8 @@ static void describe(FILE *f, const struct thread *t)
     const struct mbarrier *m = of_waiting(t);
     char name[256];
     shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, sizeof name);
-    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals,", name, t->asked - 1,
-            (unsigned)(t->asked - 1) & 1, m->phase, m->pending, m->expected);
+    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals,", name,
+            t->asked - 1, (unsigned)(t->asked - 1) & 1, m->phase, m->pending, m->expected);
 }
 
 static const struct waiting_kind mbarrier_kind = {
@@ -174,8 +174,7 @@ static void settle(struct mbarrier *m, const void *pc)
         return;
     for (unsigned i = 0; i < m->n_attached; i++) {
         const struct attachment *a = &m->attached[i];
-        uint32_t stamp = a->stamp > b->met ? a->stamp
-                                             : b->now; /* a barrier since then does not order what lands now */
+        uint32_t stamp = a->stamp > b->met ? a->stamp : b->now; /* a barrier since then does not order what lands now */
         async_land(b, a->thread, a->issued, stamp, pc);
         m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
                                                                                 : m->arriving.threads[a->thread];

@@ -541,10 +541,11 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called(pc));
     say_thread(stderr, b->launch, other);
     fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
-    fprintf(stderr, collective
-                        ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
-                        : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
-                          "take the branch.\n");
+    fprintf(stderr,
+            collective
+                ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
+                : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
+                  "take the branch.\n");
     stop();
     __builtin_unreachable();
 }
@@ -561,9 +562,10 @@ void report_left_loop(struct block *b, unsigned thread, unsigned left)
     fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
             called_by_kernel(b, thread, t->pc));
     say_thread(stderr, b->launch, left);
-    fprintf(stderr, ", of the same warp, has been in it and then left the kernel\n"
-                    "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
-                    "leave before others.\n");
+    fprintf(stderr,
+            ", of the same warp, has been in it and then left the kernel\n"
+            "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
+            "leave before others.\n");
     stop();
     __builtin_unreachable();
 }

@@ -47,7 +47,7 @@ __global__ void others_are_elsewhere(int *in, int *out)
     int t = threadIdx.x, v = in[t];
     if (t < 16)
         v += __shfl_down_sync(0xffffffff, v, 8);  // expect others_are_elsewhere: divergent collective
-    out[t] = v;  // perhaps others_are_elsewhere: divergent collective
+    out[t] = v;                                   // perhaps others_are_elsewhere: divergent collective
 }
 
 __global__ void decides(int *in, int *out)

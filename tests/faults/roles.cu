@@ -120,9 +120,12 @@ int main(int argc, char **argv)
         int threads;
     } kernels[] = {
 #define KERNEL(NAME, THREADS) {#NAME, NAME, THREADS}
-        KERNEL(refilled_too_early, 64),       KERNEL(written_behind_the_arrival, 64),
-        KERNEL(arrives_at_two_lines, 64),     KERNEL(left_before, 96),
-        KERNEL(between_the_halves, 96),       KERNEL(read_between_the_halves, 96),
+        KERNEL(refilled_too_early, 64),
+        KERNEL(written_behind_the_arrival, 64),
+        KERNEL(arrives_at_two_lines, 64),
+        KERNEL(left_before, 96),
+        KERNEL(between_the_halves, 96),
+        KERNEL(read_between_the_halves, 96),
         KERNEL(two_syncthreads, 96),
     };
     for (auto k : kernels)

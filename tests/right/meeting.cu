@@ -26,7 +26,8 @@ __global__ void two_roles(int *out)  // in barrier 0, with a number of threads a
     }
 }
 
-__global__ void two_branches_of_a_warp(int *out)  // barrier without .aligned, and cooperative groups' are met lane by lane
+__global__ void two_branches_of_a_warp(
+    int *out)  // barrier without .aligned, and cooperative groups' are met lane by lane
 {
     __shared__ int s[64];
     int t = threadIdx.x;
