@@ -54,6 +54,12 @@ static const struct waiting_kind grid_barrier = {
     .describe = describe_grid,
 };
 
+static const struct waiting_kind tile_barrier = {
+    .call = "a tile's barrier",
+    .deadlock = "barrier deadlock",
+    .rule = "What a tile does together waits for all of its threads.",
+};
+
 struct block *block_new(struct worker *w)
 {
     struct block *b = base_reserve(sizeof *b);
@@ -61,8 +67,12 @@ struct block *block_new(struct worker *w)
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
-    for (unsigned i = 0; i < BARRIERS; i++)
-        b->barriers[i].waiting.kind = i == GRID_BARRIER ? &grid_barrier : i ? &named_barrier : &whole_barrier;
+    b->barriers[0].waiting.kind = &whole_barrier;
+    b->barriers[GRID_BARRIER].waiting.kind = &grid_barrier;
+    for (unsigned i = 1; i < NAMED_BARRIERS; i++)
+        b->barriers[i].waiting.kind = &named_barrier;
+    for (unsigned i = TILE_BARRIERS; i < BARRIERS; i++)
+        b->barriers[i].waiting.kind = &tile_barrier;
     shared_new(b);
     return b;
 }
@@ -102,7 +112,6 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->serial = l->first_serial + (uint32_t)number;
     b->phase = 0;
     b->came_to_grid = false;
-    b->barriers_in_use = 0;
     b->has_roles = false;
     b->yields = 0;
     b->quiet = 0;
@@ -114,9 +123,11 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->barriers[i].expected = 0;
         b->barriers[i].count = 0;
         b->barriers[i].met = 0;
-        forget_arrivals(&b->barriers[i]);
+        if (b->barriers_in_use >> i & 1)
+            forget_arrivals(&b->barriers[i]);
         forget_halves(&b->barriers[i]);
     }
+    b->barriers_in_use = 0;
     for (unsigned t = 0; t < l->threads; t++) {
         struct thread *thread = &b->threads[t];
         thread->idx[0] = t % asked->block[0];
@@ -270,7 +281,7 @@ static void release(struct block *b, struct barrier *barrier)
     barrier->arrived = 0;
     barrier->count = 0;
     forget_arrivals(barrier);
-    b->barriers_in_use &= ~(1u << (barrier - b->barriers));
+    b->barriers_in_use &= ~(1ull << (barrier - b->barriers));
     for (unsigned t = 0; t < b->launch->threads; t++) {
         if (!waits_in(b, t, barrier))
             continue;
@@ -318,9 +329,9 @@ static struct barrier *arrive(const struct coming *c, const void *pc)
     barrier->count += c->predicate;
     barrier->arrived++;
     barrier->part[warp] |= 1u << b->cur % WARP;
-    b->barriers_in_use |= 1u << c->id;
+    b->barriers_in_use |= 1ull << c->id;
     if (c->expected) {
-        b->has_roles |= c->expected < b->launch->threads;
+        b->has_roles |= c->id < NAMED_BARRIERS && c->expected < b->launch->threads;
         complete_warp(b, barrier, warp);
     }
     return barrier;
@@ -436,6 +447,38 @@ void simt_grid_arrive(void)
 }
 void simt_grid_wait(void) { wait_for_second_half(GRID_BARRIER, CALLER()); }
 
+/* ---- groups of several warps ---- */
+
+struct offer {
+    unsigned char bytes[32];
+};
+
+void simt_tile_sync(unsigned size)
+{
+    struct block *b = running();
+    unsigned rank = b->cur / size, left = b->launch->threads - rank * size;
+    struct coming c = {.event = EVENT_BARRIER, .id = TILE_BARRIERS + rank};
+    for (unsigned smaller = 64; smaller < size; smaller *= 2)
+        c.id += MAX_THREADS / smaller;
+    c.expected = left < size ? (left + WARP - 1) / WARP * WARP : size;
+    arrive_and_wait(&c, CALLER());
+}
+
+void simt_tile_offer(const void *value, unsigned bytes)
+{
+    struct block *b = running();
+    if (!b->offers)
+        b->offers = calloc(MAX_THREADS, sizeof *b->offers);
+    if (!b->offers)
+        base_out_of_memory();
+    memcpy(b->offers[b->cur].bytes, value, bytes);
+}
+
+void simt_tile_take(unsigned thread, void *value, unsigned bytes)
+{
+    memcpy(value, running()->offers[thread % MAX_THREADS].bytes, bytes);
+}
+
 bool block_waits_for_grid(struct block *b)
 {
     struct barrier *barrier = &b->barriers[GRID_BARRIER];
@@ -457,8 +500,8 @@ void block_thread_done(struct block *b)
     b->yields = 0;
     watchdog_progress();
     collective_lane_left(b, self / WARP);
-    for (unsigned rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
-        struct barrier *barrier = &b->barriers[__builtin_ctz(rest)];
+    for (u64 rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
+        struct barrier *barrier = &b->barriers[__builtin_ctzll(rest)];
         if (barrier->expected)
             complete_warp(b, barrier, self / WARP);
         if (is_complete(b, barrier) && !is_of_grid(b, barrier))

@@ -98,6 +98,26 @@ __global__ void between_the_grids_halves(int *out)
     out[i + n] = out[n - 1 - i];  // expect between_the_grids_halves: race in global memory
 }
 
+__global__ void another_tile(int *out)
+{
+    __shared__ cg::block_tile_memory<128> memory;
+    __shared__ int s[128];
+    auto tile = cg::tiled_partition<64>(cg::this_thread_block(memory));
+    int t = threadIdx.x;
+    s[t] = t;  // expect another_tile: race in shared memory
+    tile.sync();
+    out[t] = s[127 - t];  // expect another_tile: race in shared memory
+}
+
+__global__ void half_a_tile(int *out)
+{
+    __shared__ cg::block_tile_memory<128> memory;
+    auto tile = cg::tiled_partition<64>(cg::this_thread_block(memory));
+    if (threadIdx.x < 32)
+        tile.sync();  // expect half_a_tile: barrier deadlock, in tile
+    out[threadIdx.x] = 1;
+}
+
 __global__ void two_syncthreads(int *out)
 {
     if (threadIdx.x < 32) {
@@ -126,6 +146,8 @@ int main(int argc, char **argv)
         KERNEL(left_before, 96),
         KERNEL(between_the_halves, 96),
         KERNEL(read_between_the_halves, 96),
+        KERNEL(another_tile, 128),
+        KERNEL(half_a_tile, 128),
         KERNEL(two_syncthreads, 96),
     };
     for (auto k : kernels)

@@ -81,6 +81,12 @@ void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);
 void simt_trap(void);
 
+/* Groups of several warps, `size` neighbouring threads of the block: their barrier, and what each offers to the others, which
+ * they take behind it; thread: its number in the block. */
+SIMT_NOMERGE void simt_tile_sync(unsigned size);
+void simt_tile_offer(const void *value, unsigned bytes);
+void simt_tile_take(unsigned thread, void *value, unsigned bytes);
+
 /* A group of threads was to be cut into parts of so many, and cannot be. */
 void simt_bad_partition(unsigned size) __attribute__((noreturn));
 
