@@ -23,11 +23,21 @@ static const struct waiting_kind whole_barrier = {
     .rule = "Each waits for threads that wait elsewhere: no thread of the block can go on.",
 };
 
+static const struct barrier *barrier_of(const struct thread *t)
+{
+    return (const struct barrier *)((uintptr_t)t->waits_for - offsetof(struct barrier, waiting));
+}
+
+/* Also the watchdog asks, which runs no block. */
+static const struct block *block_of(const struct barrier *barrier)
+{
+    return (const struct block *)((uintptr_t)(barrier - barrier->id) - offsetof(struct block, barriers));
+}
+
 static void describe_named(FILE *f, const struct thread *thread)
 {
-    const struct barrier *barrier = (const struct barrier *)((uintptr_t)thread->waits_for -
-                                                             offsetof(struct barrier, waiting));
-    fprintf(f, ", number %u,", (unsigned)(barrier - running()->barriers));
+    const struct barrier *barrier = barrier_of(thread);
+    fprintf(f, ", number %u,", barrier->id);
     if (barrier->expected)
         fprintf(f, " to which %u of %u threads have come,", barrier->arrived, barrier->expected);
 }
@@ -41,8 +51,7 @@ static const struct waiting_kind named_barrier = {
 
 static void describe_grid(FILE *f, const struct thread *thread)
 {
-    u64 left = __atomic_load_n(&running()->launch->grid.left, __ATOMIC_RELAXED);
-    (void)thread;
+    u64 left = __atomic_load_n(&block_of(barrier_of(thread))->launch->grid.left, __ATOMIC_RELAXED);
     if (left)
         fprintf(f, ", while %llu block%s ended without it,", left, left == 1 ? " has" : "s have");
 }
@@ -67,6 +76,8 @@ struct block *block_new(struct worker *w)
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
+    for (unsigned i = 0; i < BARRIERS; i++)
+        b->barriers[i].id = i;
     b->barriers[0].waiting.kind = &whole_barrier;
     b->barriers[GRID_BARRIER].waiting.kind = &grid_barrier;
     for (unsigned i = 1; i < NAMED_BARRIERS; i++)
@@ -307,6 +318,21 @@ static void complete_warp(const struct block *b, struct barrier *barrier, unsign
     barrier->part[warp] = 0;
 }
 
+/* Those who meet in a barrier name one number of threads; none means all, or all that have not left. */
+static void check_number(const struct block *b, const struct barrier *barrier, unsigned id, unsigned expected,
+                         const void *pc)
+{
+    char did[128];
+    unsigned before = barrier->expected, named = before ? before : expected;
+    unsigned all = (b->launch->threads + WARP - 1) / WARP * WARP, left = (b->n_live + WARP - 1) / WARP * WARP;
+    if (before == expected || ((!before || !expected) && (named == all || named == left)))
+        return;
+    snprintf(did, sizeof did, "comes to barrier %u for %u threads, to which others have come for %u", id,
+             expected ? expected : all, before ? before : all);
+    report_call("invalid barrier", pc, did,
+                "All who meet in a barrier, bar.arrive too, must name one number of threads.");
+}
+
 /* What a thread comes to a barrier with. */
 struct coming {
     enum event event;
@@ -323,9 +349,12 @@ static struct barrier *arrive(const struct coming *c, const void *pc)
     unsigned warp = b->cur / WARP;
     moves_on(b->worker);
     counters_event_of(b, pc, c->event, c->id, barrier->met);
-    if (simt_checked)
+    if (simt_checked) {
         check_place(b, barrier, c->as, pc);
-    barrier->expected = c->expected;
+        if (barrier->arrived)
+            check_number(b, barrier, c->id, c->expected, pc);
+    }
+    barrier->expected = barrier->arrived && !barrier->expected ? 0 : c->expected;
     barrier->count += c->predicate;
     barrier->arrived++;
     barrier->part[warp] |= 1u << b->cur % WARP;

@@ -48,6 +48,7 @@ struct arrival {
 
 struct barrier {
     struct waiting waiting;
+    unsigned id; /* its place among the block's */
     unsigned arrived;
     unsigned expected;               /* threads; 0: all that have not left */
     unsigned count, result;          /* of __syncthreads_count() */
