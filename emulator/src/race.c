@@ -381,7 +381,7 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     if (beside && !v->raced)
         beside->n = 0;
     uint32_t spills = beside && beside->n ? SPILLED : 0;
-    bool in_launch = last.serial >= v->least_serial;
+    bool in_launch = last.serial >= v->least_serial && last.serial >= v->b->launch->first_serial;
     self->overwrote = in_launch ? (struct entry){last.serial, WRITER(&last), STAMP(&last)} : (struct entry){0};
     self->overwrote_strong = in_launch && STRENGTH(&last) != PLAIN;
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
