@@ -476,7 +476,7 @@ static bool has_waited(struct block *b)
     return false;
 }
 
-bool overlap_ordered(struct block *b, uint32_t serial)
+static const struct span *span_of(const struct block *b, uint32_t serial)
 {
     const struct overlap *o = b->launch->overlap;
     unsigned from = 0, to = o ? o->n_spans : 0;
@@ -487,12 +487,23 @@ bool overlap_ordered(struct block *b, uint32_t serial)
         else
             to = middle;
     }
-    if (!o || from == o->n_spans || o->spans[from].first > serial)
+    return o && from < o->n_spans && o->spans[from].first <= serial ? &o->spans[from] : NULL;
+}
+
+bool overlap_ordered(struct block *b, uint32_t serial)
+{
+    const struct span *s = span_of(b, serial);
+    if (!s)
         return true;
-    const struct span *s = &o->spans[from];
     if (s->synchronises && b->launch->synchronises)
         return true; /* by what they say to each other, perhaps */
     return s->until_wait && has_waited(b);
+}
+
+bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other)
+{
+    const struct span *s = span_of(b, serial);
+    return s && s == span_of(b, other);
 }
 
 void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc)

@@ -35,6 +35,8 @@ struct overlap *overlap_begin_launch(const struct work *w, uint32_t first_serial
 void overlap_end_launch(struct overlap *o);
 /* Did the launch that this block is of happen before what the running thread does? serial: of another launch's block. */
 bool overlap_ordered(struct block *b, uint32_t serial);
+/* Are the blocks of these two serials of one launch, which this block's did not wait for? */
+bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other);
 /* An access of the running thread, of a launch that has an overlap. */
 void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc);
 
