@@ -21,6 +21,7 @@ struct touch { /* rows of bytes, `pitch` bytes apart */
 void overlap_touch(const struct work *w, struct touch t);
 /* This memory is being freed: there is nothing to race with any more. */
 void overlap_forget(const void *start, size_t bytes);
+void overlap_forget_block(void *block); /* the same of what the host's malloc has returned, or free is to be given */
 void overlap_forget_launches(void); /* serials begin again */
 
 /* A load or store of the host's code; strong: volatile or atomic, so that it may be how the host waits. */
