@@ -91,6 +91,10 @@ SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 SIMT_INLINE void cudaGridDependencySynchronize() { simt_grid_dependency_wait(); }
 SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM /* nvcc --default-stream per-thread */
+[[maybe_unused]] static const bool simt_per_thread = simt_default_stream_is_per_thread();
+#endif
+
 /* ---- inline PTX ------------------------------------------------------------------------------------------- */
 
 namespace simt

@@ -36,7 +36,8 @@ static bool is_lent(const struct block *b, const void *address)
     if (!__atomic_load_n(&b->launch->n_lent, __ATOMIC_RELAXED))
         return false;
     for (unsigned i = 0; i < simt_n_workers; i++)
-        if (&simt_workers[i] != b->worker && is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
+        if (&simt_workers[i] != b->worker &&
+            is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
             return true;
     return false;
 }
@@ -80,9 +81,9 @@ struct visit {
     enum strength strength;
     const struct cell *cell; /* in hand */
     uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
-    uint8_t turn; /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
+    uint8_t turn;   /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
     bool read_only; /* by the path that takes memory for constant while the kernel runs */
-    bool raced;   /* with the following, to be reported when the locks are open again */
+    bool raced;     /* with the following, to be reported when the locks are open again */
     bool other_stored;
     enum why why;
     enum strength other_strength;
@@ -237,10 +238,7 @@ static void meet_reads(struct visit *v, const struct record *r)
 
 /* ---- which reads a cell keeps ---- */
 
-static bool is_of_several(const struct record *r)
-{
-    return (r->who & (r->who - 1)) || (r->warps & (r->warps - 1));
-}
+static bool is_of_several(const struct record *r) { return (r->who & (r->who - 1)) || (r->warps & (r->warps - 1)); }
 
 /* Does whoever races with the first race with the second as well, if that happened after it? */
 static bool stands_for(const struct record *later, const struct record *r)
@@ -250,11 +248,19 @@ static bool stands_for(const struct record *later, const struct record *r)
     return STRENGTH(later) == PLAIN ? !is_atomic(r) : STRENGTH(later) == STRENGTH(r);
 }
 
+/* Of a launch that this one is not ordered behind, or not known to be. */
+static bool is_of_other_launch(const struct block *b, const struct record *r)
+{
+    return r->serial < b->launch->first_serial;
+}
+
 /* Is all that this record holds ordered before what the running thread does, or of no more account? */
-static bool is_covered(const struct block *b, uint32_t least_serial, const struct record *r, const struct record *added)
+static bool is_covered(struct block *b, uint32_t least_serial, const struct record *r, const struct record *added)
 {
     if (r->serial < least_serial || !r->who)
         return true;
+    if (is_of_other_launch(b, r))
+        return stands_for(added, r) && overlap_ordered(b, r->serial);
     if (r->serial != b->serial || IS_READ_ONLY(r))
         return false;
     if (STAMP(r) <= b->floor)
@@ -301,9 +307,16 @@ static unsigned make_room(struct block *b, uint32_t least_serial, struct cell *c
     for (unsigned i = 0; i < readers; i++)
         if (is_behind(b, &c->reads[i], added))
             return i;
+    for (unsigned i = 0; i < readers; i++)
+        for (unsigned j = i + 1; j < readers; j++)
+            if (is_of_other_launch(b, &c->reads[i]) && stands_for(&c->reads[i], &c->reads[j]) &&
+                overlap_same_launch(b, c->reads[i].serial, c->reads[j].serial))
+                return j;
     unsigned drop = readers - 1;
+    while (drop > 0 && is_of_other_launch(b, &c->reads[drop]))
+        drop--; /* one stands for all of its launch, and is not kept beside the cell */
     bool other_block = c->reads[drop].serial != b->serial;
-    if (other_block && c->reads[drop - 1].serial == b->serial)
+    if (other_block && drop > 0 && c->reads[drop - 1].serial == b->serial)
         drop--;
     if (is_to_be_kept(b, c, readers, drop))
         spill_add(c, &c->reads[drop], least_serial);
@@ -357,8 +370,7 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++)
         if (is_atomic(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
-    add_read(v->b, v->least_serial, c, readers,
-             &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
+    add_read(v->b, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
 }
 
 /* What a write leaves of the records: nothing, since who races with them races with it; but atomic operations do not
@@ -381,7 +393,7 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     if (beside && !v->raced)
         beside->n = 0;
     uint32_t spills = beside && beside->n ? SPILLED : 0;
-    bool in_launch = last.serial >= v->least_serial;
+    bool in_launch = last.serial >= v->least_serial && last.serial >= v->b->launch->first_serial;
     self->overwrote = in_launch ? (struct entry){last.serial, WRITER(&last), STAMP(&last)} : (struct entry){0};
     self->overwrote_strong = in_launch && STRENGTH(&last) != PLAIN;
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
