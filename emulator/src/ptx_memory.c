@@ -51,13 +51,23 @@ static void convert_address(struct running *r, const struct instruction *in)
 
 static const char *check_conversion(struct instruction *in) { return in->field[SPACE] ? NULL : "the space is missing"; }
 
+bool simt_is_in(enum simt_space space, const void *generic)
+{
+    static const enum space spaces[] = {[SIMT_IN_GLOBAL] = SPACE_GLOBAL,
+                                        [SIMT_IN_SHARED] = SPACE_SHARED,
+                                        [SIMT_IN_LOCAL] = SPACE_LOCAL,
+                                        [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
+    return place_of(running(), generic, 1).space == spaces[space];
+}
+
 static void is_space(struct running *r, const struct instruction *in)
 {
-    static const enum ptx_space spaces[] = {
-        [SPACE_NOWHERE] = S_GENERIC, [SPACE_SHARED] = S_SHARED,    [SPACE_GLOBAL] = S_GLOBAL,
-        [SPACE_LOCAL] = S_LOCAL,     [SPACE_PARAMETERS] = S_CONST, [SPACE_CONSTANT] = S_CONST};
-    struct place p = place_of(running(), (const void *)(uintptr_t)ptx_get(r, &in->operand[1]), 1);
-    ptx_set(r, &in->operand[0], spaces[p.space] == in->field[SPACE]);
+    static const enum simt_space spaces[] = {[S_GLOBAL] = SIMT_IN_GLOBAL,
+                                             [S_SHARED] = SIMT_IN_SHARED,
+                                             [S_LOCAL] = SIMT_IN_LOCAL,
+                                             [S_CONST] = SIMT_IN_CONSTANT};
+    const void *address = (const void *)(uintptr_t)ptx_get(r, &in->operand[1]);
+    ptx_set(r, &in->operand[0], simt_is_in(spaces[in->field[SPACE]], address));
 }
 
 /* ---- loads and stores ---- */
