@@ -136,7 +136,7 @@ SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_I
 SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
 SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
 /* A parameter is a variable of its thread here, also with __grid_constant__. */
-#pragma simt_refuse <cuda_runtime.h> addresses of parameters: __isGridConstant* __cvta_generic_to_grid_constant* __cvta_grid_constant*
+#include "simt/parameters.h"
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }

@@ -134,10 +134,13 @@ static u64 add(enum simt_type type, u64 old, u64 value)
     return types[type].add ? types[type].add(old, value) : old + value;
 }
 
-/* A number wins over NaN, and +0 is greater than -0 (PTX ISA, "min", "max"). */
+/* A number wins over NaN, and +0 is greater than -0 (PTX ISA, "min", "max"). Of two NaNs of 16 bits comes 0x7fff. */
 static u64 extreme_of(enum simt_type type, u64 old, u64 value, bool most)
 {
     double a = types[type].number(old), b = types[type].number(value);
+    bool narrow = types[type].bytes == 2 || types[type].pair;
+    if (narrow && a != a && b != b)
+        return 0x7fff;
     if (a != a || b != b)
         return a != a ? value : old;
     bool less = a < b || (a == b && __builtin_signbit(a));

@@ -28,8 +28,9 @@ void fiber_abandon(struct block *b) __attribute__((noreturn));
 void fiber_free_stacks(struct block *b);
 
 bool fiber_is_stack(const void *address);
-bool fiber_is_reserved(const void *address); /* for stacks that are, or that may come */ /* any thread's; block_is_own_stack(): the running thread's */
-unsigned fiber_stack_bytes(void);         /* that a kernel may use */
+bool fiber_is_reserved(const void *address);
+    /* for stacks that are, or that may come */ /* any thread's; block_is_own_stack(): the running thread's */
+unsigned fiber_stack_bytes(void);               /* that a kernel may use */
 const char *fiber_kind(void);
 
 #endif

@@ -764,7 +764,9 @@ static const struct object *nearest_in(const struct area *a, const void *address
         return NULL; /* before the first allocation */
     const unsigned char *start = memory_base + a->start;
     size_t granules = (__atomic_load_n(&a->high, __ATOMIC_ACQUIRE) - a->start) / a->granule;
-    size_t here = (const unsigned char *)address < start ? 0 : (size_t)((const unsigned char *)address - start) / a->granule;
+    size_t here = (const unsigned char *)address < start
+                      ? 0
+                      : (size_t)((const unsigned char *)address - start) / a->granule;
     if (!granules)
         return NULL;
     const struct object *below = toward(a, here < granules ? here : granules - 1, granules, -1);

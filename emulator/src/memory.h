@@ -60,7 +60,7 @@ const struct object *memory_nearest(const void *address); /* for reports, and sa
 bool memory_is_host(const void *address);
 /* Of allocations and variables, that which is the fewest bytes away from any address; NULL: there is none. */
 const struct object *memory_closest(const void *address);
-bool memory_is_constant(const void *address);             /* in a read-only part of the program */
+bool memory_is_constant(const void *address); /* in a read-only part of the program */
 
 /* Opens device and managed memory to this process while a launch or a copy runs; calls nest, and host threads may call
  * at once. */

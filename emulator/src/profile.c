@@ -171,8 +171,9 @@ static void print_copies(FILE *f, const struct counts *c)
 {
     const struct access_counts *load = &c->access[COPY_LD], *store = &c->access[COPY_ST];
     if (load->requests + store->requests)
-        fprintf(f, "       copies: global requests %llu, sectors %llu, bytes %llu; shared requests %llu, wavefronts %llu, "
-                   "conflicts %llu\n",
+        fprintf(f,
+                "       copies: global requests %llu, sectors %llu, bytes %llu; shared requests %llu, wavefronts %llu, "
+                "conflicts %llu\n",
                 load->requests, load->sectors, load->bytes, store->requests, store->wavefronts, store->conflicts);
 }
 

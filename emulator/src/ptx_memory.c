@@ -57,7 +57,8 @@ bool simt_is_in(enum simt_space space, const void *generic)
                                         [SIMT_IN_SHARED] = SPACE_SHARED,
                                         [SIMT_IN_LOCAL] = SPACE_LOCAL,
                                         [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
-    return place_of(running(), generic, 1).space == spaces[space];
+    enum space found = place_of(running(), generic, 1).space;
+    return (found == SPACE_NOWHERE ? SPACE_GLOBAL : found) == spaces[space]; /* to a GPU all else is global */
 }
 
 static void is_space(struct running *r, const struct instruction *in)
@@ -181,9 +182,10 @@ static enum simt_atomic_op op_of(const struct instruction *in)
 static enum simt_type type_of(const struct instruction *in)
 {
     static const enum simt_type types[TYPES] = {
-        [T_B128] = SIMT_B128, [T_B16] = SIMT_U16,   [T_B32] = SIMT_U32,     [T_B64] = SIMT_U64,       [T_U32] = SIMT_U32, [T_U64] = SIMT_U64,
-        [T_S32] = SIMT_I32,   [T_S64] = SIMT_I64,     [T_F32] = SIMT_F32,       [T_F64] = SIMT_F64, [T_F16] = SIMT_F16,
-        [T_BF16] = SIMT_BF16, [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
+        [T_B128] = SIMT_B128,   [T_B16] = SIMT_U16,       [T_B32] = SIMT_U32, [T_B64] = SIMT_U64,
+        [T_U32] = SIMT_U32,     [T_U64] = SIMT_U64,       [T_S32] = SIMT_I32, [T_S64] = SIMT_I64,
+        [T_F32] = SIMT_F32,     [T_F64] = SIMT_F64,       [T_F16] = SIMT_F16, [T_BF16] = SIMT_BF16,
+        [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
     };
     return types[in->type[0]];
 }

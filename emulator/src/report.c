@@ -672,7 +672,8 @@ static void say_not_begun(FILE *f, const struct launch *l)
     u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
     if (begun >= l->blocks)
         return;
-    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun, plural((unsigned)(l->blocks - begun)));
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
+            plural((unsigned)(l->blocks - begun)));
     say_block(f, l, l->first_serial + (uint32_t)begun);
     fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
 }

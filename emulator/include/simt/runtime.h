@@ -153,14 +153,7 @@ SIMT_NOMERGE void simt_atomic_wide(enum simt_atomic_op op, enum simt_scope scope
 
 /* As cuda::atomic has them, with the orders of C++, numbered as its memory_order; also by the host. A value comes from and
  * goes to that address. */
-enum simt_order {
-    SIMT_RELAXED,
-    SIMT_CONSUME,
-    SIMT_ACQUIRE,
-    SIMT_RELEASE,
-    SIMT_ACQUIRE_RELEASE,
-    SIMT_SEQUENTIAL
-};
+enum simt_order { SIMT_RELAXED, SIMT_CONSUME, SIMT_ACQUIRE, SIMT_RELEASE, SIMT_ACQUIRE_RELEASE, SIMT_SEQUENTIAL };
 struct simt_ordering {
     enum simt_scope scope;
     enum simt_order order, failure; /* failure: of a comparison that does not hold */
@@ -168,8 +161,8 @@ struct simt_ordering {
 SIMT_NOMERGE void simt_ordered_load(struct simt_ordering how, const void *address, void *value, unsigned bytes);
 SIMT_NOMERGE void simt_ordered_store(struct simt_ordering how, void *address, const void *value, unsigned bytes);
 /* The value becomes the old one. Was something written? */
-SIMT_NOMERGE bool simt_ordered_change(struct simt_ordering how, enum simt_atomic_op op, enum simt_type type, void *address,
-                                      void *value, const void *compare);
+SIMT_NOMERGE bool simt_ordered_change(struct simt_ordering how, enum simt_atomic_op op, enum simt_type type,
+                                      void *address, void *value, const void *compare);
 SIMT_NOMERGE void simt_ordered_fence(enum simt_order order, enum simt_scope scope);
 
 /* A texture fetch: where, and the texel's components as 32 bits each. An object is a number, as in CUDA. */
