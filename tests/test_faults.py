@@ -13,11 +13,12 @@ UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 # Faults between threads: the report must name every line marked `expect`, and no other but those marked `perhaps`.
 OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "divergent barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
-              "access to an mbarrier"}
+              "access to an mbarrier", "race between streams", "race between host and stream"}
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
-                    "turns-match_in_a_branch", "collectives-two_operations", "wmma-half_a_warp", "wmma-in_a_branch",
+                    "turns-match_in_a_branch", "collectives-two_operations", "collectives-two_directions", "collectives-two_widths", "collectives-two_votes",
+                    "collectives-two_reductions", "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "wmma-half_a_warp", "wmma-in_a_branch",
                     "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
 
 
@@ -32,20 +33,27 @@ class Case:
 
 
 def expectations(source):
-    """Name -> Case, from the comments `expect NAME: KIND` or `perhaps NAME: KIND`, then perhaps `, in WORD`."""
-    cases = {}
+    """Name -> Case, from the comments `expect NAME: KIND` or `perhaps NAME: KIND`, then perhaps `, in WORD`; where NAME is
+    `all`, the line may be named in every report."""
+    cases, always = {}, set()
     for number, line in enumerate(source.read_text().splitlines(), 1):
         for mark, name, kind, word in re.findall(r"// (expect|perhaps) (\w+): ([^,]+)(?:, in (\w+))?$", line):
+            if name == "all":
+                always.add(number)
+                continue
             case = cases.setdefault(name, Case(kind))
             assert kind == case.kind, f"{source.name}:{number}"
             (case.must if mark == "expect" else case.may).add(number)
             case.word = word or case.word
+    for case in cases.values():
+        case.may |= always
     return cases
 
 
 def lines_accused(report, file):
     """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called."""
-    text = re.sub(r"((declared|made|freed|launched) at|in a call from) \S+:\d+", "", report.text)
+    innocent = r"declared|made|freed" if report.kind.startswith("race between") else r"declared|made|freed|launched"
+    text = re.sub(rf"(({innocent}) at|in a call from) \S+:\d+", "", report.text)
     return {int(line) for name, line in re.findall(r"([^\s:]+):(\d+)", text) if name.endswith(file)}
 
 
@@ -83,7 +91,7 @@ def test_an_allocation_is_called_as_the_kernel_calls_it(compile_cu, compiler, na
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("source, name", [("races", "in_a_function"), ("ptx", "in_a_function"), ("ptx", "in_a_branch")])
+@pytest.mark.parametrize("source, name", [("races", "in_a_function"), ("ptx", "in_a_function"), ("ptx", "in_a_branch"), ("barriers", "in_a_helper")])
 def test_a_fault_in_a_function_names_the_call(compile_cu, compiler, source, name):
     """Where the kernel itself calls it, though functions in between may."""
     program = Program(TESTS / "faults" / f"{source}.cu", compiler)

@@ -87,8 +87,8 @@ SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __brkpt() simt_trap()
 SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 #define clock64() simt_clock()
-/* A launch begins when the one before it has ended, so its thread never has to wait for that. */
-SIMT_INLINE void cudaGridDependencySynchronize() {}
+/* A launch begins when the one before it has ended; but what its thread touches before it waits is not ordered. */
+SIMT_INLINE void cudaGridDependencySynchronize() { simt_grid_dependency_wait(); }
 SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 /* ---- inline PTX ------------------------------------------------------------------------------------------- */
@@ -159,7 +159,7 @@ template <class T> SIMT_INLINE T shuffle(enum simt_shuffle how, unsigned mask, T
                   "a shuffle moves a value of at most 8 bytes");
     unsigned long long bits = 0;
     __builtin_memcpy((void *)&bits, &value, sizeof(T));
-    bits = simt_warp_shuffle(how, mask, bits, by, width);
+    bits = simt_warp_shuffle(simt_shuffle(how | (sizeof(T) == 8 ? SIMT_SHUFFLE_WIDE : 0)), mask, bits, by, width);
     __builtin_memcpy((void *)&value, &bits, sizeof(T));
     return value;
 }
@@ -181,22 +181,31 @@ template <class T> SIMT_INLINE T __shfl_xor_sync(unsigned mask, T value, int lan
     return simt::shuffle(SIMT_SHUFFLE_XOR, mask, value, lane_mask, width);
 }
 SIMT_INLINE unsigned __activemask() { return simt_warp_active(); }
-SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate); }
-SIMT_INLINE int __any_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate) != 0; }
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !predicate) == 0; }
+SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_BALLOT, mask, !!predicate);
+}
+SIMT_INLINE int __any_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_ANY, mask, !!predicate) != 0;
+}
+SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0; }
 namespace simt
 {
-template <class T> SIMT_INLINE unsigned match(unsigned mask, T value)
+template <class T> SIMT_INLINE unsigned match(simt_match how, unsigned mask, T value)
 {
     unsigned long long bits = 0;
     __builtin_memcpy((void *)&bits, &value, sizeof(T));
-    return simt_warp_match(mask, bits);
+    return simt_warp_match(how, mask, bits, sizeof(T));
 }
 }  // namespace simt
-template <class T> SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) { return simt::match(mask, value); }
+template <class T> SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value)
+{
+    return simt::match(SIMT_MATCH_ANY, mask, value);
+}
 template <class T> SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int *all)
 {
-    unsigned same = simt::match(mask, value);
+    unsigned same = simt::match(SIMT_MATCH_ALL, mask, value);
     *all = same == mask;
     return *all ? mask : 0;
 }
@@ -226,8 +235,8 @@ SIMT_INLINE unsigned __reduce_or_sync(unsigned mask, unsigned v) { return simt_w
 SIMT_INLINE unsigned __reduce_xor_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_XOR, mask, v); }
 SIMT_INLINE int __uni_sync(unsigned mask, int predicate)
 {
-    unsigned yes = simt_warp_ballot(mask, !!predicate);
-    return yes == 0 || yes == simt_warp_ballot(mask, 1);
+    unsigned yes = simt_warp_vote(SIMT_VOTE_UNIFORM, mask, !!predicate);
+    return yes == 0 || yes == simt_warp_vote(SIMT_VOTE_UNIFORM, mask, 1);
 }
 
 /* From bit `base` of the mask on, up or, of a negative offset, down, where is the |offset|-th that is set? */

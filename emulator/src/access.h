@@ -15,7 +15,8 @@ void access_check(struct block *b, const void *pc, const void *address, unsigned
 void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind);
 
 /* A plain or volatile load or store of checked code, before it is done. */
-void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, const void *pc);
+void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
+                      const void *pc);
 
 u64 access_value(const void *address, unsigned bytes); /* of at most 8 bytes; the first 8 of more */
 
@@ -25,6 +26,10 @@ static inline void moves_on(struct worker *w)
     if (w->block->n_undefined && w->storing)
         collective_check_value(w->block, access_value(w->storing, w->stored_bytes), w->stored_bytes, w->stored_at);
     __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
+    if (w->lent)
+        race_take_back(w);
+    if (w->touching)
+        __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
     if (w->block->suspicion->pending)
         race_judge(w->block);
 }

@@ -230,8 +230,11 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
                                    .scope = a->scope,
                                    .writes = a->op != SIMT_ATOMIC_CAS || old == compare,
                                    .compares = a->op == SIMT_ATOMIC_CAS,
-                                   .compare = (u64)compare};
+                                   .compare = (u64)compare,
+                                   .bytes = bytes,
+                                   .before = (u64)old}; /* of 16 bytes no history is kept */
     message_atomic_end(b, &strong, held);
+    moves_on(simt_worker);
     return old;
 }
 
@@ -288,10 +291,12 @@ void simt_atomic_wide(enum simt_atomic_op op, enum simt_scope scope, void *addre
     memcpy(value, &old, sizeof old);
 }
 
-void simt_fence(enum simt_scope scope)
+void fence_do(enum simt_scope scope, bool sequential)
 {
     moves_on(simt_worker);
     if (simt_checked)
-        order_fence(running(), scope);
+        order_fence(running(), scope, sequential);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+
+void simt_fence(enum simt_scope scope) { fence_do(scope, true); }

@@ -9,6 +9,8 @@
 #include "memory.h"
 #include "device.h"
 #include "fiber.h"
+#include "graph.h"
+#include "overlap.h"
 #include "race.h"
 #include "ranges.h"
 #include "report.h"
@@ -395,7 +397,7 @@ static void watch(struct object *o, size_t start)
 {
     if (!simt_checked)
         return;
-    o->cells = race_cells(o->bytes, 2);
+    o->cells = race_cells(o->bytes, GLOBAL_READERS);
     if (o->unified)
         return;
     o->written = o->heap ? heap_bits(start) : written_reserve(o->bytes);
@@ -573,6 +575,7 @@ static cudaError_t free_object(void *pointer, bool pinned, const void *pc)
         return cudaSuccess;
     pthread_mutex_lock(&lock);
     struct object *o = to_free(pointer, false, &kind, &why);
+    size_t bytes = o ? o->bytes : 0;
     if (o && (o->unified && !o->managed) != pinned) {
         kind = "bad free";
         why = !pinned      ? "Pinned memory is freed by cudaFreeHost, not by cudaFree."
@@ -585,23 +588,58 @@ static cudaError_t free_object(void *pointer, bool pinned, const void *pc)
     pthread_mutex_unlock(&lock);
     if (!o)
         report_host(kind, pc, why);
+    overlap_forget(pointer, bytes);
     return cudaSuccess;
 }
 
-cudaError_t memory_free(void *pointer, const void *pc) { return free_object(pointer, false, pc); }
+/* It waits for all that the device has to do. */
+static cudaError_t free_when_done(void *pointer, bool pinned, const void *pc)
+{
+    if (pointer)
+        work_host_waits_for_all();
+    return free_object(pointer, pinned, pc);
+}
+
+cudaError_t memory_free(void *pointer, const void *pc) { return free_when_done(pointer, false, pc); }
+
+/* Memory that comes or goes as an operation of a stream: nobody may use it before, or behind. */
+static void in_stream(cudaStream_t stream, const void *pointer, const char *what, const char *does, const char *did,
+                      const void *pc)
+{
+    const struct object *o = memory_covers(pointer) ? memory_find(pointer) : NULL;
+    if (!o || o->base != pointer || memory_freed(o) || graph_awaits(stream))
+        return;
+    struct work w = work_begin(stream, WORK_OTHER);
+    overlap_touch(&w, (struct touch){.start = o->base,
+                                     .pitch = o->bytes,
+                                     .width = o->bytes,
+                                     .height = 1,
+                                     .store = true,
+                                     .what = what,
+                                     .does = does,
+                                     .did = did,
+                                     .pc = pc});
+    work_end(&w);
+}
+
+static cudaError_t allocate_in_stream(void **pointer, size_t bytes, cudaStream_t stream, const void *pc)
+{
+    cudaError_t error = memory_allocate(pointer, bytes, pc);
+    if (error == cudaSuccess && *pointer)
+        in_stream(stream, *pointer, "allocation", "makes", "made", pc);
+    return error;
+}
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes) { return memory_allocate(pointer, bytes, CALLER()); }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
-    (void)stream;
-    return memory_allocate(pointer, bytes, CALLER());
+    return allocate_in_stream(pointer, bytes, stream, CALLER());
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
-    (void)stream;
-    return pool ? memory_allocate(pointer, bytes, CALLER()) : simt_fail(cudaErrorInvalidValue);
+    return pool ? allocate_in_stream(pointer, bytes, stream, CALLER()) : simt_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width_bytes, size_t height)
@@ -659,11 +697,12 @@ cudaError_t cudaFree(void *pointer) { return memory_free(pointer, CALLER()); }
 
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
-    (void)stream;
-    return memory_free(pointer, CALLER());
+    const void *pc = CALLER();
+    in_stream(stream, pointer, "call of cudaFreeAsync", "frees", "freed", pc);
+    return free_object(pointer, false, pc);
 }
 
-cudaError_t cudaFreeHost(void *pointer) { return free_object(pointer, true, CALLER()); }
+cudaError_t cudaFreeHost(void *pointer) { return free_when_done(pointer, true, CALLER()); }
 
 /* ---- the kernels' heap ---- */
 
@@ -844,11 +883,15 @@ static void host_variable_access(const struct object *o, const unsigned char *p,
         report_host(not_synchronised, pc, synchronise_first);
 }
 
-void memory_host_access(const void *address, size_t bytes, bool store, const void *pc)
+void memory_host_access(const void *address, size_t bytes, enum access kind, const void *pc)
 {
     const struct object *o;
+    bool store = access_stores(kind);
+    bool strong = kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE;
     if (!memory_covers(address)) {
         o = symbol_find(address);
+        if (__atomic_load_n(&work_pending, __ATOMIC_RELAXED))
+            overlap_host_access(address, bytes, store, strong, pc);
         if (o)
             host_variable_access(o, address, bytes, pc);
         return;
@@ -868,6 +911,8 @@ void memory_host_access(const void *address, size_t bytes, bool store, const voi
                     "first.");
     if (state == MEMORY_NOT_SYNCHRONISED)
         report_host(not_synchronised, pc, synchronise_first);
+    if (__atomic_load_n(&work_pending, __ATOMIC_RELAXED))
+        overlap_host_access(address, bytes, store, strong, pc);
 }
 
 /* ---- read-only parts of the program ---- */

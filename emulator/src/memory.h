@@ -94,7 +94,7 @@ enum memory_state {
 enum memory_state memory_host_fault(const void *address, const struct object **object);
 
 /* An access of checked host code, at code address pc: reports it unless the host may do that. */
-void memory_host_access(const void *address, size_t bytes, bool store, const void *pc);
+void memory_host_access(const void *address, size_t bytes, enum access kind, const void *pc);
 
 /* Calls `visit` on every live object that has cells, variables included. It may not allocate or free device memory. */
 void memory_each(void (*visit)(const struct object *object));
@@ -114,6 +114,12 @@ void symbol_each(void (*visit)(const struct object *object)); /* of those with c
 /* ---- registered.c: the host's memory that cudaHostRegister has opened to kernels ---- */
 const struct object *registered_find(const void *address);        /* NULL: that is in none */
 void registered_each(void (*visit)(const struct object *object)); /* of those with cells */
+
+/* ---- copies.c: copies and fills by the API, called at pc ---- */
+cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                      enum cudaMemcpyKind kind, cudaStream_t stream, const void *pc);
+cudaError_t fill_rows(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
+                      const void *pc); /* as cudaMemset2DAsync */
 
 /* ---- written.c: initialisation, a bit for each byte of an object ---- */
 void *written_reserve(size_t object_bytes);

@@ -4,6 +4,8 @@
  * makes it known. The message has two parts: one for readers of the same block, one for all others, which takes a scope
  * of at least the device at every hand. */
 #include "messages.h"
+#include "access.h"
+#include "history.h"
 #include "launch.h"
 #include "worker.h"
 #include <pthread.h>
@@ -17,13 +19,13 @@ struct location { /* that strong accesses have written to or read from, in this 
     struct location *next;
     const void *address;
     uint32_t owner; /* serial of the block whose shared memory it is; 0: global */
-    uint32_t block; /* the block that message[SIMT_SCOPE_BLOCK] is for */
     struct careless {
         uint32_t serial, thread;
         enum lock_fence fence;
         u64 lock_free;
     } careless; /* the last to write inside the lock without a full fence */
-    struct clock message[2], loose;
+    struct message last; /* of the last write, and the atomic operations before it */
+    struct history history;
     unsigned n_observers;
     struct entry observers[MOST_OBSERVERS];
 };
@@ -40,11 +42,9 @@ static struct bucket *bucket_of(const void *address)
 
 static void location_reset(struct location *x)
 {
-    clock_clear(&x->message[0]);
-    clock_clear(&x->message[1]);
-    clock_clear(&x->loose);
+    message_clear(&x->last);
+    history_reset(&x->history);
     x->n_observers = 0;
-    x->block = 0;
     x->careless.serial = 0;
 }
 
@@ -78,9 +78,8 @@ void messages_end_launch(void)
         for (struct location *x = buckets[i].first; x; x = next) {
             next = x->next;
             location_reset(x);
-            clock_free(&x->message[0]);
-            clock_free(&x->message[1]);
-            clock_free(&x->loose);
+            message_free(&x->last);
+            history_free(&x->history);
             free(x);
         }
         buckets[i].first = NULL;
@@ -103,18 +102,26 @@ static void loose_join(struct clock *into, const struct clock *from)
 
 /* `takes`: by atomicCAS, which takes locks; all others read flags, and what a thread does when it has seen one depends
  * on that, which is order enough for strong accesses. */
+static void receive(const struct block *b, struct knowledge *k, const struct message *m, enum simt_scope scope,
+                    bool takes)
+{
+    bool own = m->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
+    if (own)
+        clock_join(&k->seen[SIMT_SCOPE_BLOCK], &m->of_scope[SIMT_SCOPE_BLOCK]);
+    if (wide)
+        clock_join(&k->seen[SIMT_SCOPE_DEVICE], &m->of_scope[SIMT_SCOPE_DEVICE]);
+    if (own && !takes)
+        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_BLOCK]);
+    if (wide && !takes)
+        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_DEVICE]);
+    loose_join(&k->loose, &m->loose);
+    k->sequential = m->sequential > k->sequential ? m->sequential : k->sequential;
+}
+
 static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes)
 {
-    bool own = x->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
-    if (own)
-        clock_join(&k->seen[SIMT_SCOPE_BLOCK], &x->message[SIMT_SCOPE_BLOCK]);
-    if (wide)
-        clock_join(&k->seen[SIMT_SCOPE_DEVICE], &x->message[SIMT_SCOPE_DEVICE]);
-    if (own && !takes)
-        clock_join(&k->taken, &x->message[SIMT_SCOPE_BLOCK]);
-    if (wide && !takes)
-        clock_join(&k->taken, &x->message[SIMT_SCOPE_DEVICE]);
-    loose_join(&k->loose, &x->loose);
+    receive(b, k, &x->last, scope, takes);
+    history_read(&x->history, b, x->history.newest);
     if (is_observer(x, b->serial, b->cur))
         return;
     if (x->n_observers < MOST_OBSERVERS)
@@ -122,24 +129,30 @@ static void location_read(struct block *b, struct knowledge *k, struct location 
     x->n_observers++;
 }
 
-static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope)
+/* before: what the word holds until now. */
+static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope,
+                           unsigned bytes, u64 before)
 {
+    struct message *m = &x->last;
+    u64 sequential = order_sequential(b);
     bool publishes = k->released[SIMT_SCOPE_BLOCK].n || b->released[SIMT_SCOPE_BLOCK].n;
-    if (publishes && x->block != b->serial) {
-        clock_clear(&x->message[SIMT_SCOPE_BLOCK]);
-        x->block = b->serial;
+    if (publishes && m->block != b->serial) {
+        clock_clear(&m->of_scope[SIMT_SCOPE_BLOCK]);
+        m->block = b->serial;
     }
     if (publishes)
-        clock_join(&x->message[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
+        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
     if (publishes)
-        clock_join(&x->message[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
+        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
     if (scope != SIMT_SCOPE_BLOCK) {
-        clock_join(&x->message[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
-        clock_join(&x->message[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
+        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
+        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
     }
-    loose_join(&x->loose, &k->loose);
-    loose_join(&x->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
-    loose_join(&x->loose, &b->released[SIMT_SCOPE_BLOCK]);
+    loose_join(&m->loose, &k->loose);
+    loose_join(&m->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
+    loose_join(&m->loose, &b->released[SIMT_SCOPE_BLOCK]);
+    m->sequential = sequential > m->sequential ? sequential : m->sequential;
+    history_write(&x->history, b, x->address, bytes, before, m);
     x->n_observers = 1;
     x->observers[0] = (struct entry){b->serial, b->cur, b->now};
 }
@@ -154,7 +167,7 @@ void message_absorb(struct block *b, struct knowledge *k)
     k->loaded = NULL;
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, true);
-    location_read(b, k, x, SIMT_SCOPE_SYSTEM, false);
+    location_read(b, k, x, k->loaded_scope, false);
     pthread_mutex_unlock(&bucket->lock);
 }
 
@@ -177,26 +190,58 @@ static void leave_lock(struct block *b, struct knowledge *k, struct location *x)
     k->careless = NO_LOCK;
 }
 
-void message_volatile(struct block *b, const void *address, bool stores)
+void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
     message_absorb(b, k);
-    if (!stores) {
-        k->loaded = address;
-        return;
-    }
     struct bucket *bucket = bucket_of(address);
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, true);
-    clock_clear(&x->message[0]);
-    clock_clear(&x->message[1]);
-    clock_clear(&x->loose);
-    location_write(b, k, x, SIMT_SCOPE_SYSTEM);
+    message_clear(&x->last);
+    location_write(b, k, x, scope, bytes, access_value(address, bytes));
     if (address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);
     b->now++;
+}
+
+/* The load returns an older value than the last, if there is one that it may return and the word can hold so long. */
+static bool load_older(struct block *b, struct knowledge *k, const void *address, unsigned bytes, enum simt_scope scope)
+{
+    struct bucket *bucket = bucket_of(address);
+    struct past older = {0};
+    struct entry writer = {0};
+    unsigned number = 0;
+    pthread_mutex_lock(&bucket->lock);
+    struct location *x = location_at(b, bucket, address, false);
+    if (x) {
+        struct history *h = &x->history;
+        h->unread = 0;
+        number = history_choose(h, b, bytes);
+        older = h->past[number % MOST_PAST];
+        writer = h->past[h->newest % MOST_PAST].writer;
+    }
+    bool is_older = x && number != x->history.newest;
+    pthread_mutex_unlock(&bucket->lock);
+    if (!is_older || !race_lend(b, address, bytes, writer, older.value))
+        return false;
+    pthread_mutex_lock(&bucket->lock); /* nobody has written, since others wait for what is lent */
+    receive(b, k, &x->history.past[number % MOST_PAST].left, scope, false);
+    history_read(&x->history, b, number);
+    pthread_mutex_unlock(&bucket->lock);
+    return true;
+}
+
+void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    order_notice(b);
+    message_absorb(b, k);
+    if (load_older(b, k, address, bytes, scope))
+        return;
+    k->loaded = address;
+    k->loaded_scope = scope;
 }
 
 bool message_atomic_begin(struct block *b, const void *address)
@@ -221,7 +266,7 @@ void message_atomic_end(struct block *b, const struct strong_access *a, bool hel
     struct location *x = location_at(b, bucket, a->address, true);
     location_read(b, k, x, a->scope, a->compares);
     if (a->writes)
-        location_write(b, k, x, a->scope);
+        location_write(b, k, x, a->scope, a->bytes, a->before);
     if (a->writes && !takes && a->address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);

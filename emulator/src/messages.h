@@ -4,9 +4,11 @@
 
 #include "block.h"
 
-/* A volatile access of the running thread, before it is done. What a load has read is looked into when its thread goes
- * on. */
-void message_volatile(struct block *b, const void *address, bool stores);
+/* A volatile store, or one of PTX that is strong, of the running thread, before it is done. */
+void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope);
+/* Such a load; what it has read is looked into when its thread goes on. Until then the word may hold an older value, which
+ * the load may return as well. */
+void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope);
 void message_absorb(struct block *b, struct knowledge *k);
 
 struct strong_access {
@@ -15,6 +17,8 @@ struct strong_access {
     bool writes;
     bool compares; /* atomicCAS */
     u64 compare;
+    unsigned bytes;
+    u64 before; /* what was there */
 };
 
 /* Around an atomic operation of the running thread; end is given what begin returned. */

@@ -80,10 +80,15 @@ static enum manner manner(const struct instruction *in)
     return is_strong(in) && in->field[SEMANTICS] != ORDER_VOLATILE ? AS_RELAXED : AS_VECTOR;
 }
 
+static enum simt_scope scope(const struct instruction *in)
+{
+    return in->field[SCOPE] == SCOPE_NONE ? SIMT_SCOPE_SYSTEM : ptx_scope_of(in);
+}
+
 static void fence_if(const struct instruction *in, enum semantics this)
 {
     if (in->field[SEMANTICS] == this || in->field[SEMANTICS] == ORDER_ACQ_REL)
-        simt_fence(ptx_scope_of(in));
+        fence_do(ptx_scope_of(in), false);
 }
 
 typedef u64 both_halves __attribute__((vector_size(16), aligned(1), may_alias));
@@ -120,7 +125,7 @@ static void load(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
-        access_in_manner(from, n * each, kind, manner(in), r->pc);
+        access_in_manner(from, n * each, kind, manner(in), scope(in), r->pc);
     } else if (is_strong(in)) {
         may_poll(running(), QUIET_LOAD, r->pc);
     }
@@ -128,6 +133,8 @@ static void load(struct running *r, const struct instruction *in)
         u128 value = load_element(from + i * each, each);
         ptx_set_wide(r, &in->operand[0].elements[i], each == 16 ? value : ptx_extend((u64)value, in->type[0]));
     }
+    if (is_strong(in))
+        moves_on(simt_worker);
     fence_if(in, ORDER_ACQUIRE);
 }
 
@@ -139,10 +146,12 @@ static void store(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
-        access_in_manner(to, n * each, kind, manner(in), r->pc);
+        access_in_manner(to, n * each, kind, manner(in), scope(in), r->pc);
     }
     for (unsigned i = 0; i < n; i++)
         store_element(to + i * each, ptx_get_wide(r, &in->operand[1].elements[i]), each);
+    if (is_strong(in))
+        moves_on(simt_worker);
 }
 
 static const char *check_access(struct instruction *in, unsigned values, u64 semantics)

@@ -5,6 +5,9 @@
 #include "block.h"
 #include "place.h"
 
+#define SHARED_READERS 4
+#define GLOBAL_READERS 2
+
 /* The records of one object, `readers` of them for the reads of each word. */
 struct cells *race_cells(size_t bytes, unsigned readers);
 void race_cells_free(struct cells *cells);
@@ -30,7 +33,27 @@ void race_judge_copy(struct block *b, const void *stores);
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
 void race_end_launch(void);
 
-enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING };
+/* The running thread's strong load there is to return that older value, if `writer` was the last to write there: the word
+ * holds it until the thread goes on, and other workers' threads wait until then. */
+bool race_lend(struct block *b, const void *address, unsigned bytes, struct entry writer, u64 value);
+void race_take_back(struct worker *w);
+/* Is another worker's thread about to store there by a strong access? */
+bool race_other_stores(const struct block *b, const void *address);
+
+/* The running thread loads from there by a path that takes memory for constant as long as the kernel runs. */
+void race_read_only(struct block *b, const void *pc, const struct place *place, unsigned bytes);
+
+struct outside_conflict { /* with what a kernel did: found by what is no kernel's */
+    struct actor who;
+    bool store, strong;
+};
+/* The first thing that a kernel did to these bytes and that does not go with a load or store of them, among blocks of a
+ * serial of at least `least` for which `counts` holds. */
+bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
+               bool (*counts)(const void *context, uint32_t serial), const void *context,
+               struct outside_conflict *found);
+
+enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING, TAKEN_FOR_CONSTANT };
 
 struct conflict {        /* two accesses that nothing orders, one of them a write */
     struct block *block; /* of the actor */

@@ -8,6 +8,7 @@
 #include "launch.h"
 #include "lines.h"
 #include "memory.h"
+#include "overlap.h"
 #include "shared.h"
 #include "watchdog.h"
 #include "worker.h"
@@ -62,6 +63,27 @@ static const char *called(const void *pc)
     char *out = text[next % 4];
     next++;
     snprintf(out, sizeof text[0], l.caller_line ? ", in a call from %s:%d" : "", l.caller, l.caller_line);
+    return out;
+}
+
+/* Of where a thread waits or runs: where the kernel calls the function around it, inlined or not. */
+static const char *called_by_kernel(const struct block *b, unsigned thread, const void *pc)
+{
+    enum { MOST = 64 };
+    const void *callers[MOST], *outermost = NULL;
+    unsigned n = fiber_callers(b, thread, pc, callers, MOST);
+    for (unsigned i = 0; i < n; i++)
+        if (is_known(callers[i]) && !strstr(lines_of(callers[i]).file, "emulator/src/"))
+            outermost = callers[i];
+    if (!outermost)
+        return called(pc);
+    static char text[4][600];
+    static unsigned next;
+    struct source_line l = lines_of(outermost);
+    char *out = text[next % 4];
+    next++;
+    snprintf(out, sizeof text[0], ", in a call from %s:%d", l.caller_line ? l.caller : l.file,
+             l.caller_line ? l.caller_line : l.line);
     return out;
 }
 
@@ -302,8 +324,14 @@ static bool by_one_line(const struct conflict *c)
            strcmp(now.file, before.file) == 0;
 }
 
+static bool of_other_launch(const struct conflict *c) { return c->other.serial < c->block->launch->first_serial; }
+
 static const char *advice(const struct conflict *c)
 {
+    if (of_other_launch(c))
+        return "Nothing orders the two launches: an event that the later stream waits for, an edge of the graph, a "
+               "synchronisation, or cudaGridDependencySynchronize() in a kernel that is launched programmatically, is "
+               "missing between them.";
     bool one_block = c->actor.serial == c->other.serial;
     bool one_warp = one_block && c->actor.thread / WARP == c->other.thread / WARP;
     if (c->why == SCOPE_TOO_SMALL)
@@ -334,19 +362,29 @@ void report_race(const struct conflict *c)
     if (!reported_before(c->pc, c->other_pc)) {
         fflush(stdout);
         name_target(b, address, name, sizeof name);
-        fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
-                where(c->pc));
+        if (c->place.space == SPACE_SHARED || !of_other_launch(c))
+            fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
+                    where(c->pc));
+        else
+            fprintf(stderr, "simt: race between streams: %s\n", where(c->pc));
         say_kernel(stderr, l, c->actor.serial);
         fprintf(stderr, "  ");
         say_thread(stderr, l, c->actor.thread);
         fprintf(stderr, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
                 called(c->pc));
         fprintf(stderr, "  ");
-        if (c->other.serial != c->actor.serial) {
+        if (of_other_launch(c)) {
+            fprintf(stderr, "This ");
+            overlap_say_launch(stderr, l->first_serial);
+            fprintf(stderr, ".\n  The ");
+            overlap_say_launch(stderr, c->other.serial);
+            fprintf(stderr, ",");
+        } else if (c->other.serial != c->actor.serial) {
             say_block(stderr, l, c->other.serial);
             fprintf(stderr, ", ");
         }
-        say_thread(stderr, l, c->other.thread);
+        if (!of_other_launch(c))
+            say_thread(stderr, l, c->other.thread);
         fprintf(stderr, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
         if (c->place.space != SPACE_SHARED)
             say_target(stderr, b, address, c->bytes, false);
@@ -419,7 +457,7 @@ void report_call(const char *kind, const void *pc, const char *did, const char *
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " %s%s\n", did, called(pc));
+    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, b->cur, pc));
     if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
@@ -439,7 +477,9 @@ static bool waits_alike(const struct block *b, unsigned t, unsigned other)
         return x->waits_for == y->waits_for && x->pc == y->pc;
     if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind)
         return false;
-    return !x->call || !y->call || x->call->mask == y->call->mask;
+    if (x->call && y->call)
+        return x->call->mask == y->call->mask;
+    return x->waits_for == y->waits_for && x->asked == y->asked;
 }
 
 static void say_waiters(FILE *f, const struct block *b)
@@ -461,13 +501,13 @@ static void say_waiters(FILE *f, const struct block *b)
         } else if (!a->waits_for) {
             fprintf(f, " %s on", one ? "goes" : "go");
             if (a->pc)
-                fprintf(f, ", last seen at %s%s", where(a->pc), called(a->pc));
+                fprintf(f, ", last seen at %s%s", where(a->pc), called_by_kernel(b, t, a->pc));
             fprintf(f, "\n");
         } else {
             fprintf(f, " wait%s in %s", one ? "s" : "", a->waits_for->kind->call);
             if (a->waits_for->kind->describe)
                 a->waits_for->kind->describe(f, a);
-            fprintf(f, " at %s%s\n", where(a->pc), called(a->pc));
+            fprintf(f, " at %s%s\n", where(a->pc), called_by_kernel(b, t, a->pc));
         }
         t = end;
     }
@@ -498,23 +538,42 @@ void report_deadlock(struct block *b)
     __builtin_unreachable();
 }
 
-/* Two threads in what looks like one barrier, or one collective, but at different lines. */
-void report_divergence(struct block *b, unsigned thread, unsigned other)
+void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
+                       const void *other_pc)
 {
-    const struct thread *t = &b->threads[thread];
-    bool collective = t->call != NULL;
+    bool collective = b->threads[thread].call != NULL;
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(t->pc));
+    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
-    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc), called(t->pc));
+    fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called(pc));
     say_thread(stderr, b->launch, other);
-    fprintf(stderr, " is in the one at %s%s\n", where(b->threads[other].pc), called(b->threads[other].pc));
+    fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
     fprintf(stderr, collective
-                        ? "  Lanes that are to meet in a collective must come to it at one place.\n"
-                        : "  A barrier in a branch is right only if all threads of the block take the branch.\n");
+                        ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
+                        : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
+                          "take the branch.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+void report_left_loop(struct block *b, unsigned thread, unsigned left)
+{
+    const struct thread *t = &b->threads[thread];
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
+            called_by_kernel(b, thread, t->pc));
+    say_thread(stderr, b->launch, left);
+    fprintf(stderr, ", of the same warp, has been in it and then left the kernel\n"
+                    "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
+                    "leave before others.\n");
     stop();
     __builtin_unreachable();
 }
@@ -548,6 +607,35 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
     fprintf(stderr, "  That value is undefined, and ");
     say_thread(stderr, b->launch, b->cur);
     fprintf(stderr, " writes what came of it at %s\n", where(pc));
+    stop();
+    __builtin_unreachable();
+}
+
+void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                             enum access access, const char *before, const char *why)
+{
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    fprintf(stderr, "  This ");
+    overlap_say_launch(stderr, b->launch->first_serial);
+    fprintf(stderr, ".\n  %s\n  %s\n", before, why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
+                    const char *why)
+{
+    const struct object *variable = memory_covers(address) ? NULL : symbol_find(address);
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: %s: %s\n  %s\n  %s\n", kind, where(pc), now, before);
+    if (memory_covers(address))
+        say_allocation(stderr, NULL, address, 1);
+    if (variable)
+        say_variable(stderr, variable, address, 1);
+    fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
 }

@@ -13,7 +13,6 @@
 
 #define GAP 1024u
 #define DEFAULT_TOTAL ((size_t)48 << 10) /* static and dynamic, unless the kernel has been opted in for more */
-#define READERS 4                        /* records of each word's reads */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -24,7 +23,7 @@ void shared_new(struct block *b)
     if (!simt_checked)
         return;
     b->written = base_reserve(SHARED_BYTES / 8);
-    b->cells = race_cells(SHARED_BYTES, READERS);
+    b->cells = race_cells(SHARED_BYTES, SHARED_READERS);
 }
 
 static unsigned align_up(unsigned n, unsigned to) { return (n + to - 1) / to * to; }

@@ -38,8 +38,8 @@ static struct object *object_of(const struct simt_symbol *s)
     o->symbol = s;
     o->managed = s->kind == SIMT_MANAGED;
     o->unified = o->managed;
-    if (simt_checked && s->kind != SIMT_CONSTANT)
-        o->cells = race_cells(s->bytes, 2);
+    if (simt_checked)
+        o->cells = race_cells(s->bytes, GLOBAL_READERS);
     return o;
 }
 

@@ -260,13 +260,13 @@ static void variable_declaration(int i, bool constant, struct declared *words)
 
 void device_declaration(int i)
 {
-    if (tokens[i].edit)
-        return; /* seen with the first of several: `__device__ __constant__` */
+    static int last; /* what this declaration is has been found at the first of its words: `__device__ __constant__` */
     struct declared words = {0};
-    enum what what = tokens[i].lambda ? A_FUNCTION : declaration(head, &words);
+    enum what what = A_FUNCTION;
+    if (!tokens[i].lambda && last != head)
+        what = declaration(last = head, &words);
     if (what == A_FUNCTION || scope->kind == CLASS) {
-        for (int j = i; is_any(j, MEMORY_SPACES); j++)
-            replace(j, "");
+        replace(i, "");
     } else {
         variable_declaration(i, what == A_CONSTANT, &words);
     }

@@ -159,7 +159,13 @@ static void prologue(const struct kernel *k, int brace)
 
 void kernel_declaration(int i)
 {
+    static int last; /* the word may be said twice */
     struct kernel k = {0};
+    if (last == head) {
+        replace(i, "");
+        return;
+    }
+    last = head;
     /* noipa: g++ must not reason from a kernel to its launch, and drop a store through a null argument. used: what
      * Known<…> speaks of must be there, also when nobody calls the kernel. */
     replace(i, "__attribute__((noinline, noipa, used))");

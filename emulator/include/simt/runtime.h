@@ -91,13 +91,22 @@ void simt_bad_partition(unsigned size) __attribute__((noreturn));
 /* The grid as a group: was the launch cooperative? Only then may its blocks wait for each other. */
 bool simt_grid_is_whole(void);
 SIMT_NOMERGE void simt_grid_sync(void);
+/* The two halves of the block's barrier, and of the grid's. */
+SIMT_NOMERGE void simt_barrier_arrive(void);
+SIMT_NOMERGE void simt_barrier_wait(void);
+SIMT_NOMERGE void simt_grid_arrive(void);
+SIMT_NOMERGE void simt_grid_wait(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
+#define SIMT_SHUFFLE_WIDE 4u /* added to one of these: of 8 bytes, two instructions on a GPU */
 SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by,
                                                   int width);
-SIMT_NOMERGE unsigned simt_warp_ballot(unsigned mask, int predicate);
+enum simt_vote { SIMT_VOTE_BALLOT, SIMT_VOTE_ANY, SIMT_VOTE_ALL, SIMT_VOTE_UNIFORM, SIMT_VOTE_ELECT };
+SIMT_NOMERGE unsigned simt_warp_vote(enum simt_vote how, unsigned mask, int predicate); /* the lanes that say yes */
 SIMT_NOMERGE unsigned simt_warp_active(void);
-SIMT_NOMERGE unsigned simt_warp_match(unsigned mask, unsigned long long bits); /* the lanes with the same bits */
+enum simt_match { SIMT_MATCH_ANY, SIMT_MATCH_ALL };
+/* The lanes with the same bits. */
+SIMT_NOMERGE unsigned simt_warp_match(enum simt_match how, unsigned mask, unsigned long long bits, unsigned bytes);
 enum simt_reduce {
     SIMT_REDUCE_ADD,
     SIMT_REDUCE_MIN,
@@ -233,7 +242,9 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
+    bool programmatic; /* it may begin before the launch in front of it has ended */
 };
+void simt_grid_dependency_wait(void); /* for the launch in front, by a kernel of a programmatic one */
 void simt_configure(const struct simt_configuration *configuration);
 
 /* `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of `params_bytes` bytes,

@@ -1,0 +1,55 @@
+/* What a word that is written by strong accesses held before, and who knows that it no longer does. A strong load may return
+ * any of these values that is not older than what its thread knows of: a program that waits for too little then goes on as
+ * early as it may on a GPU, whatever the order in which the emulator runs it. */
+#ifndef SIMT_HISTORY_H
+#define SIMT_HISTORY_H
+
+#include "block.h"
+
+struct message { /* what a strong write hands on */
+    struct clock of_scope[2]; /* to readers of its own block; to all: [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
+    struct clock loose;       /* if every scope were wide enough */
+    uint32_t block;           /* the block that of_scope[SIMT_SCOPE_BLOCK] is for */
+    u64 sequential;           /* order.h: the last such fence that happened before */
+};
+void message_copy(struct message *into, const struct message *from);
+void message_clear(struct message *m);
+void message_free(struct message *m);
+
+struct past {
+    u64 value;           /* of the newest: in memory */
+    struct entry writer; /* serial 0: from before the launch, or by a plain store, or nobody asks any more */
+    u64 tick;            /* when, among all strong writes and fences */
+    struct message left;
+};
+
+struct reader { /* threads of one warp */
+    uint32_t serial, warp;
+    unsigned newest; /* which write they have read */
+    struct entry first; /* of them to have read that */
+    bool several;
+};
+
+#define MOST_PAST 8
+
+struct history {
+    unsigned bytes;
+    unsigned newest; /* number of the last write */
+    unsigned n;      /* of the writes before it that are kept */
+    unsigned unread; /* writes since a strong load */
+    struct past past[MOST_PAST]; /* past[newest % MOST_PAST] is the last write */
+    unsigned n_readers, readers_capacity;
+    struct reader *readers;
+};
+
+/* The running thread is about to write there; before: what the word holds. Called after race_access(). */
+void history_write(struct history *h, struct block *b, const void *address, unsigned bytes, u64 before,
+                   const struct message *left);
+/* It has read the write of that number. */
+void history_read(struct history *h, struct block *b, unsigned number);
+/* The write that a strong load of the running thread is to return: the oldest that it may. */
+unsigned history_choose(const struct history *h, struct block *b, unsigned bytes);
+void history_reset(struct history *h);
+void history_free(struct history *h);
+
+#endif
