@@ -91,6 +91,8 @@ static void check_nowhere(struct block *b, const void *pc, const void *address, 
 {
     if ((uintptr_t)address < 65536)
         report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
+    if (!memory_is_host(address))
+        report_far(b, pc, address, bytes, kind);
     report_access(b, "host pointer in a kernel", pc, address, bytes, kind,
                   "That memory belongs to the host; a kernel sees what cudaMalloc and its like returned.");
 }

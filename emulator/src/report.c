@@ -166,13 +166,8 @@ static const char *parameter_of(const struct launch *l, const struct object *o)
     return name;
 }
 
-static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+static void say_object(FILE *f, const struct launch *l, const struct object *o, const void *address, unsigned bytes)
 {
-    const struct object *o = memory_find(address);
-    if (!o)
-        o = memory_nearest(address);
-    if (!o)
-        return;
     say_distance(f, o, address, bytes);
     const char *name = l ? parameter_of(l, o) : "";
     if (*name)
@@ -182,6 +177,15 @@ static void say_allocation(FILE *f, const struct launch *l, const void *address,
     if (o->freed)
         fprintf(f, ", freed at %s", where(o->freed_at));
     fprintf(f, "\n");
+}
+
+static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+{
+    const struct object *o = memory_find(address);
+    if (!o)
+        o = memory_nearest(address);
+    if (o)
+        say_object(f, l, o, address, bytes);
 }
 
 static void say_variable(FILE *f, const struct object *o, const void *address, unsigned bytes)
@@ -261,6 +265,21 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
                 bytes, bytes, beyond);
     else if (*why)
         fprintf(stderr, "  %s\n", why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+{
+    const struct object *o = memory_closest(address);
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, "out of bounds", pc, address, bytes, access);
+    if (o && o->symbol)
+        say_variable(stderr, o, address, bytes);
+    else if (o)
+        say_object(stderr, b->launch, o, address, bytes);
+    fprintf(stderr, "  Nothing is there. Has an index overflowed, or does a pointer hold no address?\n");
     stop();
     __builtin_unreachable();
 }
@@ -698,10 +717,70 @@ static const void *own_place(const void *const *pcs)
     return pcs[0];
 }
 
-static void say_block_in_hand(FILE *f, const struct block *b)
+/* Blocks of one launch whose threads do the same, in words. */
+struct alike {
+    const struct launch *launch;
+    char *words;
+    u64 n;
+    uint32_t first, last; /* serials */
+};
+
+static char *words_of(const struct block *b)
 {
-    say_kernel(f, b->launch, b->serial);
+    char *words = NULL;
+    size_t size;
+    FILE *f = open_memstream(&words, &size);
+    if (!f)
+        base_out_of_memory();
     say_waiters(f, b);
+    fclose(f);
+    return words;
+}
+
+static struct alike *add_block(struct alike *groups, unsigned *n, const struct block *b)
+{
+    char *words = words_of(b);
+    for (unsigned i = 0; i < *n; i++) {
+        struct alike *g = &groups[i];
+        if (g->launch != b->launch || strcmp(g->words, words) != 0)
+            continue;
+        g->n++;
+        g->first = b->serial < g->first ? b->serial : g->first;
+        g->last = b->serial > g->last ? b->serial : g->last;
+        free(words);
+        return groups;
+    }
+    groups = realloc(groups, (*n + 1) * sizeof *groups);
+    if (!groups)
+        base_out_of_memory();
+    groups[(*n)++] = (struct alike){b->launch, words, 1, b->serial, b->serial};
+    return groups;
+}
+
+static void say_alike(FILE *f, const struct alike *g)
+{
+    if (g->n == 1) {
+        say_kernel(f, g->launch, g->first);
+    } else {
+        fprintf(f, "  kernel %s, %llu blocks, the first ", g->launch->kernel->name, g->n);
+        say_block(f, g->launch, g->first);
+        fprintf(f, ", the last ");
+        say_block(f, g->launch, g->last);
+        fprintf(f, "\n");
+    }
+    fputs(g->words, f);
+}
+
+/* Blocks begin in the order of their numbers. */
+static void say_not_begun(FILE *f, const struct launch *l)
+{
+    u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
+    if (begun >= l->blocks)
+        return;
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
+            plural((unsigned)(l->blocks - begun)));
+    say_block(f, l, l->first_serial + (uint32_t)begun);
+    fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
 }
 
 /* The watchdog's: where each worker is, and what the threads of its block do. */
@@ -709,7 +788,9 @@ void report_endless(void)
 {
     static const void *pcs[MAX_WORKERS][WATCHDOG_FRAMES];
     pthread_t ids[MAX_WORKERS];
-    bool first = true;
+    struct alike *groups = NULL;
+    const struct launch *launch = NULL;
+    unsigned n_groups = 0;
     for (unsigned i = 0; i < simt_n_workers; i++)
         ids[i] = simt_workers[i].id;
     watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
@@ -721,17 +802,21 @@ void report_endless(void)
         const void *pc = current(b)->pc; /* where it polls; else, where it was stopped */
         if (!pc)
             pc = own_place(pcs[i]);
-        if (first)
+        if (!launch)
             fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
-        first = false;
+        launch = b->launch;
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");
         say_thread(stderr, b->launch, b->cur);
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
         for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
-            say_block_in_hand(stderr, other);
+            groups = add_block(groups, &n_groups, other);
     }
+    for (unsigned i = 0; i < n_groups; i++)
+        say_alike(stderr, &groups[i]);
+    if (launch)
+        say_not_begun(stderr, launch);
     fprintf(stderr, "  No thread has ended for as long as SIMT_TIMEOUT allows: %u seconds; 0 allows any time.\n",
             watchdog_seconds());
     end_at_once(1);
