@@ -1,10 +1,5 @@
 """What may stand between the marks of a program that is handed in: statements, of the tokens and of the parts of C++ that
-are listed here. libclang reads them. As a program, this looks at one submission, in a process of its own: what a stranger
-wrote may bring a compiler to its end.
-
-    python -m tools.statements <QUESTION >ANSWER
-
-QUESTION and ANSWER are JSON: {"program", "authors", "names", "host", "arguments"} and {"refused", "broken"}."""
+are listed here. libclang reads them, in a process of its own: what a stranger wrote may bring a compiler to its end."""
 import functools
 import json
 import re
@@ -18,6 +13,7 @@ from tools.guard import stop
 from tools.paths import ROOT
 
 SECONDS, MEMORY = 20, 4 << 30
+TOO_MUCH = "It is too much for a parser to read."
 EMULATOR, COMMON = ROOT / "emulator" / "include", ROOT / "common"
 FILE = "/learn/program.cu"
 # What .clangd tells clangd, of the standard that exercises are compiled with.
@@ -465,19 +461,29 @@ def objection(name, program, authors, names, host):
     """Why the regions of a program, a file of that name, get no credit, in a sentence; None where they are statements. authors:
     the same, solved by the author. Stops where libclang cannot read the author's."""
     question = {"program": program, "authors": authors, "names": list(names), "host": host, "arguments": arguments()}
+    start = "import sys; sys.path[:] = sys.argv[1:]; from tools import statements; statements.main()"
     try:
-        done = subprocess.run([sys.executable, "-E", "-X", "utf8", "-m", "tools.statements"], cwd=ROOT, input=json.dumps(question),
+        done = subprocess.run([sys.executable, "-E", "-X", "utf8", "-c", start, *sys.path], cwd=ROOT, input=json.dumps(question),
                               capture_output=True, text=True, errors="replace", timeout=3 * SECONDS)
-        answer = json.loads(done.stdout)
-    except (subprocess.TimeoutExpired, ValueError):
-        return "It is too much for a parser to read."
+    except subprocess.TimeoutExpired:
+        return TOO_MUCH
+    if done.returncode < 0:
+        return TOO_MUCH
+    if done.returncode:
+        stop(f"libclang cannot be used: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+    answer = json.loads(done.stdout)
     if answer["broken"]:
         stop(answer["broken"])
     return answer["refused"] and answer["refused"].replace(Path(FILE).name, name)
 
 
-if __name__ == "__main__":
+def main():
+    """Answer the question on the standard input: {"program", "authors", "names", "host", "arguments"}, in JSON as the answer."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    json.dump(look_at(json.load(sys.stdin)), sys.stdout)
+    try:
+        answer = look_at(json.load(sys.stdin))
+    except MemoryError:
+        answer = {"refused": TOO_MUCH, "broken": None}
+    json.dump(answer, sys.stdout)
