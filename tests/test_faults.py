@@ -44,8 +44,9 @@ def expectations(source):
 
 
 def lines_accused(report, file):
-    """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called."""
-    text = re.sub(r"((declared|made|freed|launched) at|in a call from) \S+:\d+", "", report.text)
+    """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called,
+    and those in brackets, of what leads from one access to the other."""
+    text = re.sub(r"((declared|made|freed|launched) at|in a call from) \S+:\d+|\(\S+:\d+\)", "", report.text)
     return {int(line) for name, line in re.findall(r"([^\s:]+):(\d+)", text) if name.endswith(file)}
 
 

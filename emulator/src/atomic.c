@@ -119,8 +119,8 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
         access_check(b, pc, address, bytes, ACCESS_ATOMIC, a->scope);
     if (!simt_checked && a->scope == SIMT_SCOPE_SYSTEM)
         note_system_scope(address);
-    if (simt_checked && a->op == SIMT_ATOMIC_CAS)
-        race_compare_and_swap(b, address, bytes);
+    if (simt_checked && b->compares)
+        race_tries(b, address, bytes);
     if (b->n_undefined)
         collective_check_value(b, value, bytes, pc);
     counters_event(b, pc, EVENT_ATOMIC);
@@ -138,7 +138,8 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
                                    .compares = a->op == SIMT_ATOMIC_CAS,
                                    .compare = compare,
                                    .bytes = bytes,
-                                   .before = old};
+                                   .before = old,
+                                   .pc = pc};
     message_atomic_end(b, &strong, held);
     moves_on(w);
     return old;
@@ -150,12 +151,12 @@ unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum
     return atomic_do(&(struct atomic){op, type, scope}, address, value, compare, CALLER());
 }
 
-void fence_do(enum simt_scope scope, bool sequential)
+void fence_do(enum simt_scope scope, bool sequential, const void *pc)
 {
     moves_on(simt_worker);
     if (simt_checked)
-        order_fence(running(), scope, sequential);
+        order_fence(running(), scope, sequential, pc);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-void simt_fence(enum simt_scope scope) { fence_do(scope, true); }
+void simt_fence(enum simt_scope scope) { fence_do(scope, true, CALLER()); }

@@ -11,7 +11,7 @@ struct atomic {
 };
 
 /* Values as bit patterns; returns the old one. pc: where the program continues. */
-void fence_do(enum simt_scope scope, bool sequential);
+void fence_do(enum simt_scope scope, bool sequential, const void *pc);
 u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, const void *pc);
 
 #endif

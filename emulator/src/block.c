@@ -76,6 +76,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->serial = l->first_serial + (uint32_t)number;
     b->phase = 0;
     b->barriers_in_use = 0;
+    b->ahead = 0;
     b->yields = 0;
     b->quiet = 0;
     b->suspicion->pending = false;

@@ -13,6 +13,9 @@ void message_copy(struct message *into, const struct message *from)
     for (int scope = 0; scope < 2; scope++)
         clock_copy(&into->of_scope[scope], &from->of_scope[scope]);
     clock_copy(&into->loose, &from->loose);
+    clock_copy(&into->done, &from->done);
+    into->released = from->released;
+    into->written = from->written;
     into->block = from->block;
     into->sequential = from->sequential;
 }
@@ -22,6 +25,7 @@ void message_clear(struct message *m)
     clock_clear(&m->of_scope[0]);
     clock_clear(&m->of_scope[1]);
     clock_clear(&m->loose);
+    clock_clear(&m->done);
     m->block = 0;
     m->sequential = 0;
 }
@@ -31,6 +35,7 @@ void message_free(struct message *m)
     clock_free(&m->of_scope[0]);
     clock_free(&m->of_scope[1]);
     clock_free(&m->loose);
+    clock_free(&m->done);
 }
 
 static struct past *write_of(struct history *h, unsigned number) { return &h->past[number % MOST_PAST]; }
@@ -95,10 +100,15 @@ void history_read(struct history *h, struct block *b, unsigned number)
     struct reader *r = reader_of(h, b);
     if (!r)
         return;
-    if (r->newest < number || !r->first.serial) {
+    bool is_new = !r->first.serial;
+    if (r->newest < number || is_new) {
         r->newest = number;
         r->several = false;
         r->first = (struct entry){b->serial, b->cur, b->now};
+        if (is_new && number < h->newest) {
+            r->first_older = true;
+            h->content++;
+        }
     } else if (r->newest == number && r->first.thread != b->cur) {
         r->several = true;
     }
@@ -119,14 +129,34 @@ static unsigned oldest_unknown(const struct history *h, struct block *b)
     return number;
 }
 
-unsigned history_choose(const struct history *h, struct block *b, unsigned bytes)
+/* A reader that has come again waits for something. */
+static void come_again(struct history *h, struct reader *r)
 {
+    h->content -= r->first_older;
+    r->first_older = false;
+}
+
+static bool begins_with_last(struct history *h)
+{
+    if (!h->content)
+        return false;
+    h->last_first = !h->last_first;
+    return h->last_first;
+}
+
+unsigned history_choose(struct history *h, struct block *b, unsigned bytes)
+{
+    bool first = true;
     if (!h->n || h->bytes != bytes || h->n_readers == MOST_READERS)
         return h->newest;
     unsigned oldest = h->newest - h->n;
     for (unsigned i = 0; i < h->n_readers; i++) {
-        const struct reader *r = &h->readers[i];
+        struct reader *r = &h->readers[i];
         bool own = r->serial == b->serial && r->warp == b->cur / WARP;
+        if (own) {
+            first = false;
+            come_again(h, r);
+        }
         bool again = own && (r->several || r->first.thread == b->cur);
         unsigned from = again ? r->newest + 1 : r->newest;
         if (from > h->newest)
@@ -135,10 +165,11 @@ unsigned history_choose(const struct history *h, struct block *b, unsigned bytes
             (own || r->several || order_before(b, r->serial, r->first.thread, r->first.stamp)))
             oldest = from;
     }
-    if (oldest == h->newest)
-        return oldest;
-    unsigned unknown = oldest_unknown(h, b);
-    return unknown > oldest ? unknown : oldest;
+    if (oldest < h->newest) {
+        unsigned unknown = oldest_unknown(h, b);
+        oldest = unknown > oldest ? unknown : oldest;
+    }
+    return first && oldest < h->newest && begins_with_last(h) ? h->newest : oldest;
 }
 
 void history_reset(struct history *h)
@@ -147,6 +178,8 @@ void history_reset(struct history *h)
     h->newest = 0;
     h->unread = 0;
     h->n_readers = 0;
+    h->content = 0;
+    h->last_first = false;
 }
 
 void history_free(struct history *h)

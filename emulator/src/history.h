@@ -9,6 +9,8 @@
 struct message { /* what a strong write hands on */
     struct clock of_scope[2]; /* to readers of its own block; to all: [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
     struct clock loose;       /* if every scope were wide enough */
+    struct clock done;        /* by the writer, whatever is ordered */
+    struct step released, written;
     uint32_t block;           /* the block that of_scope[SIMT_SCOPE_BLOCK] is for */
     u64 sequential;           /* order.h: the last such fence that happened before */
 };
@@ -28,6 +30,7 @@ struct reader { /* threads of one warp */
     unsigned newest; /* which write they have read */
     struct entry first; /* of them to have read that */
     bool several;
+    bool first_older; /* the first that they have read was older than the last, and they have not come again */
 };
 
 #define MOST_PAST 8
@@ -37,6 +40,8 @@ struct history {
     unsigned newest; /* number of the last write */
     unsigned n;      /* of the writes before it that are kept */
     unsigned unread; /* writes since a strong load */
+    unsigned content; /* readers that have not come again after an older value */
+    bool last_first;  /* while there are such: the next new reader begins with the last write */
     struct past past[MOST_PAST]; /* past[newest % MOST_PAST] is the last write */
     unsigned n_readers, readers_capacity;
     struct reader *readers;
@@ -47,8 +52,9 @@ void history_write(struct history *h, struct block *b, const void *address, unsi
                    const struct message *left);
 /* It has read the write of that number. */
 void history_read(struct history *h, struct block *b, unsigned number);
-/* The write that a strong load of the running thread is to return: the oldest that it may. */
-unsigned history_choose(const struct history *h, struct block *b, unsigned bytes);
+/* The write that a strong load of the running thread is to return: the oldest that it may. But who looks only once, as at a
+ * flag that says whether something has been done already, is at times to find the last. */
+unsigned history_choose(struct history *h, struct block *b, unsigned bytes);
 void history_reset(struct history *h);
 void history_free(struct history *h);
 

@@ -22,8 +22,9 @@ struct actor { /* a thread of a block of this launch, and where in the program i
 /* By the running thread, at code address pc. `scope` is an atomic's. */
 void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
                  enum simt_scope scope);
-/* The running thread compares and swaps there, after race_access(): what it loaded before was only a first guess. */
-void race_compare_and_swap(struct block *b, const void *address, unsigned bytes);
+/* The running thread does atomicCAS there, after race_access(): what it loaded before was only a first guess, and decided
+ * whether to try at all. */
+void race_tries(struct block *b, const void *address, unsigned bytes);
 
 /* Called before a thread does anything else: its last store is done, and can be judged by what it changed. */
 void race_judge(struct block *b);
@@ -56,6 +57,7 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     } actor, other;
     const void *pc, *other_pc;
     enum why why;
+    struct way way; /* FENCE_MISSING; written.pc NULL: not known */
 };
 
 struct suspicion { /* a store that races, unless it stores what is there already: known once it has been done */

@@ -137,6 +137,9 @@ enum simt_type {
 SIMT_NOMERGE unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope,
                                             void *address, unsigned long long value, unsigned long long compare);
 
+/* The load that follows takes memory for constant as long as the kernel runs, as __ldg() does. */
+SIMT_NOMERGE void simt_read_only(const void *address, unsigned bytes);
+
 /* A texture fetch: where, and the texel's components as 32 bits each. An object is a number, as in CUDA. */
 enum simt_texture_way { SIMT_BY_PLACE, SIMT_BY_INDEX, SIMT_IN_LAYER, SIMT_IN_CUBE };
 struct simt_coordinates {
