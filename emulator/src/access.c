@@ -89,9 +89,10 @@ static void check_bounds(struct block *b, const void *pc, const struct place *p,
 static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
     if (shared_is_known(address))
-        report_access(b, "another block's shared memory", pc, address, bytes, kind,
-                      "A pointer to shared memory means something in its own block alone: others have memory of their own "
-                      "there.");
+        report_access(
+            b, "another block's shared memory", pc, address, bytes, kind,
+            "A pointer to shared memory means something in its own block alone: others have memory of their own "
+            "there.");
     if ((uintptr_t)address < 65536)
         report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
     report_access(b, "host pointer in a kernel", pc, address, bytes, kind,
@@ -174,8 +175,8 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
-static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, enum manner manner,
-                             enum simt_scope scope)
+static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind,
+                                                            const void *pc, enum manner manner, enum simt_scope scope)
 {
     struct worker *w = simt_worker;
     if (!w) {
@@ -250,7 +251,8 @@ void access_read_only(struct block *b, const void *address, unsigned bytes, cons
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
         struct place place = place_of(b, p, piece);
-        if (place.space == SPACE_GLOBAL && place.object && place.object->cells && place.offset + piece <= place.object->bytes)
+        if (place.space == SPACE_GLOBAL && place.object && place.object->cells &&
+            place.offset + piece <= place.object->bytes)
             race_read_only(b, pc, &place, piece);
         p += piece;
     }

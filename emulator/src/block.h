@@ -69,7 +69,7 @@ struct block {
     uint32_t now, floor, met;
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
     struct clock acquired, released[2];
-    u64 sequential; /* as in knowledge */
+    u64 sequential;                 /* as in knowledge */
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
     unsigned n_knowledge;

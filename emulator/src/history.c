@@ -45,12 +45,13 @@ static bool is_same(struct entry a, struct entry b)
     return a.serial == b.serial && a.thread == b.thread && a.stamp == b.stamp;
 }
 
-void history_write(struct history *h, struct block *b, const void *address, unsigned bytes, u64 before,
-                   const struct message *left)
+void history_write(struct history *h, struct block *b, const void *address, unsigned bytes, u64 before, bool in_turn,
+                   const struct message *left, const void *pc)
 {
     const struct thread *t = current(b);
     struct past *last = write_of(h, h->newest);
-    bool follows = h->newest && h->bytes == bytes && is_same(last->writer, t->overwrote);
+    bool follows = h->newest && h->bytes == bytes && last->writer.serial &&
+                   (is_same(last->writer, t->overwrote) || (in_turn && t->overwrote_strong));
     h->unread++;
     if (h->unread > MOST_UNREAD || (bytes != 4 && bytes != 8) || race_other_stores(b, address)) {
         h->n = 0;
@@ -74,7 +75,15 @@ void history_write(struct history *h, struct block *b, const void *address, unsi
         now->writer = (struct entry){b->serial, b->cur, t->touched};
         message_copy(&now->left, left);
     }
-    history_read(h, b, h->newest);
+    history_read(h, b, h->newest, pc);
+}
+
+bool history_has(const struct history *h, struct entry writer)
+{
+    for (unsigned number = h->newest; number + h->n >= h->newest && number; number--)
+        if (is_same(h->past[number % MOST_PAST].writer, writer))
+            return true;
+    return false;
 }
 
 static struct reader *reader_of(struct history *h, const struct block *b)
@@ -95,7 +104,7 @@ static struct reader *reader_of(struct history *h, const struct block *b)
     return &h->readers[h->n_readers - 1];
 }
 
-void history_read(struct history *h, struct block *b, unsigned number)
+void history_read(struct history *h, struct block *b, unsigned number, const void *pc)
 {
     struct reader *r = reader_of(h, b);
     if (!r)
@@ -106,7 +115,7 @@ void history_read(struct history *h, struct block *b, unsigned number)
         r->several = false;
         r->first = (struct entry){b->serial, b->cur, b->now};
         if (is_new && number < h->newest) {
-            r->first_older = true;
+            r->older_at = pc;
             h->content++;
         }
     } else if (r->newest == number && r->first.thread != b->cur) {
@@ -130,10 +139,12 @@ static unsigned oldest_unknown(const struct history *h, struct block *b)
 }
 
 /* A reader that has come again waits for something. */
-static void come_again(struct history *h, struct reader *r)
+static void come_again(struct history *h, struct reader *r, const void *pc)
 {
-    h->content -= r->first_older;
-    r->first_older = false;
+    if (!r->older_at || r->older_at != pc)
+        return;
+    r->older_at = NULL;
+    h->content--;
 }
 
 static bool begins_with_last(struct history *h)
@@ -144,7 +155,7 @@ static bool begins_with_last(struct history *h)
     return h->last_first;
 }
 
-unsigned history_choose(struct history *h, struct block *b, unsigned bytes)
+unsigned history_choose(struct history *h, struct block *b, unsigned bytes, const void *pc)
 {
     bool first = true;
     if (!h->n || h->bytes != bytes || h->n_readers == MOST_READERS)
@@ -155,14 +166,13 @@ unsigned history_choose(struct history *h, struct block *b, unsigned bytes)
         bool own = r->serial == b->serial && r->warp == b->cur / WARP;
         if (own) {
             first = false;
-            come_again(h, r);
+            come_again(h, r, pc);
         }
         bool again = own && (r->several || r->first.thread == b->cur);
         unsigned from = again ? r->newest + 1 : r->newest;
         if (from > h->newest)
             return h->newest;
-        if (from > oldest &&
-            (own || r->several || order_before(b, r->serial, r->first.thread, r->first.stamp)))
+        if (from > oldest && (own || r->several || order_before(b, r->serial, r->first.thread, r->first.stamp)))
             oldest = from;
     }
     if (oldest < h->newest) {

@@ -166,8 +166,7 @@ static void settle(struct mbarrier *m, const void *pc)
         return;
     for (unsigned i = 0; i < m->n_attached; i++) {
         const struct attachment *a = &m->attached[i];
-        uint32_t stamp = a->stamp > b->met ? a->stamp
-                                             : b->now; /* a barrier since then does not order what lands now */
+        uint32_t stamp = a->stamp > b->met ? a->stamp : b->now; /* a barrier since then does not order what lands now */
         async_land(b, a->thread, a->issued, stamp, pc);
         m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
                                                                                 : m->arriving.threads[a->thread];

@@ -24,7 +24,7 @@ struct location { /* that strong accesses have written to or read from, in this 
         uint32_t serial, thread;
         enum lock_fence fence;
         u64 lock_free;
-    } careless; /* the last to write inside the lock without a full fence */
+    } careless;          /* the last to write inside the lock without a full fence */
     struct message last; /* of the last write, and the atomic operations before it */
     struct history history;
     unsigned n_observers;
@@ -155,7 +155,7 @@ static void location_read(struct block *b, struct knowledge *k, struct location 
                           const void *pc)
 {
     receive(b, k, &x->last, scope, takes, pc);
-    history_read(&x->history, b, x->history.newest);
+    history_read(&x->history, b, x->history.newest, pc);
     if (is_observer(x, b->serial, b->cur))
         return;
     if (x->n_observers < MOST_OBSERVERS)
@@ -165,7 +165,7 @@ static void location_read(struct block *b, struct knowledge *k, struct location 
 
 /* before: what the word holds until now. */
 static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope,
-                           unsigned bytes, u64 before, const void *pc)
+                           unsigned bytes, u64 before, bool in_turn, const void *pc)
 {
     struct message *m = &x->last;
     u64 sequential = order_sequential(b);
@@ -190,7 +190,7 @@ static void location_write(struct block *b, struct knowledge *k, struct location
     m->released = k->fence;
     m->written = (struct step){pc, scope, b->now};
     m->sequential = sequential > m->sequential ? sequential : m->sequential;
-    history_write(&x->history, b, x->address, bytes, before, m);
+    history_write(&x->history, b, x->address, bytes, before, in_turn, m, pc);
     x->n_observers = 1;
     x->observers[0] = (struct entry){b->serial, b->cur, b->now};
 }
@@ -237,7 +237,7 @@ void message_store(struct block *b, const void *address, unsigned bytes, enum si
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, true);
     message_clear(&x->last);
-    location_write(b, k, x, scope, bytes, access_value(address, bytes), pc);
+    location_write(b, k, x, scope, bytes, access_value(address, bytes), false, pc);
     if (address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);
@@ -249,27 +249,32 @@ static bool load_older(struct block *b, struct knowledge *k, const void *address
                        const void *pc)
 {
     struct bucket *bucket = bucket_of(address);
-    struct past older = {0};
-    struct entry writer = {0};
+    struct entry writers[2];
+    bool older = false;
     unsigned number = 0;
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, false);
     if (x) {
-        struct history *h = &x->history;
-        h->unread = 0;
-        number = history_choose(h, b, bytes);
-        older = h->past[number % MOST_PAST];
-        writer = h->past[h->newest % MOST_PAST].writer;
+        x->history.unread = 0;
+        number = history_choose(&x->history, b, bytes, pc);
+        older = number != x->history.newest;
     }
-    bool is_older = x && number != x->history.newest;
     pthread_mutex_unlock(&bucket->lock);
-    if (!is_older || !race_lend(b, address, bytes, writer, older.value))
+    if (!older || !race_begin_lending(b, address, bytes, writers))
         return false;
-    pthread_mutex_lock(&bucket->lock); /* nobody has written, since others wait for what is lent */
-    receive(b, k, &x->history.past[number % MOST_PAST].left, scope, false, pc);
-    history_read(&x->history, b, number);
+    pthread_mutex_lock(&bucket->lock);
+    struct history *h = &x->history;
+    bool is_kept = number < h->newest && number + h->n >= h->newest;
+    older = is_kept && history_has(h, writers[0]) && history_has(h, writers[1]);
+    if (older) {
+        race_lend(b, bytes, h->past[number % MOST_PAST].value);
+        receive(b, k, &h->past[number % MOST_PAST].left, scope, false, pc);
+        history_read(h, b, number, pc);
+    }
     pthread_mutex_unlock(&bucket->lock);
-    return true;
+    if (!older)
+        race_take_back(b->worker);
+    return older;
 }
 
 void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
@@ -306,7 +311,7 @@ void message_atomic_end(struct block *b, const struct strong_access *a, bool hel
     struct location *x = location_at(b, bucket, a->address, true);
     location_read(b, k, x, a->scope, a->compares, a->pc);
     if (a->writes)
-        location_write(b, k, x, a->scope, a->bytes, a->before, a->pc);
+        location_write(b, k, x, a->scope, a->bytes, a->before, b->launch->many_workers, a->pc);
     if (a->writes && !takes && a->address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);

@@ -46,11 +46,11 @@ struct knowledge {
     struct clock seen[2];   /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
     struct clock
         taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
-    struct clock released[2];   /* what the last fence of at least that scope covers */
-    struct clock loose;         /* if the scope of every fence and every atomic were wide enough */
-    const void *loaded;         /* by a volatile load that is announced but not yet looked into */
+    struct clock released[2]; /* what the last fence of at least that scope covers */
+    struct clock loose;       /* if the scope of every fence and every atomic were wide enough */
+    const void *loaded;       /* by a volatile load that is announced but not yet looked into */
     enum simt_scope loaded_scope;
-    u64 sequential;             /* tick of the last sequential fence that it has done, or that happened before */
+    u64 sequential; /* tick of the last sequential fence that it has done, or that happened before */
     const void *loaded_at;
     uint32_t fenced;            /* stamp of its last fence */
     struct step fence;          /* and the rest of it */
@@ -77,7 +77,7 @@ void order_release(struct block *b, struct release *into); /* adds what the runn
 void order_acquire(struct block *b, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
-u64 order_tick(void);                       /* strong writes and sequential fences are numbered in the order in which they happen */
+u64 order_tick(void); /* strong writes and sequential fences are numbered in the order in which they happen */
 u64 order_sequential(const struct block *b); /* the last sequential fence that the running thread has behind it */
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);

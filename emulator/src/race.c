@@ -37,7 +37,8 @@ static bool is_lent(const struct block *b, const void *address)
     if (!__atomic_load_n(&b->launch->n_lent, __ATOMIC_RELAXED))
         return false;
     for (unsigned i = 0; i < simt_n_workers; i++)
-        if (&simt_workers[i] != b->worker && is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
+        if (&simt_workers[i] != b->worker &&
+            is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
             return true;
     return false;
 }
@@ -83,9 +84,9 @@ struct visit {
     enum strength strength;
     const struct cell *cell; /* in hand */
     uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
-    uint8_t turn; /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
+    uint8_t turn;   /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
     bool read_only; /* by the path that takes memory for constant while the kernel runs */
-    bool raced;   /* with the following, to be reported when the locks are open again */
+    bool raced;     /* with the following, to be reported when the locks are open again */
     bool other_stored;
     enum why why;
     enum strength other_strength;
@@ -259,10 +260,7 @@ static void meet_reads(struct visit *v, const struct record *r)
 
 /* ---- which reads a cell keeps ---- */
 
-static bool is_of_several(const struct record *r)
-{
-    return (r->who & (r->who - 1)) || (r->warps & (r->warps - 1));
-}
+static bool is_of_several(const struct record *r) { return (r->who & (r->who - 1)) || (r->warps & (r->warps - 1)); }
 
 /* Does whoever races with the first race with the second as well, if that happened after it? */
 static bool stands_for(const struct record *later, const struct record *r)
@@ -384,8 +382,7 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++)
         if (is_atomic(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
-    add_read(v->b, v->least_serial, c, readers,
-             &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
+    add_read(v->b, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
 }
 
 static void note_overwritten(const struct visit *v, const struct record *last)
@@ -714,7 +711,7 @@ static bool others_have_gone_on(const struct block *b, const void *address)
 {
     for (unsigned i = 0; i < simt_n_workers; i++) {
         const struct worker *w = &simt_workers[i];
-        unsigned patience = 1u << 12;
+        unsigned patience = 1u << 15;
         if (w == b->worker)
             continue;
         while (is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address)) {
@@ -726,19 +723,18 @@ static bool others_have_gone_on(const struct block *b, const void *address)
     return true;
 }
 
-/* Is that write the last of that word, and has no other block's plain load, which may come again, read it? */
+/* Who has written to that word last, if no other block's plain load, which may come again, has read it since. */
 static bool may_lend(const struct block *b, const struct place *place, const struct cells *cells, size_t offset,
-                     struct entry writer)
+                     struct entry *writer)
 {
     const struct cell *c = word_cell(cells, offset);
-    bool last = !(c->write.who & SPLIT) && c->write.serial == writer.serial && WRITER(&c->write) == writer.thread &&
-                STAMP(&c->write) == writer.stamp;
-    for (unsigned i = 0; last && is_of_workers(b, place) && i < cells->readers; i++) {
+    *writer = (struct entry){c->write.serial, WRITER(&c->write), STAMP(&c->write)};
+    for (unsigned i = 0; is_of_workers(b, place) && i < cells->readers; i++) {
         const struct record *r = &c->reads[i];
         if (r->serial >= b->launch->first_serial && r->serial != b->serial && STRENGTH(r) == PLAIN)
             return false;
     }
-    return last;
+    return !(c->write.who & SPLIT);
 }
 
 static u64 held_by(const void *address, unsigned bytes)
@@ -755,13 +751,7 @@ static void hold(void *address, unsigned bytes, u64 value)
         __atomic_store_n((u64 *)address, value, __ATOMIC_RELAXED);
 }
 
-static void end_lending(struct worker *w)
-{
-    __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE);
-    __atomic_fetch_sub(&w->block->launch->n_lent, 1, __ATOMIC_RELAXED);
-}
-
-bool race_lend(struct block *b, const void *address, unsigned bytes, struct entry writer, u64 value)
+bool race_begin_lending(struct block *b, const void *address, unsigned bytes, struct entry writers[2])
 {
     struct worker *w = b->worker;
     struct place place = place_of(b, address, bytes);
@@ -770,31 +760,38 @@ bool race_lend(struct block *b, const void *address, unsigned bytes, struct entr
         return false;
     const struct cells *cells = cells_of(b, &place, &offset);
     bool *lock = lock_cells(b, &place);
-    bool may = may_lend(b, &place, cells, offset, writer) &&
-               (bytes == 4 || may_lend(b, &place, cells, offset + 4, writer));
+    bool may = may_lend(b, &place, cells, offset, &writers[0]) &&
+               may_lend(b, &place, cells, offset + bytes - 4, &writers[1]);
     if (may) {
         __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
         __atomic_fetch_add(&b->launch->n_lent, 1, __ATOMIC_RELAXED);
         __atomic_store_n(&w->lent, (void *)(uintptr_t)address, __ATOMIC_RELEASE);
     }
     unlock_cells(lock);
-    if (!may)
-        return false;
-    if (lock && !others_have_gone_on(b, address)) {
-        __atomic_store_n(&w->touching, address, __ATOMIC_RELEASE);
-        end_lending(w);
+    w->lent_bytes = 0;
+    if (may && lock && !others_have_gone_on(b, address)) {
+        race_take_back(w);
         return false;
     }
+    return may;
+}
+
+void race_lend(struct block *b, unsigned bytes, u64 value)
+{
+    struct worker *w = b->worker;
     w->lent_bytes = bytes;
-    w->lent_value = held_by(address, bytes);
+    w->lent_value = held_by(w->lent, bytes);
     hold(w->lent, bytes, value);
-    return true;
 }
 
 void race_take_back(struct worker *w)
 {
-    hold(w->lent, w->lent_bytes, w->lent_value);
-    end_lending(w);
+    if (w->lent_bytes)
+        hold(w->lent, w->lent_bytes, w->lent_value);
+    else if (w->block->launch->many_workers) /* nothing came of it, and its thread is about to read what is there */
+        __atomic_store_n(&w->touching, w->lent, __ATOMIC_RELEASE);
+    __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&w->block->launch->n_lent, 1, __ATOMIC_RELAXED);
 }
 
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)

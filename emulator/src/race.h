@@ -34,9 +34,10 @@ void race_judge_copy(struct block *b, const void *stores);
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
 void race_end_launch(void);
 
-/* The running thread's strong load there is to return that older value, if `writer` was the last to write there: the word
- * holds it until the thread goes on, and other workers' threads wait until then. */
-bool race_lend(struct block *b, const void *address, unsigned bytes, struct entry writer, u64 value);
+/* The running thread's strong load there may be to return an older value: other workers' threads wait until it goes on, or
+ * what is lent is taken back. writers: who wrote last to the first and the last word of it. */
+bool race_begin_lending(struct block *b, const void *address, unsigned bytes, struct entry writers[2]);
+void race_lend(struct block *b, unsigned bytes, u64 value); /* which the word holds until then */
 void race_take_back(struct worker *w);
 /* Is another worker's thread about to store there by a strong access? */
 bool race_other_stores(const struct block *b, const void *address);

@@ -74,7 +74,7 @@ bool record_join(struct record *r, const struct record *added)
 /* ---- lists beside cells ---- */
 
 #define BUCKETS 16384
-#define MOST_OF_CELL 1024        /* beyond either number reads are lost, which can lose a report */
+#define MOST_OF_CELL 1024 /* beyond either number reads are lost, which can lose a report */
 #define MOST_SPILLED (1ull << 21)
 
 static struct bucket {

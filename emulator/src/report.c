@@ -293,12 +293,14 @@ static const char *advice_on_way(const struct conflict *c)
     const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
     const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
     if (two_blocks && strong->scope == SIMT_SCOPE_BLOCK)
-        snprintf(text, sizeof text,
-                 "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
-                 "blocks.",
-                 where(strong->pc));
+        snprintf(
+            text, sizeof text,
+            "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
+            "blocks.",
+            where(strong->pc));
     else if (fence->pc && two_blocks && fence->scope == SIMT_SCOPE_BLOCK)
-        snprintf(text, sizeof text, "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
+        snprintf(text, sizeof text,
+                 "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
                  where(fence->pc), needed);
     else if (fence->pc)
         snprintf(text, sizeof text,
@@ -359,7 +361,7 @@ void report_race(const struct conflict *c)
             fprintf(stderr, "simt: read-only load of what the kernel writes: %s\n", where(c->pc));
         else
             fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
-                where(c->pc));
+                    where(c->pc));
         say_kernel(stderr, l, c->actor.serial);
         fprintf(stderr, "  ");
         say_thread(stderr, l, c->actor.thread);

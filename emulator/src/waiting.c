@@ -65,7 +65,7 @@ void wait_for(struct block *b, const struct waiting *on, const void *pc)
     warp_of(b, self)->ready &= ~(1u << self % WARP);
     b->quiet = 0;
     b->yields = 0;
-    unsigned next = next_of_warp(b);
+    unsigned next = current(b)->call ? next_of_warp(b) : NO_THREAD;
     if (next == NO_THREAD)
         next = next_or_deadlock(b);
     if (next != self)
