@@ -124,6 +124,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->phase = 0;
     b->came_to_grid = false;
     b->has_roles = false;
+    b->ahead = 0;
     b->yields = 0;
     b->quiet = 0;
     b->suspicion->pending = false;

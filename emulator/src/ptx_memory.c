@@ -51,13 +51,24 @@ static void convert_address(struct running *r, const struct instruction *in)
 
 static const char *check_conversion(struct instruction *in) { return in->field[SPACE] ? NULL : "the space is missing"; }
 
+bool simt_is_in(enum simt_space space, const void *generic)
+{
+    static const enum space spaces[] = {[SIMT_IN_GLOBAL] = SPACE_GLOBAL,
+                                        [SIMT_IN_SHARED] = SPACE_SHARED,
+                                        [SIMT_IN_LOCAL] = SPACE_LOCAL,
+                                        [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
+    enum space found = place_of(running(), generic, 1).space;
+    return (found == SPACE_NOWHERE ? SPACE_GLOBAL : found) == spaces[space]; /* to a GPU all else is global */
+}
+
 static void is_space(struct running *r, const struct instruction *in)
 {
-    static const enum ptx_space spaces[] = {
-        [SPACE_NOWHERE] = S_GENERIC, [SPACE_SHARED] = S_SHARED,    [SPACE_GLOBAL] = S_GLOBAL,
-        [SPACE_LOCAL] = S_LOCAL,     [SPACE_PARAMETERS] = S_CONST, [SPACE_CONSTANT] = S_CONST};
-    struct place p = place_of(running(), (const void *)(uintptr_t)ptx_get(r, &in->operand[1]), 1);
-    ptx_set(r, &in->operand[0], spaces[p.space] == in->field[SPACE]);
+    static const enum simt_space spaces[] = {[S_GLOBAL] = SIMT_IN_GLOBAL,
+                                             [S_SHARED] = SIMT_IN_SHARED,
+                                             [S_LOCAL] = SIMT_IN_LOCAL,
+                                             [S_CONST] = SIMT_IN_CONSTANT};
+    const void *address = (const void *)(uintptr_t)ptx_get(r, &in->operand[1]);
+    ptx_set(r, &in->operand[0], simt_is_in(spaces[in->field[SPACE]], address));
 }
 
 /* ---- loads and stores ---- */
@@ -74,10 +85,10 @@ static enum simt_scope scope(const struct instruction *in)
     return in->field[SCOPE] == SCOPE_NONE ? SIMT_SCOPE_SYSTEM : ptx_scope_of(in);
 }
 
-static void fence_if(const struct instruction *in, enum semantics this)
+static void fence_if(const struct running *r, const struct instruction *in, enum semantics this)
 {
     if (in->field[SEMANTICS] == this || in->field[SEMANTICS] == ORDER_ACQ_REL)
-        fence_do(ptx_scope_of(in), false);
+        fence_do(ptx_scope_of(in), false, r->pc);
 }
 
 typedef u64 both_halves __attribute__((vector_size(16), aligned(1), may_alias));
@@ -114,6 +125,8 @@ static void load(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
+        if (in->field[READ_ONLY])
+            access_read_only(running(), from, n * each, r->pc);
         access_in_manner(from, n * each, kind, manner(in), scope(in), r->pc);
     } else if (is_strong(in)) {
         may_poll(running(), QUIET_LOAD, r->pc);
@@ -124,14 +137,14 @@ static void load(struct running *r, const struct instruction *in)
     }
     if (is_strong(in))
         moves_on(simt_worker);
-    fence_if(in, ORDER_ACQUIRE);
+    fence_if(r, in, ORDER_ACQUIRE);
 }
 
 static void store(struct running *r, const struct instruction *in)
 {
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
     unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
-    fence_if(in, ORDER_RELEASE);
+    fence_if(r, in, ORDER_RELEASE);
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
@@ -180,9 +193,10 @@ static enum simt_atomic_op op_of(const struct instruction *in)
 static enum simt_type type_of(const struct instruction *in)
 {
     static const enum simt_type types[TYPES] = {
-        [T_B128] = SIMT_B128, [T_B16] = SIMT_U16,   [T_B32] = SIMT_U32,     [T_B64] = SIMT_U64,       [T_U32] = SIMT_U32, [T_U64] = SIMT_U64,
-        [T_S32] = SIMT_I32,   [T_S64] = SIMT_I64,     [T_F32] = SIMT_F32,       [T_F64] = SIMT_F64, [T_F16] = SIMT_F16,
-        [T_BF16] = SIMT_BF16, [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
+        [T_B128] = SIMT_B128,   [T_B16] = SIMT_U16,       [T_B32] = SIMT_U32, [T_B64] = SIMT_U64,
+        [T_U32] = SIMT_U32,     [T_U64] = SIMT_U64,       [T_S32] = SIMT_I32, [T_S64] = SIMT_I64,
+        [T_F32] = SIMT_F32,     [T_F64] = SIMT_F64,       [T_F16] = SIMT_F16, [T_BF16] = SIMT_BF16,
+        [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
     };
     return types[in->type[0]];
 }
@@ -198,9 +212,9 @@ static u128 change(struct running *r, const struct instruction *in, unsigned add
     u128 first = ptx_get_wide(r, value) & bits, second = compares ? ptx_get_wide(r, value + 1) & bits : 0;
     if (simt_checked)
         check_space(r, in, at, bytes, ACCESS_ATOMIC);
-    fence_if(in, ORDER_RELEASE);
+    fence_if(r, in, ORDER_RELEASE);
     u128 old = atomic_do(&a, at, compares ? second : first, compares ? first : 0, r->pc);
-    fence_if(in, ORDER_ACQUIRE);
+    fence_if(r, in, ORDER_ACQUIRE);
     return old;
 }
 
@@ -212,9 +226,9 @@ static void change_vector(struct running *r, const struct instruction *in, unsig
     void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
     for (unsigned i = 0; i < value->n; i++)
         values[i] = ptx_get(r, &value->elements[i]) & ptx_bits(ptx_types[in->type[0]].bytes);
-    fence_if(in, ORDER_RELEASE);
+    fence_if(r, in, ORDER_RELEASE);
     atomic_do_vector(&a, at, value->n, values, r->pc);
-    fence_if(in, ORDER_ACQUIRE);
+    fence_if(r, in, ORDER_ACQUIRE);
 }
 
 #define MOST_ATOMIC 8 /* elements */

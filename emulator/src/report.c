@@ -166,13 +166,8 @@ static const char *parameter_of(const struct launch *l, const struct object *o)
     return name;
 }
 
-static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+static void say_object(FILE *f, const struct launch *l, const struct object *o, const void *address, unsigned bytes)
 {
-    const struct object *o = memory_find(address);
-    if (!o)
-        o = memory_nearest(address);
-    if (!o)
-        return;
     say_distance(f, o, address, bytes);
     const char *name = l ? parameter_of(l, o) : "";
     if (*name)
@@ -182,6 +177,15 @@ static void say_allocation(FILE *f, const struct launch *l, const void *address,
     if (o->freed)
         fprintf(f, ", freed at %s", where(o->freed_at));
     fprintf(f, "\n");
+}
+
+static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+{
+    const struct object *o = memory_find(address);
+    if (!o)
+        o = memory_nearest(address);
+    if (o)
+        say_object(f, l, o, address, bytes);
 }
 
 static void say_variable(FILE *f, const struct object *o, const void *address, unsigned bytes)
@@ -265,6 +269,21 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
     __builtin_unreachable();
 }
 
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+{
+    const struct object *o = memory_closest(address);
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, "out of bounds", pc, address, bytes, access);
+    if (o && o->symbol)
+        say_variable(stderr, o, address, bytes);
+    else if (o)
+        say_object(stderr, b->launch, o, address, bytes);
+    fprintf(stderr, "  Nothing is there. Has an index overflowed, or does a pointer hold no address?\n");
+    stop();
+    __builtin_unreachable();
+}
+
 void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                     enum access access, const struct actor *other, const char *did, const char *why)
 {
@@ -307,6 +326,38 @@ static bool by_one_line(const struct conflict *c)
 }
 
 static bool of_other_launch(const struct conflict *c) { return c->other.serial < c->block->launch->first_serial; }
+/* Something leads from one to the other: what is wrong with it. */
+static const char *advice_on_way(const struct conflict *c)
+{
+    static char text[1500];
+    const struct way *w = &c->way;
+    bool two_blocks = c->actor.serial != c->other.serial;
+    const char *needed = two_blocks ? "__threadfence()" : "__threadfence_block()";
+    const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
+    const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
+    if (two_blocks && strong->scope == SIMT_SCOPE_BLOCK)
+        snprintf(
+            text, sizeof text,
+            "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
+            "blocks.",
+            where(strong->pc));
+    else if (fence->pc && two_blocks && fence->scope == SIMT_SCOPE_BLOCK)
+        snprintf(text, sizeof text,
+                 "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
+                 where(fence->pc), needed);
+    else if (fence->pc)
+        snprintf(text, sizeof text,
+                 "A write (%s) and who reads it (%s) lead from one to the other, but something on the way orders less.",
+                 where(w->written.pc), where(w->read.pc));
+    else if (fence == &w->released)
+        snprintf(text, sizeof text,
+                 "A fence is missing before the operation that tells of it (%s): %s, by the same thread.",
+                 where(w->written.pc), needed);
+    else
+        snprintf(text, sizeof text, "A fence is missing behind the operation that is told of it (%s): %s.",
+                 where(w->read.pc), needed);
+    return text;
+}
 
 static const char *advice(const struct conflict *c)
 {
@@ -316,14 +367,23 @@ static const char *advice(const struct conflict *c)
                "missing between them.";
     bool one_block = c->actor.serial == c->other.serial;
     bool one_warp = one_block && c->actor.thread / WARP == c->other.thread / WARP;
+    bool mixed = (c->now == ACCESS_ATOMIC) != (c->before == ACCESS_ATOMIC);
+    if (c->why == TAKEN_FOR_CONSTANT)
+        return "What __ldg() and ld.global.nc read must stay as it is as long as the kernel runs: use a plain load.";
     if (c->why == SCOPE_TOO_SMALL)
-        return "The two are in different blocks, and the scope of a _block operation ends at its own.";
+        return "The two are in different blocks: an operation of block scope orders nothing between blocks, and is "
+               "atomic to its own alone.";
+    if (c->why == FENCE_MISSING && c->way.written.pc)
+        return advice_on_way(c);
     if (c->why == FENCE_MISSING)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
     if (c->block->has_roles && one_block && by_one_line(c))
         return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
                "is missing between them.";
+    if (mixed)
+        return one_block ? "One of the two is atomic and the other is not: make both atomic, or put a barrier between."
+                         : "One of the two is atomic and the other is not: make both atomic, or use a second launch.";
     if (by_one_line(c))
         return one_block
                    ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
@@ -352,7 +412,9 @@ void report_race(const struct conflict *c)
     if (!reported_before(c->pc, c->other_pc)) {
         fflush(stdout);
         name_target(b, address, name, sizeof name);
-        if (c->place.space == SPACE_SHARED || !of_other_launch(c))
+        if (c->why == TAKEN_FOR_CONSTANT)
+            fprintf(stderr, "simt: read-only load of what the kernel writes: %s\n", where(c->pc));
+        else if (c->place.space == SPACE_SHARED || !of_other_launch(c))
             fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
                     where(c->pc));
         else
@@ -698,10 +760,70 @@ static const void *own_place(const void *const *pcs)
     return pcs[0];
 }
 
-static void say_block_in_hand(FILE *f, const struct block *b)
+/* Blocks of one launch whose threads do the same, in words. */
+struct alike {
+    const struct launch *launch;
+    char *words;
+    u64 n;
+    uint32_t first, last; /* serials */
+};
+
+static char *words_of(const struct block *b)
 {
-    say_kernel(f, b->launch, b->serial);
+    char *words = NULL;
+    size_t size;
+    FILE *f = open_memstream(&words, &size);
+    if (!f)
+        base_out_of_memory();
     say_waiters(f, b);
+    fclose(f);
+    return words;
+}
+
+static struct alike *add_block(struct alike *groups, unsigned *n, const struct block *b)
+{
+    char *words = words_of(b);
+    for (unsigned i = 0; i < *n; i++) {
+        struct alike *g = &groups[i];
+        if (g->launch != b->launch || strcmp(g->words, words) != 0)
+            continue;
+        g->n++;
+        g->first = b->serial < g->first ? b->serial : g->first;
+        g->last = b->serial > g->last ? b->serial : g->last;
+        free(words);
+        return groups;
+    }
+    groups = realloc(groups, (*n + 1) * sizeof *groups);
+    if (!groups)
+        base_out_of_memory();
+    groups[(*n)++] = (struct alike){b->launch, words, 1, b->serial, b->serial};
+    return groups;
+}
+
+static void say_alike(FILE *f, const struct alike *g)
+{
+    if (g->n == 1) {
+        say_kernel(f, g->launch, g->first);
+    } else {
+        fprintf(f, "  kernel %s, %llu blocks, the first ", g->launch->kernel->name, g->n);
+        say_block(f, g->launch, g->first);
+        fprintf(f, ", the last ");
+        say_block(f, g->launch, g->last);
+        fprintf(f, "\n");
+    }
+    fputs(g->words, f);
+}
+
+/* Blocks begin in the order of their numbers. */
+static void say_not_begun(FILE *f, const struct launch *l)
+{
+    u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
+    if (begun >= l->blocks)
+        return;
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
+            plural((unsigned)(l->blocks - begun)));
+    say_block(f, l, l->first_serial + (uint32_t)begun);
+    fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
 }
 
 /* The watchdog's: where each worker is, and what the threads of its block do. */
@@ -709,7 +831,9 @@ void report_endless(void)
 {
     static const void *pcs[MAX_WORKERS][WATCHDOG_FRAMES];
     pthread_t ids[MAX_WORKERS];
-    bool first = true;
+    struct alike *groups = NULL;
+    const struct launch *launch = NULL;
+    unsigned n_groups = 0;
     for (unsigned i = 0; i < simt_n_workers; i++)
         ids[i] = simt_workers[i].id;
     watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
@@ -721,17 +845,21 @@ void report_endless(void)
         const void *pc = current(b)->pc; /* where it polls; else, where it was stopped */
         if (!pc)
             pc = own_place(pcs[i]);
-        if (first)
+        if (!launch)
             fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
-        first = false;
+        launch = b->launch;
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");
         say_thread(stderr, b->launch, b->cur);
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
         for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
-            say_block_in_hand(stderr, other);
+            groups = add_block(groups, &n_groups, other);
     }
+    for (unsigned i = 0; i < n_groups; i++)
+        say_alike(stderr, &groups[i]);
+    if (launch)
+        say_not_begun(stderr, launch);
     fprintf(stderr, "  No thread has ended for as long as SIMT_TIMEOUT allows: %u seconds; 0 allows any time.\n",
             watchdog_seconds());
     end_at_once(1);

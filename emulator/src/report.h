@@ -9,6 +9,9 @@
 void report_race(const struct conflict *c);
 void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
                           const void *pc, enum access kind);
+/* An access to what is nobody's memory, far from every object. */
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+    __attribute__((noreturn));
 void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                    enum access access, const char *why) __attribute__((noreturn));
 /* The running thread's access at pc, and what another did, which does not go with it. */
