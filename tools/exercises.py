@@ -10,7 +10,7 @@ import re
 import textwrap
 
 from tools import steps
-from tools.guard import stop
+from tools.guard import stop, write_whole
 from tools.paths import ROOT, WORK
 
 try:
@@ -34,7 +34,7 @@ def read(path):
 
 
 def write(path, text):
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    write_whole(path, text)
 
 
 def between(text):

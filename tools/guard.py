@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 from tools.paths import BUILD, ROOT
 
@@ -25,6 +26,25 @@ def explain(error):
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"Permission is denied{where}: {ROOT} must be yours to write. In a copy of the clone that is, this works."
     return f"{error.strerror or error}{where}."
+
+
+def write_whole(path, text):
+    """Put a file in its place whole, or leave what is there: write it beside, see that it is stored, rename it. A link stays one,
+    and a file's permissions stay its own."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    path = Path(os.path.realpath(path))
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with open(new, "xb") as file:
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def silence():

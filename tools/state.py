@@ -5,6 +5,7 @@ import json
 import os
 from contextlib import contextmanager
 
+from tools.guard import write_whole
 from tools.say import err
 
 
@@ -45,9 +46,4 @@ def change(path, is_whole, update):
     with locked(path.parent):
         data = load(path, is_whole)
         update(data)
-        new = path.with_name(f"{path.name}.new")
-        with open(new, "w") as file:
-            json.dump(data, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        new.rename(path)
+        write_whole(path, json.dumps(data, indent=1))

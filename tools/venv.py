@@ -7,7 +7,7 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from tools.guard import guarded, one_at_a_time, stop
+from tools.guard import guarded, one_at_a_time, stop, write_whole
 from tools.paths import BUILD, ROOT
 
 VENV = ROOT / ".venv"
@@ -135,9 +135,7 @@ def make(stamp):
             make_anew()
         else:
             mend()
-        written = VENV / "made-by-learn.new"
-        written.write_text(stamp)
-        written.replace(MARK)
+        write_whole(MARK, stamp)
 
 
 if __name__ == "__main__":
