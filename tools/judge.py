@@ -137,13 +137,17 @@ def right(program, exercise, case):
 # ---- count ----
 
 def lines_of(text, piece):
-    """(first, last) line of a region or of a piece that an anchor opens; None is the whole file."""
+    """(first, last) line of a region or of a piece that an anchor opens; None is the whole file. Of the reader's own comments
+    none opens a piece, nor closes one."""
     if piece is None:
         return 1, text.count("\n") + 1
-    if piece in exercises.between(text):
-        return line_of(text, f"// exercise: begin {piece}"), line_of(text, f"// exercise: end {piece}")
-    if piece in source.pieces(text):
-        return source.pieces(text)[piece][:2]
+    for found in exercises.REGION.finditer(text):
+        if found["name"] == piece:
+            return tuple(text[:place].count("\n") + 1 for place in (found.start("begin"), found.start("end")))
+    blank = {name: "\n" * lines.count("\n") for name, lines in exercises.between(text).items()}
+    pieces = source.pieces(exercises.splice(text, blank))
+    if piece in pieces:
+        return pieces[piece][:2]
     stop(f"The program has no region or piece '{piece}'.")
 
 

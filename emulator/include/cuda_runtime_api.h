@@ -59,7 +59,7 @@ cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 
-/* ---- streams and events: in order, complete on return ---------------------------------------------------- */
+/* ---- streams and events: done on return; checked for order ---------------------------------------------------- */
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
@@ -152,11 +152,41 @@ cudaError_t simt_spare_shared(size_t *bytes, const void *function, int blocks, i
 cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const void *function);
 /* Of the variable that begins at `symbol`: cudaErrorInvalidSymbol: none does; cudaErrorInvalidValue: over its end. */
-cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
-cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
+cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                cudaStream_t stream);
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                  cudaStream_t stream);
 cudaError_t simt_copy_waits(cudaError_t error,
                             enum cudaMemcpyKind kind); /* after such a copy that is not asynchronous */
 cudaError_t simt_symbol_address(void **address, const void *symbol);
+
+/* There is no driver here, so none of its functions is found. */
+enum cudaDriverEntryPointQueryResult {
+    cudaDriverEntryPointSuccess,
+    cudaDriverEntryPointSymbolNotFound,
+    cudaDriverEntryPointVersionNotSufficent
+};
+#define cudaEnableDefault 0x0
+#define cudaEnableLegacyStream 0x1
+#define cudaEnablePerThreadDefaultStream 0x2
+static inline cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                                           unsigned long long flags,
+                                                           enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL))
+{
+    (void)version;
+    (void)flags;
+    if (!symbol || !function)
+        return cudaErrorInvalidValue;
+    *function = NULL;
+    if (result)
+        *result = cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+static inline cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                                  enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL))
+{
+    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, result);
+}
 
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);

@@ -31,6 +31,8 @@ static int next_separator(int i, int close)
     "the type of an `asm` operand is not that of its constraint: h, r and l are integers of 16, 32 and 64 bits " \
     "(pointers have 64), f is float, d is double, n a constant"
 
+#define MOST_OPERANDS 512
+
 /* One operand, of tokens first to last: its expression becomes a variable. */
 static bool operand(int first, int last, bool output, struct parts *p)
 {
@@ -39,9 +41,8 @@ static bool operand(int first, int last, bool output, struct parts *p)
         open++;
     if (open == constraint || !is(open, "("))
         return false;
-    int end = tokens[open].partner;
-    if (end != last) /* nvcc needs no comma between two */
-        return operand(first, end, output, p) && operand(end + 1, last, output, p);
+    if (tokens[open].partner != last || p->n == MOST_OPERANDS)
+        return false;
     char *name = constraint > first ? format("\"%s\" ", source_text(first, constraint - 1)) : "";
     char *letters = source_text(constraint, open - 1);
     delete (first, open - 1);
@@ -69,6 +70,20 @@ static bool operand(int first, int last, bool output, struct parts *p)
     return true;
 }
 
+/* Operands with a comma between two, which nvcc does not need. */
+static bool operands_between(int first, int last, bool output, struct parts *p)
+{
+    for (int end; first <= last; first = end + 1) {
+        end = is(first, "[") ? tokens[first].partner + 1 : first;
+        while (end < last && !is(end, "("))
+            end++;
+        end = tokens[end].partner;
+        if (end > last || !operand(first, end, output, p))
+            return false;
+    }
+    return true;
+}
+
 /* Without text and operands it is no more than a barrier to the compiler: that stays. */
 static bool is_empty(int string, int close)
 {
@@ -76,8 +91,8 @@ static bool is_empty(int string, int close)
         if (is(i, "("))
             return false;
     for (; tokens[string].kind == STRING; string++) {
-        const char *text = source_text(string, string);
-        if (strspn(strchr(text, '"') + 1, " \t;\"") != strlen(strchr(text, '"') + 1))
+        const char *quote = strchr(source_text(string, string), '"');
+        if (!quote || quote[1 + strspn(quote + 1, " \t;\"")])
             return false;
     }
     return true;
@@ -96,7 +111,7 @@ static bool operands(int colon, int close, struct parts *p)
             continue;
         if (section > 2)
             delete (i + 1, last);
-        else if (!operand(i + 1, last, section == 1, p))
+        else if (!operands_between(i + 1, last, section == 1, p))
             return false;
     }
     return true;

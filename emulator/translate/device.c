@@ -119,7 +119,7 @@ static bool next_variable(int i, struct variable *v)
         while (is_any(before, "const volatile __restrict__"))
             before--;
         if (is(v->begin - 1, "::"))
-            v->begin = is(before - 1, ">") ? angle_open(before - 1) - 1 : before - 1;
+            v->begin = tokens[before_angle(before - 1)].kind == NAME ? before_angle(before - 1) : before;
         else if (is_any(before, "* & &&"))
             v->begin = before;
         else if (is(v->begin - 1, "("))
@@ -260,13 +260,13 @@ static void variable_declaration(int i, bool constant, struct declared *words)
 
 void device_declaration(int i)
 {
-    if (tokens[i].edit)
-        return; /* seen with the first of several: `__device__ __constant__` */
+    static int last; /* what this declaration is has been found at the first of its words: `__device__ __constant__` */
     struct declared words = {0};
-    enum what what = tokens[i].lambda ? A_FUNCTION : declaration(head, &words);
+    enum what what = A_FUNCTION;
+    if (!tokens[i].lambda && last != head)
+        what = declaration(last = head, &words);
     if (what == A_FUNCTION || scope->kind == CLASS) {
-        for (int j = i; is_any(j, MEMORY_SPACES); j++)
-            replace(j, "");
+        replace(i, "");
     } else {
         variable_declaration(i, what == A_CONSTANT, &words);
     }

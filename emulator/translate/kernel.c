@@ -76,15 +76,15 @@ static const char *template_arguments(int open)
 /* The kernel's name as its own body would write it, with its template arguments. */
 static bool find_name(struct kernel *k)
 {
-    int last = k->open - 1, first = is(last, ">") ? angle_open(last) - 1 : last;
+    int last = k->open - 1, first = before_angle(last);
     bool instance = first != last;
     k->name = first;
     if (tokens[first].kind != NAME || is_any(first, "operator if while for"))
         return false;
     while (is(first - 1, "::")) {
         first--;
-        if (is(first - 1, ">"))
-            first = angle_open(first - 1) - 1;
+        if (is(first - 1, ">") && angle_open(first - 1))
+            first = before_angle(first - 1);
         else if (tokens[first - 1].kind == NAME && !is_any(first - 1, "void"))
             first--;
         else
@@ -159,7 +159,13 @@ static void prologue(const struct kernel *k, int brace)
 
 void kernel_declaration(int i)
 {
+    static int last; /* the word may be said twice */
     struct kernel k = {0};
+    if (last == head) {
+        replace(i, "");
+        return;
+    }
+    last = head;
     /* noipa: g++ must not reason from a kernel to its launch, and drop a store through a null argument. used: what
      * Known<…> speaks of must be there, also when nobody calls the kernel. */
     replace(i, "__attribute__((noinline, noipa, used))");

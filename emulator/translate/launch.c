@@ -6,9 +6,6 @@
  * calls it stands in kernel.c. */
 #include "rewrite.h"
 
-/* `k<A>`: from `>` back to `k`. */
-static int before_angle(int i) { return is(i, ">") ? angle_open(i) - (angle_open(i) > 0) : i; }
-
 /* Do the brackets at i apply to what stands in front, as in `f(x)`? Not in `return (k)`, `if (x) (k)`. */
 static bool is_applied(int i)
 {
@@ -50,10 +47,14 @@ static int kernel_begin(int i)
 
 /* The `>>>` that closes the configuration: three in a row, followed by `(`, unless as many templates are open. They need
  * not touch: some formatters leave `>> >`. */
+#define MOST_LAUNCHES 16 /* one in the configuration of another */
 static int config_close(int i)
 {
-    int open = 0;
+    int open = 0, launches = 0;
     for (; !is_any(i, "; ) ] }"); i++) {
+        launches += is(i, "<<<");
+        if (launches == MOST_LAUNCHES)
+            return 0;
         if (is_any(i, "( [ {"))
             i = tokens[i].partner;
         else if (is(i, "<") && tokens[i - 1].kind == NAME)

@@ -7,7 +7,9 @@
  * front of that store. The comma is an operator of simt/launch.h that takes only a struct that was returned, and hands
  * it on: so the store is one of its own. In front of anything else it is the comma that C++ has, which changes nothing.
  * Types need not be known here, therefore, and what is rewritten in vain does no harm. */
+#include "names.h"
 #include "rewrite.h"
+#include <stdlib.h>
 
 #define NO_CALL \
     "sizeof alignof _Alignof __alignof__ decltype typeof __typeof__ noexcept typeid if while for switch return"
@@ -15,13 +17,10 @@
 /* Does the program define operators? Then any operator may be a call. */
 static bool defines_operators(void)
 {
-    static int answer = -1;
-    if (answer >= 0)
-        return answer;
-    answer = 0;
-    for (int i = 1; i < end && !answer; i++)
-        answer = is(i, "operator");
-    return answer;
+    for (int i = 1; i < end; i++)
+        if (is(i, "operator"))
+            return true;
+    return false;
 }
 
 /* The `=` of `+=` and its like, of `operator=`, of a capture `[=]`. */
@@ -32,17 +31,16 @@ static bool is_plain(int i)
     return !is_any(i - 1, "operator [ , ( { ; .") && !is_any(i + 1, "] , ; )");
 }
 
+/* ---- what stands ahead of a token: read once, from the last token to the first ---- */
+
+static struct ahead {
+    int comma; /* the next one outside of brackets, or the closing bracket in front of it */
+    int stop;  /* what ends the expression that begins here; 0: none can be told */
+    int calls; /* how many there are from here on, of functions and of operators that the program may define */
+} *ahead;
+
 /* Is there a comma from first to last, outside of brackets? */
-static bool has_comma(int first, int last)
-{
-    for (int i = first; i <= last; i++) {
-        if (is_any(i, "( [ {"))
-            i = tokens[i].partner;
-        else if (is(i, ","))
-            return true;
-    }
-    return false;
-}
+static bool has_comma(int first, int last) { return ahead[first].comma <= last && is(ahead[first].comma, ","); }
 
 /* At a `<`: the `>` of template arguments that hold a comma, else i. 0: they cannot be told from two comparisons. */
 static int skip_angle(int i)
@@ -54,23 +52,24 @@ static int skip_angle(int i)
     return tokens[i].spaced ? 0 : close;
 }
 
+static int stop_at(int i)
+{
+    int next = tokens[i].partner > i ? tokens[i].partner + 1 : i + 1;
+    if (is_any(i, ", ; ) ] } :"))
+        return i;
+    if (is(i, "<")) {
+        next = skip_angle(i) + 1;
+        return next == 1 ? 0 : ahead[next].stop;
+    }
+    int stop = ahead[next].stop;
+    return is(i, "?") && is(stop, ":") ? ahead[stop + 1].stop : stop;
+}
+
 /* The last token of the expression that begins at i; i - 1 where none can be told. */
 static int expression_end(int i)
 {
-    int first = i;
-    for (int questions = 0; !is_any(i, ", ; ) ] }"); i++) {
-        if (is_any(i, "( [ {"))
-            i = tokens[i].partner;
-        else if (is(i, "?"))
-            questions++;
-        else if (is(i, ":") && questions-- == 0)
-            break;
-        else if (is(i, "<") && !(i = skip_angle(i)))
-            return first - 1;
-        if (i >= end)
-            return first - 1;
-    }
-    return i - 1;
+    int stop = ahead[i].stop;
+    return stop == 0 || stop >= end ? i - 1 : stop - 1;
 }
 
 /* A `(` behind a function's name, or behind what may give a function; threadIdx and blockIdx are no calls. */
@@ -98,13 +97,21 @@ static bool is_operator(int i)
     return true;
 }
 
-static bool may_call(int first, int last)
+static bool may_call(int first, int last) { return ahead[first].calls > ahead[last + 1].calls; }
+
+static void look_ahead(void)
 {
     bool operators = defines_operators();
-    for (int i = first; i <= last; i++)
-        if (is_call(i) || (operators && is_operator(i)))
-            return true;
-    return false;
+    ahead = calloc((size_t)end + 2, sizeof *ahead);
+    if (!ahead)
+        abort();
+    ahead[end] = ahead[end + 1] = (struct ahead){end, end, 0};
+    for (int i = end - 1; i > 0; i--) {
+        int next = is_any(i, "( [ {") && tokens[i].partner > i ? tokens[i].partner + 1 : i + 1;
+        ahead[i].comma = is_any(i, ", ) ] }") ? i : ahead[next].comma;
+        ahead[i].stop = stop_at(i);
+        ahead[i].calls = ahead[i + 1].calls + (is_call(i) || (operators && is_operator(i)));
+    }
 }
 
 /* The end of a label that begins at i, else i - 1. */
@@ -127,7 +134,7 @@ static int skip_label(int i)
 }
 
 /* Does the statement from i on declare something? A reference is to be bound to the very value that is returned. */
-static bool declares(int i)
+static bool declares_at(int i)
 {
     for (int next = i;; i = next) {
         if (is(i, "(") || is(i, "::"))
@@ -143,35 +150,61 @@ static bool declares(int i)
     }
 }
 
-/* Is it a name alone that is assigned, that of a variable or a parameter of this very function? Other threads have no
- * part in it. Not of a reference, and not of what is declared in a list, `part a, b`: those are not looked for. */
-static bool is_local(int name)
+static bool declares(int i)
 {
-    if (tokens[name].kind != NAME || !is_any(name - 1, "; { } ( ) = , ? : else do"))
+    static int last;
+    static bool answer;
+    if (i != last)
+        answer = declares_at(i);
+    last = i;
+    return answer;
+}
+
+/* ---- local variables ---- */
+
+/* A variable or a parameter of a function, as a name behind a type. Not a reference or a pointer, and not what stands in a
+ * list, `part a, b`: those are not looked for. SHARED: of several threads. */
+enum { LOCAL, SHARED };
+static struct names locals;
+static int storage; /* the last word that makes one of several threads */
+
+int locals_begin(int token) /* how many were known before this token */
+{
+    int n = locals.n;
+    while (n && locals.at[n - 1].token >= token)
+        n--;
+    return n;
+}
+
+void locals_forget(int n) { names_forget(&locals, n); }
+
+void local_hide(int i) { names_add(&locals, i, SHARED); }
+
+void local_declaration(int i)
+{
+    if (is_any(i, "__shared__ extern static"))
+        storage = i;
+    bool type = tokens[i - 1].kind == NAME ? !is_any(i - 1, NO_TYPE) : is(i - 1, ">") && angle_open(i - 1);
+    if (type && is_any(i + 1, "; = , { ) ("))
+        names_add(&locals, i, storage >= statement_begin(i) ? SHARED : LOCAL);
+}
+
+/* Is it a name alone that is assigned, that of a variable or a parameter of this very function? Other threads have no
+ * part in it. */
+static bool is_local(int i)
+{
+    if (tokens[i].kind != NAME || !is_any(i - 1, "; { } ( ) = , ? : else do"))
         return false;
-    for (int j = name - 1; j > scope->first; j--) {
-        if (is(j, "}") && tokens[j].partner < j) {
-            j = tokens[j].partner;
-            if (is(j - 1, ")"))
-                j = tokens[j - 1].partner; /* its parameters are out of scope too */
-        }
-        if (!same_text(j, name) || !is_any(j + 1, "; = , { ) ("))
-            continue;
-        bool type = tokens[j - 1].kind == NAME ? !is_any(j - 1, NO_TYPE) : is(j - 1, ">") && angle_open(j - 1);
-        if (!type)
-            continue;
-        for (int k = statement_begin(j); k < j; k++)
-            if (is_any(k, "__shared__ extern static"))
-                return false;
-        return true;
-    }
-    return false;
+    const struct name *name = names_find(&locals, i);
+    return name && name->kind == LOCAL && name - locals.at >= scope->first_local;
 }
 
 void returned_assignment(int i)
 {
     if (scope->kind != FUNCTION || !scope->device || !is_plain(i))
         return;
+    if (!ahead)
+        look_ahead();
     int begin = statement_begin(i - 1), first = i + 1;
     if (is(begin, ".") || declares(begin) || is_local(i - 1))
         return;

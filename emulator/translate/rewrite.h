@@ -10,7 +10,8 @@ struct scope {
     enum scope_kind kind;
     bool device;  /* may a kernel's thread come here? */
     int n_arrays; /* how many shared arrays were known when it began */
-    int first;    /* in a function: where its declaration begins */
+    int n_locals; /* and how many local variables */
+    int first_local; /* in a function: its own are those from here on */
 };
 
 /* ---- scopes.c ---- */
@@ -19,6 +20,10 @@ extern int head;            /* where the current declaration or statement begins
 void scope_open(int brace);
 void scope_close(void);
 void scope_mark_lambda(int i); /* at any `[` */
+
+/* ---- statements.c ---- */
+void statements_read(void);
+int statement_begin(int i); /* the first token of the statement around i; of `for (`, of what stands in its parentheses */
 
 /* ---- arch.c ---- */
 void arch_merge(const char *host, const char *device, const char *runtime); /* reads both, leaves one text, lexed */
@@ -47,14 +52,17 @@ int shared_declaration(int i);             /* at `__shared__`; returns the decla
 void shared_use(int i);                    /* at any name, while n_arrays > 0 */
 bool is_declarator(int i, bool class_key); /* is this the name that a declaration declares? */
 void shared_capture(int open);             /* at a lambda's `[`, while n_arrays > 0 */
+void shared_binding(int open);             /* at any `[`: `auto [a, b]` hides arrays */
 void shared_hide(int first, int last);     /* parameters hide arrays of the same name */
 void shared_forget(int n);                 /* back to n arrays */
 #define NO_TYPE "return else do case goto throw new delete sizeof co_return co_yield if while switch using typedef"
-int statement_begin(int i);     /* the first token of the statement around i; of `for (`, of what
-                                                       * stands in its parentheses */
 bool begins_declaration(int i); /* a type, then a name, then what follows a declared name? */
 
 /* ---- returned.c ---- */
+int locals_begin(int token); /* how many local variables were known before this token */
+void locals_forget(int n);   /* back to n */
+void local_declaration(int i); /* at any name */
+void local_hide(int i);      /* a name of no local variable */
 void returned_assignment(int i); /* at any `=` */
 
 /* ---- device.c ---- */

@@ -2,9 +2,7 @@
 #include "rewrite.h"
 #include <stdlib.h>
 
-#define MOST 1024
-
-static struct scope scopes[MOST] = {{.kind = NAMESPACE}};
+static struct scope scopes[MOST_NESTED + 1] = {{.kind = NAMESPACE}};
 static int depth;
 struct scope *scope = scopes;
 int head = 1;
@@ -39,14 +37,18 @@ void scope_open(int brace)
     enum scope_kind kind = kind_of(brace);
     bool of_function = kind == FUNCTION && around->kind != FUNCTION;
     int lambda = tokens[brace].lambda;
-    if (depth + 1 == MOST)
+    if (depth == MOST_NESTED)
         refuse(brace, "braces are nested too deeply"), exit(2);
     scope = &scopes[++depth];
     *scope = *around;
     scope->kind = kind;
     scope->n_arrays = n_arrays;
+    scope->n_locals = locals_begin(lambda            ? lambda
+                                   : of_function     ? head
+                                   : is(brace - 1, ")") ? tokens[brace - 1].partner
+                                                     : brace);
     if (of_function)
-        scope->first = head;
+        scope->first_local = scope->n_locals;
     for (int i = lambda ? lambda : head; i < brace && (lambda || of_function); i++)
         if (is_any(i, "__global__ __device__"))
             scope->device = true;
@@ -62,6 +64,7 @@ void scope_close(void)
         return;
     if (scope->kind != NAMESPACE)
         shared_forget(scope->n_arrays); /* a namespace can be opened again */
+    locals_forget(scope->n_locals);
     scope = &scopes[--depth];
 }
 
@@ -74,11 +77,11 @@ void scope_mark_lambda(int i)
         return;
     int first = tokens[i].partner + 1, j = first;
     while (!is(j, "{")) {
-        if (is_any(j, "( ["))
+        if (is(j, "(") || (is(j, "[") && is(j + 1, "[")))
             j = tokens[j].partner;
         else if (is(j, "<") && angle_close(j))
             j = angle_close(j);
-        else if (is_any(j, "; , ) = ] } :"))
+        else if (is_any(j, "; , ) = ] } : [") || j == end)
             return;
         j++;
     }

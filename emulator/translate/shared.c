@@ -15,34 +15,30 @@
  * No variable is made of it: a lambda would capture it, or copy it, and a case label could not jump over it. The
  * compiler asks for the place once, since the functions are declared const. Alignments are dropped: the runtime places
  * every array at a multiple of 1 KiB. */
+#include "names.h"
 #include "rewrite.h"
-#include <stdlib.h>
 
-struct array {
-    int name; /* a token */
-    bool dynamic;
-    bool hides; /* no array, but something else of that name */
-};
+enum { ARRAY, DYNAMIC, HIDES }; /* HIDES: no array, but something else of that name */
 
 int n_arrays;
-static struct array *arrays;
+static struct names arrays;
 
-static void know(struct array array)
+static void know(int token, int kind)
 {
-    arrays = realloc(arrays, ((size_t)n_arrays + 1) * sizeof *arrays);
-    if (!arrays)
-        abort();
-    arrays[n_arrays++] = array;
+    names_add(&arrays, token, kind);
+    n_arrays = arrays.n;
 }
 
-void shared_forget(int n) { n_arrays = n; }
-
-static const struct array *known(int i)
+void shared_forget(int n)
 {
-    for (int a = n_arrays; a-- > 0;)
-        if (same_text(arrays[a].name, i))
-            return &arrays[a];
-    return NULL;
+    names_forget(&arrays, n);
+    n_arrays = n;
+}
+
+static bool is_array(int i)
+{
+    const struct name *name = names_find(&arrays, i);
+    return name && name->kind != HIDES;
 }
 
 /* ---- declarations ---------------------------------------------------------------------------------------- */
@@ -66,7 +62,8 @@ static void declare(int i, int semicolon, bool dynamic)
     if (!dynamic)
         put_after(semicolon, format(" static ::simt_shared_site simt_site_%s = ::simt::site<%s>(\"%s\", \"%s\", %d);",
                                     name, type, name, file_of(i), tokens[i].line));
-    know((struct array){i, dynamic, false});
+    know(i, dynamic ? DYNAMIC : ARRAY);
+    local_hide(i);
 }
 
 int shared_declaration(int i)
@@ -113,9 +110,11 @@ int shared_declaration(int i)
 
 /* ---- uses ------------------------------------------------------------------------------------------------ */
 
+#define MOST_WORDS 32 /* of a type */
+
 bool begins_declaration(int i)
 {
-    int words = 0;
+    int words = 0, first = i;
     if (is(i, "auto") || is_any(i, "const constexpr static volatile unsigned signed struct"))
         return true;
     while (tokens[i].kind == NAME && !is_any(i, NO_TYPE)) {
@@ -127,40 +126,16 @@ bool begins_declaration(int i)
             i++;
             words--;
         }
-        while (is_any(i, "* & && const volatile __restrict__"))
+        while (is_any(i, "* & && const volatile __restrict__") && i - first < 10 * MOST_WORDS)
             i++;
     }
     return words > 1 && is_any(i, "= , ; [ { ( :");
 }
 
-int statement_begin(int i)
-{
-    for (; i > 0; i--) {
-        if (is_any(i, "; { }") || (is(i, "(") && is_any(i - 1, "for if while switch")))
-            return i + 1;
-        if (is(i, "("))
-            return i;
-        if (is_any(i, ") ]") && tokens[i].partner < i)
-            i = tokens[i].partner;
-    }
-    return 1;
-}
-
-/* Is another thing of that name declared at i: `float smem`, `T<int> *smem`, `int i = 0, smem`, `auto [smem, n]`? */
+/* Is another thing of that name declared at i: `float smem`, `T<int> *smem`, `int i = 0, smem`? */
 static bool is_redeclared(int i)
 {
     int j = i - 1, names = 0;
-    if (is_any(j, ", [") && is_any(i + 1, ", ]")) {
-        int type = j;
-        while (is(type, ","))
-            type -= 2;
-        if (is(type, "["))
-            type--;
-        while (is_any(type, "& &&"))
-            type--;
-        if (is(type, "auto"))
-            return true;
-    }
     while (is_any(j, "* & && const volatile __restrict__"))
         j--;
     if (is(j, ",") && is_any(i + 1, "= , ; [ { :"))
@@ -170,22 +145,20 @@ static bool is_redeclared(int i)
             return false;
         if (is(j, ">"))
             j = angle_open(j);
-        if (j == 0)
+        if (j == 0 || names++ == MOST_WORDS)
             return false;
-        names++;
     }
     return names && (is_any(j, "; { }") || (is(j, "(") && is_any(j - 1, "for if while switch catch")));
 }
 
 void shared_use(int i)
 {
-    const struct array *array = known(i);
-    if (!array || array->hides || scope->kind == NAMESPACE)
+    if (!is_array(i) || scope->kind == NAMESPACE)
         return;
     if (tokens[i].edit || tokens[i].lambda || is_any(i - 1, ". -> ::"))
         return;
     if (is_redeclared(i)) {
-        know((struct array){.name = i, .hides = true});
+        know(i, HIDES);
         return;
     }
     if (scope->kind == CLASS)
@@ -196,7 +169,7 @@ void shared_use(int i)
         replace(i, format("simt_T_%s", name));
         return;
     }
-    replace(i, array->dynamic ? format("(*(simt_T_%s *)::simt_shared_dynamic())", name)
+    replace(i, names_find(&arrays, i)->kind == DYNAMIC ? format("(*(simt_T_%s *)::simt_shared_dynamic())", name)
                               : format("(*(simt_T_%s *)::simt_shared(&simt_site_%s))", name, name));
 }
 
@@ -211,7 +184,7 @@ void shared_capture(int open)
             after = is_any(after, "( [ {") ? tokens[after].partner + 1 : after + 1;
         int name = after - 1;
         bool by_name = name == first || (name == first + 1 && is(first, "&"));
-        if (!by_name || tokens[name].kind != NAME || !known(name) || known(name)->hides) {
+        if (!by_name || tokens[name].kind != NAME || !is_array(name)) {
             kept = true;
             continue;
         }
@@ -225,7 +198,16 @@ void shared_capture(int open)
 
 void shared_hide(int first, int last)
 {
-    for (int i = first, n = n_arrays; n && i <= last; i++)
-        if (tokens[i].kind == NAME && known(i))
-            know((struct array){.name = i, .hides = true});
+    for (int i = first; n_arrays && i <= last; i++)
+        if (tokens[i].kind == NAME && is_array(i))
+            know(i, HIDES);
+}
+
+void shared_binding(int open)
+{
+    int type = open - 1;
+    while (is_any(type, "& &&"))
+        type--;
+    if (is(type, "auto"))
+        shared_hide(open + 1, tokens[open].partner);
 }

@@ -12,8 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct text {
+    char *at; /* NULL: none */
+    size_t length, room;
+};
 struct edit {
-    char *before, *instead, *after;
+    struct text before, instead, after;
 };
 
 struct token *tokens;
@@ -25,7 +29,10 @@ static size_t length;
 static int tokens_room;
 static struct edit *edits;
 static int n_edits = 1, edits_room;
-static char **files;
+static struct file {
+    char *name;
+    int previous; /* of the same row of the table; -1: none */
+} *files;
 static int n_files, files_room;
 
 static void *grow(void *array, int *room, size_t element)
@@ -35,6 +42,14 @@ static void *grow(void *array, int *room, size_t element)
     if (!array)
         perror("simt-translate"), exit(2);
     return array;
+}
+
+static unsigned hash_of(const char *text, size_t n)
+{
+    unsigned hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    return hash;
 }
 
 void source_read(const char *path)
@@ -82,11 +97,14 @@ void source_use(const struct source *s)
     end = s->end;
 }
 
-const char *source_file(int number) { return files[number]; }
+const char *source_file(int number) { return files[number].name; }
 
 /* ---- tokens ---------------------------------------------------------------------------------------------- */
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80; }
+static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80; }
+
+/* A character may be named by its number: `caf\u00e9`. */
+static bool is_word(const char *p) { return is_letter(*p) || (*p == '\\' && (p[1] == 'u' || p[1] == 'U')); }
 
 /* A preprocessing number: 0x1p-3, 1'000, .5f, 10_km. */
 static const char *number_end(const char *p)
@@ -94,9 +112,9 @@ static const char *number_end(const char *p)
     for (;; p++) {
         if ((*p == '+' || *p == '-') && strchr("eEpP", p[-1]))
             continue;
-        if (*p == '\'' && is_word(p[1]))
+        if (*p == '\'' && is_letter(p[1]))
             continue;
-        if (!is_word(*p) && *p != '.')
+        if (!is_letter(*p) && *p != '.')
             return p;
     }
 }
@@ -105,7 +123,7 @@ static const char *quoted_end(const char *p) /* at the opening quote */
 {
     char quote = *p++;
     while (*p && *p != quote && *p != '\n')
-        p += *p == '\\' && p[1] ? 2 : 1;
+        p += *p == '\\' && p[1] && p[1] != '\n' ? 2 : 1;
     return *p == quote ? p + 1 : p;
 }
 
@@ -145,7 +163,7 @@ static const char *token_end(const char *p, enum kind *kind)
         *kind = NUMBER;
         return number_end(p + 1);
     }
-    while (is_word(*p))
+    while (is_word(p))
         p++;
     if ((*p == '"' || *p == '\'') && is_prefix(start, (size_t)(p - start))) {
         *kind = STRING;
@@ -155,20 +173,53 @@ static const char *token_end(const char *p, enum kind *kind)
     return p > start ? p : p + operator_length(p);
 }
 
-static unsigned short file_number(const char *name, size_t n)
+/* Digraphs and `and`, `not_eq` and their like are written as what they stand for, with spaces up to their length: nothing
+ * behind them moves, and nobody else has to know of them. */
+static const struct alternative {
+    const char *text, *meaning;
+} alternatives[] = {{"<%", "{"},    {"%>", "}"},   {"<:", "["},     {":>", "]"},      {"and", "&&"},    {"and_eq", "&="},
+                    {"bitand", "&"}, {"bitor", "|"}, {"compl", "~"}, {"not", "!"},     {"not_eq", "!="}, {"or", "||"},
+                    {"or_eq", "|="}, {"xor", "^"},   {"xor_eq", "^="}};
+
+static void write_plainly(char *p)
 {
-    for (int i = n_files; i-- > 0;)
-        if (!strncmp(files[i], name, n) && !files[i][n])
-            return (unsigned short)i;
+    static const char first[] = "<%:abcnox";
+    if (!strchr(first, *p))
+        return;
+    size_t n = 2;
+    if (isalpha((unsigned char)*p)) {
+        for (n = 1; is_word(p + n);)
+            n++;
+    } else if (!strncmp(p, "<::", 3) && p[3] != ':' && p[3] != '>') {
+        return; /* `A<::B>` */
+    }
+    for (size_t i = 0; i < sizeof alternatives / sizeof *alternatives; i++) {
+        const struct alternative *a = &alternatives[i];
+        if (strlen(a->text) != n || strncmp(p, a->text, n))
+            continue;
+        memset(p, ' ', n);
+        memcpy(p, a->meaning, strlen(a->meaning));
+        return;
+    }
+}
+
+static int file_number(const char *name, size_t n)
+{
+    static int rows[4096]; /* of a table: 0, or the last file's number + 1 */
+    int *row = &rows[hash_of(name, n) % (sizeof rows / sizeof *rows)];
+    for (int i = *row - 1; i >= 0; i = files[i].previous)
+        if (!strncmp(files[i].name, name, n) && !files[i].name[n])
+            return i;
     if (n_files == files_room)
         files = grow(files, &files_room, sizeof *files);
-    files[n_files] = strndup(name, n);
-    return (unsigned short)n_files++;
+    files[n_files] = (struct file){strndup(name, n), *row - 1};
+    *row = n_files + 1;
+    return n_files++;
 }
 
 struct place {
     int line;
-    unsigned short file;
+    int file;
     bool left_alone;
 };
 
@@ -256,9 +307,9 @@ static char *directive(char *p, struct place *at, const char *runtime)
         return stop;
     at->line = (int)strtol(p, &p, 10) - 1; /* the line's own end will count */
     char *name = memchr(p, '"', (size_t)(stop - p));
-    if (!name)
+    const char *after = name ? quoted_end(name) : NULL;
+    if (!name || after < name + 2 || after[-1] != '"')
         return stop;
-    const char *after = quoted_end(name);
     unsigned short file = file_number(name + 1, (size_t)(after - name - 2));
     if (file == at->file)
         return stop; /* here flag 3 only says where a macro was defined */
@@ -268,23 +319,60 @@ static char *directive(char *p, struct place *at, const char *runtime)
     return stop;
 }
 
+static int *array_of_tokens(void)
+{
+    int *array = malloc(((size_t)end + 1) * sizeof *array);
+    if (!array)
+        perror("simt-translate"), exit(2);
+    return array;
+}
+
 static void match_brackets(void)
 {
-    int *open = malloc(((size_t)end + 1) * sizeof *open), depth = 0;
-    if (!open)
-        perror("simt-translate"), exit(2);
+    int open[MOST_NESTED], depth = 0;
     for (int i = 0; i < end; i++) {
         tokens[i].partner = i; /* also of a bracket that has none */
         if (tokens[i].kind != PUNCTUATION || tokens[i].length != 1)
             continue;
         char c = source[tokens[i].start];
         if (c == '(' || c == '[' || c == '{') {
+            if (depth == MOST_NESTED)
+                refuse(i, "brackets are nested too deeply"), exit(2);
             open[depth++] = i;
         } else if (c == ')' || c == ']' || c == '}') {
             if (depth == 0)
                 continue;
             tokens[open[--depth]].partner = i;
             tokens[i].partner = open[depth];
+        }
+    }
+}
+
+/* Each `>` closes the nearest `<` that is open, in one pair of brackets and up to a `;`: if they are brackets at all. */
+static void match_angles(void)
+{
+    int *open = array_of_tokens(), depth = 0;
+    int outer[MOST_NESTED], base = 0, level = 0; /* base: those that are open begin there */
+    for (int i = 0; i < end; i++) {
+        struct token *t = &tokens[i];
+        if (t->kind != PUNCTUATION || t->length != 1)
+            continue;
+        char c = source[t->start];
+        if (c == '<') {
+            t->partner = 0;
+            open[depth++] = i;
+        } else if (c == '>') {
+            t->partner = depth > base ? open[--depth] : 0;
+            if (t->partner)
+                tokens[t->partner].partner = i;
+        } else if (t->partner > i) {
+            outer[level++] = base;
+            base = depth;
+        } else if (t->partner < i) {
+            depth = base;
+            base = outer[--level];
+        } else if (c == ';') {
+            depth = base;
         }
     }
     free(open);
@@ -301,7 +389,7 @@ void source_lex(const char *runtime)
             at.line++;
             p++;
             spaced = line_begins = true;
-        } else if (isspace((unsigned char)*p) || *p == '\\') {
+        } else if (isspace((unsigned char)*p) || (*p == '\\' && !is_word(p))) {
             p++;
             spaced = true;
         } else if (*p == '#' && line_begins) {
@@ -317,6 +405,7 @@ void source_lex(const char *runtime)
             spaced = true;
         } else {
             enum kind kind;
+            write_plainly(p);
             const char *after = token_end(p, &kind);
             add_token(p, after, kind, &at, spaced);
             for (; p < after; p++)
@@ -326,6 +415,7 @@ void source_lex(const char *runtime)
     }
     add_token(p, p, PUNCTUATION, &at, true);
     match_brackets();
+    match_angles();
     end--;
 }
 
@@ -357,33 +447,15 @@ bool is_any(int i, const char *words)
 
 bool same_text(int i, int j) { return length_of(i) == length_of(j) && !memcmp(text_of(i), text_of(j), length_of(i)); }
 
-const char *file_of(int i) { return files[tokens[i].file]; }
+unsigned token_hash(int i) { return hash_of(text_of(i), length_of(i)); }
 
-int angle_close(int i)
-{
-    for (int depth = 0; !is_any(i, "; } ) ]"); i++) {
-        if (is_any(i, "( [ {"))
-            i = tokens[i].partner;
-        else if (is(i, "<"))
-            depth++;
-        else if (is(i, ">") && --depth == 0)
-            return i;
-    }
-    return 0;
-}
+const char *file_of(int i) { return files[tokens[i].file].name; }
 
-int angle_open(int i)
-{
-    for (int depth = 0; !is_any(i, "; { ( ["); i--) {
-        if (is_any(i, ") ] }"))
-            i = tokens[i].partner;
-        else if (is(i, ">"))
-            depth++;
-        else if (is(i, "<") && --depth == 0)
-            return i;
-    }
-    return 0;
-}
+int angle_close(int i) { return is(i, "<") ? tokens[i].partner : 0; }
+
+int angle_open(int i) { return is(i, ">") ? tokens[i].partner : 0; }
+
+int before_angle(int i) { return is(i, ">") ? angle_open(i) - (angle_open(i) > 0) : i; }
 
 char *source_text(int first, int last)
 {
@@ -400,16 +472,37 @@ char *source_text(int first, int last)
     return text;
 }
 
+static void append(struct text *to, const char *text)
+{
+    size_t n = strlen(text), needed = to->length + n + 1;
+    if (needed > to->room) {
+        to->room = 2 * needed;
+        to->at = realloc(to->at, to->room);
+        if (!to->at)
+            perror("simt-translate"), exit(2);
+    }
+    memcpy(to->at + to->length, text, n + 1);
+    to->length += n;
+}
+
 char *edited_text(int first, int last)
 {
-    char *text = format("%s", "");
+    struct text text = {0};
+    append(&text, "");
     for (int i = first; i <= last; i++) {
         const struct edit *e = &edits[tokens[i].edit];
-        const char *space = i > first && tokens[i].spaced ? " " : "", *before = e->before ? e->before : "";
-        const char *middle = e->instead ? e->instead : source_text(i, i), *after = e->after ? e->after : "";
-        text = format("%s%s%s%s%s", text, space, before, middle, after);
+        char *middle = e->instead.at ? e->instead.at : source_text(i, i);
+        if (i > first && tokens[i].spaced)
+            append(&text, " ");
+        if (e->before.at)
+            append(&text, e->before.at);
+        append(&text, middle);
+        if (e->after.at)
+            append(&text, e->after.at);
+        if (middle != e->instead.at)
+            free(middle);
     }
-    return text;
+    return text.at;
 }
 
 char *in_quotes(const char *text)
@@ -436,11 +529,15 @@ static struct edit *edit_of(int i)
     return &edits[tokens[i].edit];
 }
 
-static void append(char **to, const char *text) { *to = format("%s%s", *to ? *to : "", text); }
-
 void put_before(int i, const char *text) { append(&edit_of(i)->before, text); }
 void put_after(int i, const char *text) { append(&edit_of(i)->after, text); }
-void replace(int i, const char *text) { edit_of(i)->instead = strdup(text); }
+
+void replace(int i, const char *text)
+{
+    struct text *instead = &edit_of(i)->instead;
+    instead->length = 0;
+    append(instead, text);
+}
 
 void delete(int first, int last)
 {
@@ -460,14 +557,14 @@ void source_write(const char *path)
         const struct edit *e = &edits[tokens[i].edit];
         fwrite(source + done, 1, tokens[i].start - done, out);
         done = tokens[i].start + tokens[i].length;
-        if (e->before)
-            fputs(e->before, out);
-        if (e->instead)
-            fputs(e->instead, out);
+        if (e->before.at)
+            fputs(e->before.at, out);
+        if (e->instead.at)
+            fputs(e->instead.at, out);
         else
             fwrite(source + tokens[i].start, 1, tokens[i].length, out);
-        if (e->after)
-            fputs(e->after, out);
+        if (e->after.at)
+            fputs(e->after.at, out);
     }
     fwrite(source + done, 1, length - done, out);
     if (fflush(out) || ferror(out))
@@ -495,5 +592,6 @@ void refuse(int i, const char *format, ...)
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
-    refusals++;
+    if (++refusals == 20)
+        exit(2);
 }

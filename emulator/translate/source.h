@@ -9,15 +9,17 @@ enum kind { NAME, NUMBER, STRING, PUNCTUATION }; /* STRING: character literals t
 
 struct token {
     unsigned start, length;
-    int line;
-    unsigned short file;
+    int line, file;
     unsigned char kind;
     bool spaced; /* is there white space before it? */
-    int partner; /* of a bracket: the token that closes or opens it */
-    int edit;    /* 0: none */
-    int lambda;  /* of a lambda's `{`: its `[`; of the words between `]` and `{`: IN_LAMBDA_HEAD; else 0 */
+    bool ends_do; /* of a `while`: does it end a do-while? */
+    int partner;  /* of a bracket: the token that closes or opens it, itself if there is none; of `<` and `>`: 0 */
+    int begin;    /* the first token of the statement around it; of `for (`, of what stands in its parentheses */
+    int edit;     /* 0: none */
+    int lambda;   /* of a lambda's `{`: its `[`; of the words between `]` and `{`: IN_LAMBDA_HEAD; else 0 */
 };
 #define IN_LAMBDA_HEAD (-1)
+#define MOST_NESTED 1000 /* brackets in brackets */
 
 /* tokens[0] and tokens[end] are imagined semicolons, so that a look to either side always finds something. */
 extern struct token *tokens;
@@ -43,8 +45,10 @@ char first_char(int i);
 bool is(int i, const char *text);
 bool is_any(int i, const char *words); /* words: "static extern const" */
 bool same_text(int i, int j);
+unsigned token_hash(int i);
 int angle_close(int i);                 /* from `<` to its `>`; 0 when it opens no template arguments */
 int angle_open(int i);                  /* from `>` back to its `<`; 0 when there is none */
+int before_angle(int i);                /* `k<A>`: from `>` back to `k`; from anything else: i */
 char *source_text(int first, int last); /* the tokens, one space wherever there was white space */
 char *edited_text(int first, int last); /* the same, with the edits noted so far */
 char *in_quotes(const char *text);      /* as a C string literal */
@@ -60,7 +64,7 @@ void delete(int first, int last);
 /* What is allocated is never freed: the program is short-lived. */
 char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void refuse(int i, const char *format, ...) __attribute__((format(printf, 2, 3))); /* "FILE:LINE: error: …" */
-extern int refusals;
+extern int refusals; /* the twentieth ends the program */
 bool is_refused(int i); /* a word of a header that the emulator does not offer: then it has been refused */
 
 #endif

@@ -15,28 +15,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Does the `while` at i end a do-while? */
-static bool ends_do(int i)
+/* The last token of a statement that does nothing: `;`, `continue;`, `{ continue; }`; else i - 1. */
+static int nothing_end(int i)
 {
-    if (is(i - 1, "}"))
-        return is(tokens[i - 1].partner - 1, "do");
-    int first = i - 1; /* of the statement in front */
-    while (first > 0 && !is_any(first - 1, "; { }"))
-        first = is_any(first - 1, ") ]") ? tokens[first - 1].partner : first - 1;
-    return is(i - 1, ";") && is(first, "do");
+    int close = tokens[i].partner;
+    if (is(i, ";"))
+        return i;
+    if (is(i, "continue") && is(i + 1, ";"))
+        return i + 1;
+    if (!is(i, "{") || close == i)
+        return i - 1;
+    for (int next = i + 1; next < close; next++) {
+        int last = nothing_end(next);
+        if (last < next)
+            return i - 1;
+        next = last;
+    }
+    return close;
 }
 
 /* A loop with nothing in it waits for other threads, and has to let them run: in a build without checks, nothing else in
- * `while (!*flag) ;` would. At `while` or `for`. */
+ * `while (!*flag) ;` would. At `while`, `for` or `do`. What was one statement stays one. */
+#define YIELD " (__builtin_is_constant_evaluated() ? (void)0 : ::simt_yield())"
 static void polling_loop(int i)
 {
-    int body = tokens[i + 1].partner + 1;
-    if (scope->kind != FUNCTION || !scope->device || !is(i + 1, "("))
+    int body = is(i, "do") ? i + 1 : tokens[i + 1].partner + 1;
+    if (scope->kind != FUNCTION || !scope->device || tokens[i].ends_do || (!is(i, "do") && !is(i + 1, "(")))
         return;
-    if (is(body, ";") && !(is(i, "while") && ends_do(i)))
-        put_before(body, " ::simt_yield()");
-    if (is(body, "{") && is(body + 1, "}"))
-        put_after(body, " ::simt_yield(); ");
+    while (skip_attribute(body) >= body)
+        body = skip_attribute(body) + 1;
+    if (nothing_end(body) < body)
+        return;
+    if (is(body, ";")) {
+        put_before(body, YIELD);
+    } else if (is(body, "{")) {
+        put_after(body, YIELD ";");
+    } else {
+        put_before(body, "{" YIELD "; ");
+        put_after(body + 1, " }");
+    }
 }
 
 /* The type that `__shared__` at i stands before: its words are not come to one by one. */
@@ -50,7 +67,7 @@ static int word(int i)
 {
     if (is_refused(i))
         return i;
-    if (is_any(i, "while for"))
+    if (is_any(i, "while for do"))
         polling_loop(i);
     switch (first_char(i)) {
     case '_':
@@ -83,6 +100,7 @@ static int word(int i)
     }
     if (n_arrays)
         shared_use(i);
+    local_declaration(i);
     return i;
 }
 
@@ -96,7 +114,11 @@ static void translate(void)
         if (tokens[i].kind != PUNCTUATION)
             continue;
         switch (first_char(i)) {
-        case '[': scope_mark_lambda(i); break;
+        case '[':
+            scope_mark_lambda(i);
+            if (n_arrays)
+                shared_binding(i);
+            break;
         case '=':
             if (is(i, "="))
                 returned_assignment(i);
@@ -137,6 +159,7 @@ int main(int argc, char **argv)
         source_read(in);
         source_lex(runtime);
     }
+    statements_read();
     translate();
     if (refusals)
         return 2;
