@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tools import steps
-from tools.guard import stop, write_whole
+from tools.guard import require_regular, stop, write_whole
 from tools.paths import BUILD, ROOT
 
 USAGE = 2  # the exit status of a program that refuses its arguments
@@ -14,6 +14,7 @@ USAGE = 2  # the exit status of a program that refuses its arguments
 
 def last_json(path):
     """The last line of a file, as JSON; None where there is none, or where its writer was stopped in the middle."""
+    require_regular(path)
     try:
         return json.loads(path.read_bytes().splitlines()[-1])
     except (FileNotFoundError, IndexError, ValueError, RecursionError):

@@ -5,7 +5,7 @@ import json
 import os
 from contextlib import contextmanager
 
-from tools.guard import write_whole
+from tools.guard import require_regular, write_whole
 from tools.say import err
 
 
@@ -29,6 +29,7 @@ def set_aside(path, mark=""):
 
 def load(path, is_whole):
     """What the file holds; {} where there is none. A file that cannot be read, or that is_whole() refuses, is set aside."""
+    require_regular(path)
     try:
         found = json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -91,11 +91,9 @@ cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const voi
 
 static size_t reserved_per_block(const struct gpu *g) { return g->shared_per_sm - g->shared_optin; }
 
-cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function)
+cudaError_t function_occupancy(int *blocks, int threads, size_t dynamic_shared)
 {
     const struct gpu *g = device_gpu();
-    if (!function_find(function)) /* its registers, which the emulator does not know, are left out */
-        return function_missing(function);
     if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin)
         return simt_fail(cudaErrorInvalidValue);
     int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
@@ -105,6 +103,11 @@ cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, cons
     if (by_shared < *blocks)
         *blocks = by_shared;
     return cudaSuccess;
+}
+
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function)
+{
+    return function_find(function) ? function_occupancy(blocks, threads, dynamic_shared) : function_missing(function);
 }
 
 cudaError_t simt_best_block(int *min_grid, int *threads, const void *function, size_t dynamic_shared, int limit)
