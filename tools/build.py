@@ -133,6 +133,11 @@ def products(place):
             if not name.startswith("/") and not name.endswith(NO_PRODUCTS) and (place / name).is_file()}
 
 
+def note_sizes(place):
+    if place.is_dir():
+        write_whole(place / SIZES, json.dumps(products(place)))
+
+
 def discard_truncated(place):
     """What ninja made there and has become shorter since goes: ninja, which looks only at dates, would take it for made."""
     note = place / SIZES
@@ -181,6 +186,5 @@ def build(preset, *targets):
                 discard(BUILD / preset)
                 status, said = make()
         finally:
-            if (BUILD / preset).is_dir():
-                write_whole(BUILD / preset / SIZES, json.dumps(products(BUILD / preset)))
+            note_sizes(BUILD / preset)
         expect_success(command, status, said)
