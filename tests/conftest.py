@@ -191,6 +191,8 @@ def compile_output():
                 ended.touch()
             else:
                 done = program.compile(folder)[1]
+                if done.returncode:  # of a missing file, a full disk or a killed compiler, perhaps: asked again by the next
+                    return folder / "program", done
                 written = folder / "ended.new"
                 written.write_text(json.dumps({"args": [str(part) for part in done.args], "returncode": done.returncode,
                                                "stdout": done.stdout, "stderr": done.stderr}))

@@ -1,6 +1,7 @@
 """./learn where something is amiss: a clone that was moved, copied, damaged or may not be written, odd environments, two at
 once, stopped in the middle. It works, or it says in a sentence what to do; it never shows a traceback, and it removes
 nothing that it did not make."""
+import errno
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import pytest
 from small_clone import STEPS, TILED, call, clone, ended, give_gpu, learn, make_clone, script  # noqa: F401
 
 pytest.importorskip("typer")
+from tools import build, exercises, guard, venv  # noqa: E402
 
 
 def names(done):
@@ -42,7 +44,7 @@ def package(place, name, main):
         wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{info}/entry_points.txt", f"[console_scripts]\n{name} = {name}_:main\n")
-        wheel.writestr(f"{info}/RECORD", f"{name}_.py,,\n{info}/RECORD,,\n")
+        wheel.writestr(f"{info}/RECORD", f"{name}_.py,,{len(main)}\n{info}/RECORD,,\n")
 
 
 def pin_one_package(root):
@@ -50,7 +52,7 @@ def pin_one_package(root):
     package(root.parent, "tiny", "import sys\ndef main(): print(sys.prefix)\n")
     package(root.parent, "cmake", f"import os, sys\n"
             f"def main(): os.execve({str(root.parent / 'bin/cmake')!r}, sys.argv, os.environ | {{'FAKE_CMAKE': '3.31.0'}})\n")
-    lists = {"dependencies": "tiny", "test": "tiny", "build": "cmake", "notebook": "tiny"}
+    lists = dict.fromkeys((*venv.ALWAYS, "notebook"), "tiny") | {"build": "cmake"}
     (root / "pyproject.toml").write_text("".join(f'{name} = [\n  "{what}==1.0",\n]\n' for name, what in lists.items()))
 
 
@@ -66,8 +68,8 @@ def made(tmp_path_factory):
     root = make_clone(tmp_path_factory.mktemp("made"))
     pin_one_package(root)
     shutil.rmtree(root / "build")
-    command = [sys.executable, "-c", "import sys; sys.path[:0] = sys.argv[1].split(); import test_learn_hostile as t, pathlib;"
-               "print(t.with_venv(pathlib.Path(sys.argv[2]), 'list', '--json').stdout)", os.path.dirname(__file__), root]
+    command = [sys.executable, "-c", "import sys; sys.path[:0] = sys.argv[1].split(':'); import test_learn_hostile as t, pathlib;"
+               "print(t.with_venv(pathlib.Path(sys.argv[2]), 'list', '--json').stdout)", f"{os.path.dirname(__file__)}:{os.path.dirname(os.path.dirname(__file__))}", root]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate()[0] for process in both]
     return root, said
@@ -219,6 +221,12 @@ def test_learn_without_its_clone(tmp_path):
 DAMAGE = {"no cache": "rm build/cpu/CMakeCache.txt", "an empty cache": ": >build/cpu/CMakeCache.txt",
           "no build.ninja": "rm build/cpu/build.ninja", "half of it": "rm -r build/cpu/CMakeFiles", "all": "rm -r build",
           "a file": "rm -r build/cpu; : >build/cpu", "a link": "rm -r build/cpu; ln -s /nowhere build/cpu",
+          "a list of numbers": "echo '{\"steps\": [1]}' >build/steps.json", "a number": "echo 7 >build/steps.json",
+          "a list in a list": "echo '[[]]' >build/steps.json", "an empty list": "echo '{\"steps\": []}' >build/steps.json",
+          "steps of nothing": "echo '{\"steps\": [{}]}' >build/steps.json", "binary": "printf '\\377\\0' >build/steps.json",
+          "deep": "printf '%0100000d' 0 | tr 0 [ >build/steps.json",
+          "a folder for the list": "rm build/steps.json; mkdir build/steps.json",
+          "a FIFO for the list": "rm build/steps.json; mkfifo build/steps.json",
           "a list that is cut off": "printf '{\"steps\": [' >build/steps.json", "no list": "rm build/steps.json",
           "no cmake of then": "sed -i s/cmake$/cmake3/ build/cpu/CMakeCache.txt"}
 
@@ -269,9 +277,68 @@ def test_a_cache_of_counts_that_is_cut_off(learn, clone):
     ended(learn("docs"), 0)
     (clone / "README.md").write_text("<!-- generated: tour matmul -->\n<!-- /generated -->\n")
     ended(learn("docs"), 0, "renewed")
-    for path in (clone / "build/counts").iterdir():
-        path.write_text(path.read_text()[:20])
-    ended(learn("docs", "--check"), 0, "fresh")
+    for kept in (lambda text: text[:20], lambda text: "7", lambda text: "[]", lambda text: '{"key": 1}', lambda text: "",
+                 lambda text: json.dumps(json.loads(text) | {"run": 7}), lambda text: "[" * 100000):
+        for path in (clone / "build/counts").iterdir():
+            path.write_text(kept(path.read_text()))
+        ended(learn("docs", "--check"), 0, "fresh")
+
+
+@pytest.mark.parametrize("name", ["libsimt.a", "step", "a/b.o"])
+@pytest.mark.parametrize("size", [0, 3])
+def test_what_was_built_and_is_cut_off_is_built_again(tmp_path, name, size):
+    """Ninja looks at dates alone. What is whole, and what is no product of its, stays."""
+    every = ["libsimt.a", "step", "a/b.o", "build.ninja"]
+    (tmp_path / "a").mkdir()
+    (tmp_path / ".ninja_log").write_text("# ninja log v5\n" + "".join(f"1\t2\t3\t{one}\tabc\n" for one in [*every, "gone.o"]))
+    for one in every:
+        (tmp_path / one).write_text("12345")
+    build.note_sizes(tmp_path)
+    (tmp_path / name).write_text("x" * size)
+    (tmp_path / "build.ninja").write_text("")
+    build.discard_truncated(tmp_path)
+    assert {one for one in every if not (tmp_path / one).exists()} == {name}
+
+
+@pytest.mark.parametrize("note", ["", "7", "[1]", '{"step": "x"}', "[" * 100000])
+def test_sizes_that_cannot_be_read(tmp_path, note):
+    (tmp_path / ".ninja_log").write_text("1\t2\t3\tstep\tabc\n1\t2\t3\tempty\tabc\n")
+    (tmp_path / "step").write_text("1")
+    (tmp_path / "empty").touch()
+    (tmp_path / build.SIZES).write_text(note)
+    build.discard_truncated(tmp_path)
+    assert (tmp_path / "step").exists() and not (tmp_path / "empty").exists()
+
+
+def test_a_damaged_package_is_installed_again(ready):
+    """Its emptied module is found when something fails; here that the Python beside it has no typer."""
+    module, = (ready / ".venv").glob("lib/*/site-packages/tiny_.py")
+    module.write_text("")
+    done = with_venv(ready, "list", PYTHONPATH="")
+    ended(done, 2, "Damaged:", "tiny_.py. Making .venv anew", "has no module")
+    assert done.stderr.count("Damaged:") == 1
+    assert run_tiny(ready) == str(ready / ".venv")
+
+
+# The reader's files
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path, link = tmp_path / "mine.cu", tmp_path / "link.cu"
+    path.write_text("years of work")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    exercises.write(link, "more \udcff")
+    assert path.read_bytes() == b"more \xff" and path.stat().st_mode & 0o777 == 0o600 and link.is_symlink()
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    for write in (lambda: exercises.write(path, "half"), lambda: guard.write_whole(path, b"half")):
+        with pytest.raises(OSError):
+            write()
+    assert path.read_bytes() == b"more \xff"
+    assert {one.name for one in tmp_path.iterdir()} == {"mine.cu", "link.cu"}
 
 
 # No permission, no room
@@ -295,6 +362,19 @@ def test_a_clone_that_may_not_be_written(clone):
         ended(call(clone, "plot", before=plain), 2, "Permission is denied")
     finally:
         subprocess.run(["chmod", "-R", "u+w", clone], check=True)
+
+
+def test_no_room_for_what_a_compiler_writes(tmp_path, monkeypatch, capsys):
+    guard.require_room(tmp_path)
+
+    def full(*asked):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(SystemExit) as ended_by:
+        guard.require_room(tmp_path)
+    assert ended_by.value.code == 2
+    assert capsys.readouterr().err == f"No space is left to write ({tmp_path}): make room, and run this again.\n"
 
 
 def test_no_room_to_write(clone, learn):
@@ -331,9 +411,12 @@ def test_closed_streams(clone, closed):
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_stopped_while_it_builds(clone, number, status):
-    env = {"PATH": f"{clone.parent}/bin", "FAKE_BUILD_HANGS": "1"}
-    with subprocess.Popen([clone / "learn", "--system-python", "run", "4"], env=env, stderr=subprocess.PIPE, text=True,
+@pytest.mark.parametrize("command", [["run", "4"], ["emulate", "a.cu"]], ids=str)
+def test_stopped_while_it_compiles(clone, command, number, status):
+    env = {"PATH": f"{clone.parent}/bin", **({"FAKE_BUILD_HANGS": "1"} if command[0] == "run" else {})}
+    (clone / "a.cu").write_text(TILED)
+    script(clone / "emulator/simtcc", f"#!/bin/sh\nsh -c 'sleep 60 & echo $! >{clone.parent}/sleeper; wait'\n")
+    with subprocess.Popen([clone / "learn", "--system-python", *command], env=env, cwd=clone, stderr=subprocess.PIPE, text=True,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as process:
         while not (clone.parent / "sleeper").exists() or not (clone.parent / "sleeper").read_text():
             time.sleep(0.01)

@@ -1,8 +1,11 @@
 """The commands around exercises, as a reader uses them: nothing of the reader's is lost, and what comes next is said."""
 
+import contextlib
 import json
+import os
 import re
 import shutil
+import socket
 import sys
 
 import pytest
@@ -48,6 +51,40 @@ def test_a_new_reader_is_told_where_to_begin(learn):
     exercises.WORK.mkdir(parents=True)
     said(learn(), 0, "./learn tour", "steps/00_first_kernel/README.md", "./learn --help")
     said(learn("next"), 0, "steps/00_first_kernel/README.md as far as Try it first", "./learn exercise 00.1")
+
+
+def test_a_file_of_another_clone_is_not_judged_as_this_ones(learn, tmp_path):
+    said(learn("exercise", "04.1"), 0)
+    name = LOAD.file.relative_to(ROOT)
+    other = tmp_path / "exercises" / LOAD.step["name"] / LOAD.file.name
+    other.parent.mkdir(parents=True)
+    other.write_text(LOAD.solution())
+    said(learn("check", f"{tmp_path}/{name}"), 2, "is not in this clone", "run the ./learn of the clone")
+    said(learn("check", LOAD.file), 1, "Something is written")
+    (tmp_path / "link.cu").symlink_to(LOAD.file)
+    said(learn("check", name), 1, "Something is written")
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "folder", "socket"])
+def test_what_is_no_file(learn, kind):
+    """Nobody writes into the FIFO: to open it would wait for ever."""
+    def put(path):
+        path.unlink()
+        if kind == "FIFO":
+            os.mkfifo(path)
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            with contextlib.chdir(path.parent) if hasattr(contextlib, "chdir") else contextlib.nullcontext():
+                socket.socket(socket.AF_UNIX).bind(path.name if hasattr(contextlib, "chdir") else str(path))
+
+    said(learn("exercise", "04.1"), 0)
+    put(LOAD.file)
+    for command in ("check", "exercise", "watch"):
+        said(learn(command, "04.1"), 2, f"{LOAD.file} is not a file")
+    put(progress.file())
+    for command in (["progress"], ["next"], [], ["hint", "04.1"], ["check", "04.1"]):
+        said(learn(*command), 2, f"{progress.file()} is not a file")
 
 
 def test_from_the_task_to_the_next_one(learn):

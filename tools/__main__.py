@@ -24,6 +24,12 @@ try:
     from tools.cli import main
     main()
 except ModuleNotFoundError as missing:
+    from tools.venv import heal
+    heal()
     print(f"learn: this Python ({sys.executable}) has no module '{missing.name}'. Install what pyproject.toml names as "
           "dependencies; or, without --system-python, remove .venv and run ./learn again.", file=sys.stderr)
     sys.exit(2)
+except Exception:
+    from tools.venv import heal
+    heal()
+    raise

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tools import build, machine, steps
-from tools.guard import stop
+from tools.guard import stop, write_whole
 from tools.lines import belongs
 from tools.paths import ROOT
 from tools.say import out
@@ -40,7 +40,7 @@ def keep(chosen, lines):
     """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written."""
     for step in chosen:
         kept = [text for text in lines.read_text().splitlines(keepends=True) if belongs(json.loads(text), step)]
-        (steps.directory(step) / "results.jsonl").write_text("".join(kept))
+        write_whole(steps.directory(step) / "results.jsonl", "".join(kept))
         out.print(f"recorded in {step['dir']}/results.jsonl")
 
 

@@ -1,4 +1,5 @@
 """Configure and build by CMake, with a progress bar. The compilers' whole output goes to build/learn.log."""
+import json
 import os
 import re
 import shutil
@@ -8,12 +9,14 @@ import tempfile
 from pathlib import Path
 
 from tools import machine, venv
-from tools.guard import one_at_a_time, stop
+from tools.guard import one_at_a_time, require_room, stop, write_whole
 from tools.paths import BUILD, LOG, ROOT, STEPS_JSON
 from tools.say import err, progress
 
 NINJA_LINE = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 NINJA_LOST = re.compile(r"ninja: error: (?!rebuilding|manifest)")  # its own files are broken, not what it builds
+NO_PRODUCTS = ".ninja", ".cmake"  # of what ninja makes: its own files
+SIZES = "sizes.json"  # of what was built, beside it
 LEAST_CMAKE = 3, 22
 TOOLS_IN_CACHE = "CMAKE_COMMAND", "CMAKE_MAKE_PROGRAM", "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER"
 
@@ -119,6 +122,35 @@ def discard(place):
         place.unlink()
 
 
+def products(place):
+    """{file that ninja made there: its size}."""
+    try:
+        lines = (place / ".ninja_log").read_text(errors="replace").splitlines()
+    except OSError:
+        return {}
+    names = {line.split("\t")[3] for line in lines if line.count("\t") >= 4}
+    return {name: (place / name).stat().st_size for name in names
+            if not name.startswith("/") and not name.endswith(NO_PRODUCTS) and (place / name).is_file()}
+
+
+def note_sizes(place):
+    if place.is_dir():
+        write_whole(place / SIZES, json.dumps(products(place)))
+
+
+def discard_truncated(place):
+    """What ninja made there and has become shorter since goes: ninja, which looks only at dates, would take it for made."""
+    note = place / SIZES
+    try:
+        sizes = json.loads(note.read_text())
+        known = {name: int(size) for name, size in sizes.items()}
+    except (AttributeError, OSError, RecursionError, TypeError, ValueError):
+        known = {}
+    for name, size in products(place).items():
+        if size < known.get(name, 1):
+            (place / name).unlink()
+
+
 def configure(preset):
     """Ask CMake; from nothing where the build directory is not whole. The caller holds the lock."""
     require(preset)
@@ -145,8 +177,14 @@ def build(preset, *targets):
             return logged(command, on_line)
 
         command = ["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else [])]
-        status, said = make()
-        if status and NINJA_LOST.search(said):
-            discard(BUILD / preset)
+        require_room(BUILD)
+        require_room(tempfile.gettempdir())
+        discard_truncated(BUILD / preset)
+        try:
             status, said = make()
+            if status and NINJA_LOST.search(said):
+                discard(BUILD / preset)
+                status, said = make()
+        finally:
+            note_sizes(BUILD / preset)
         expect_success(command, status, said)

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from tools import build
-from tools.guard import stop
+from tools.guard import require_room, run_group, stop
 from tools.paths import BUILD, ROOT
 
 FILES = ".cu", ".c", ".cpp", ".cc", ".cxx", ".o", ".a", ".so"
@@ -15,9 +15,10 @@ TARGETS = "simt", "simt-translate"
 
 def compile_program(files, output, flags=(), libraries=(), cwd=None, environment=None, stderr=None):
     """The completed process of the compiler, which writes output."""
+    require_room(tempfile.gettempdir())
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         env = build.environment() | (environment or {}) | {"TMPDIR": place}  # what a stopped compiler leaves goes with this folder
-        return subprocess.run([SIMTCC, "--simt-build", BUILD / "cpu", *flags, "-o", output, *files, *libraries],
+        return run_group([SIMTCC, "--simt-build", BUILD / "cpu", *flags, "-o", output, *files, *libraries],
                               cwd=cwd, env=env, stderr=stderr, text=True)
 
 

@@ -6,11 +6,12 @@ that program with what each region holds replaced by what it must do; so it cann
 import dataclasses
 import difflib
 import functools
+import os
 import re
 import textwrap
 
 from tools import steps
-from tools.guard import stop
+from tools.guard import require_regular, stop, write_whole
 from tools.paths import ROOT, WORK
 
 try:
@@ -30,11 +31,12 @@ WIDTH = 112  # columns of the comments in a reader's file
 
 def read(path):
     """A reader's file; bytes that are no UTF-8 survive being read and written."""
+    require_regular(path)
     return path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def write(path, text):
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    write_whole(path, text)
 
 
 def between(text):
@@ -202,9 +204,11 @@ def every():
 def find(text):
     """(step, exercise): of 04.2, matmul_tiled/load or a file of the reader's; of 04 the exercise is None."""
     known = {str(exercise.file.relative_to(ROOT)): exercise for exercise in every()}
-    path = next((name for name in known if text.endswith(name)), None)
-    if path:
-        return known[path].step, known[path]
+    name = next((name for name in known if text.endswith(name)), None)
+    if name:
+        if text != name and os.path.realpath(text) != os.path.realpath(known[name].file):
+            stop(f"'{text}' is not in this clone, {ROOT}: run the ./learn of the clone that it is in.")
+        return known[name].step, known[name]
     head, _, tail = text.replace("/", ".").partition(".")
     step = steps.find(head)
     chosen = load(step)

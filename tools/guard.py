@@ -3,11 +3,15 @@ import errno
 import fcntl
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 from tools.paths import BUILD, ROOT
 
+LEAST_ROOM = 1 << 20  # bytes, for what a compiler writes at least
 holds_lock = False
 
 
@@ -25,6 +29,52 @@ def explain(error):
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"Permission is denied{where}: {ROOT} must be yours to write. In a copy of the clone that is, this works."
     return f"{error.strerror or error}{where}."
+
+
+def write_whole(path, text):
+    """Put a file in its place whole, or leave what is there: write it beside, see that it is stored, rename it. A link stays one,
+    and a file's permissions stay its own."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    path = Path(os.path.realpath(path))
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with open(new, "xb") as file:
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def require_regular(path):
+    """Stop where something stands that is no file: to open a FIFO would wait for ever."""
+    if path.exists() and not path.is_file():
+        stop(f"{path} is not a file, and one is wanted there: move it away.")
+
+
+def require_room(place):
+    """Stop where nothing can be written, before a compiler fails on it at length."""
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            os.posix_fallocate(file.fileno(), 0, LEAST_ROOM)
+    except OSError as error:
+        error.filename = place
+        stop(explain(error))
+
+
+def run_group(command, **more):
+    """As subprocess.run(); when this program is stopped, so is the command, with all that it started."""
+    with subprocess.Popen(command, start_new_session=True, **more) as process:
+        try:
+            said = process.communicate()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, *said)
 
 
 def silence():

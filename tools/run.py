@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tools import steps
-from tools.guard import stop
+from tools.guard import require_regular, stop, write_whole
 from tools.paths import BUILD, ROOT
 
 USAGE = 2  # the exit status of a program that refuses its arguments
@@ -14,9 +14,10 @@ USAGE = 2  # the exit status of a program that refuses its arguments
 
 def last_json(path):
     """The last line of a file, as JSON; None where there is none, or where its writer was stopped in the middle."""
+    require_regular(path)
     try:
         return json.loads(path.read_bytes().splitlines()[-1])
-    except (FileNotFoundError, IndexError, ValueError):
+    except (FileNotFoundError, IndexError, ValueError, RecursionError):
         return None
 
 
@@ -36,6 +37,12 @@ def case(step, variant, backend, gpu="h200", arguments=(), environment=None):
                 "case": last_json(result), "profile": last_json(counts)}
 
 
+def is_run(kept):
+    """Whether that is what case() returns."""
+    return isinstance(kept, dict) and kept.keys() >= {"step", "variant", "status", "output", "case", "profile"} \
+        and all(isinstance(kept[name], (dict, type(None))) for name in ("case", "profile"))
+
+
 def counted(step, variant, *arguments):
     """The emulator's counts at the default shape, as far as no arguments say otherwise, from a cache that lives as long as the program
     that was built."""
@@ -43,11 +50,11 @@ def counted(step, variant, *arguments):
     cache = BUILD / "counts" / f"{step['name']}-{variant}{''.join(arguments)}.json"
     key = [built.st_mtime_ns, built.st_size]
     kept = last_json(cache)
-    if kept and kept["key"] == key:
+    if isinstance(kept, dict) and kept.get("key") == key and is_run(kept.get("run")):
         return kept["run"]
     done = case(step, variant, "cpu", arguments=arguments)
-    cache.parent.mkdir(exist_ok=True)
-    cache.write_text(json.dumps({"key": key, "run": done}))
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(cache, json.dumps({"key": key, "run": done}))
     return done
 
 

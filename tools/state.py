@@ -5,6 +5,7 @@ import json
 import os
 from contextlib import contextmanager
 
+from tools.guard import require_regular, write_whole
 from tools.say import err
 
 
@@ -28,6 +29,7 @@ def set_aside(path, mark=""):
 
 def load(path, is_whole):
     """What the file holds; {} where there is none. A file that cannot be read, or that is_whole() refuses, is set aside."""
+    require_regular(path)
     try:
         found = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -45,9 +47,4 @@ def change(path, is_whole, update):
     with locked(path.parent):
         data = load(path, is_whole)
         update(data)
-        new = path.with_name(f"{path.name}.new")
-        with open(new, "w") as file:
-            json.dump(data, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        new.rename(path)
+        write_whole(path, json.dumps(data, indent=1))

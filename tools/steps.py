@@ -4,10 +4,14 @@ import json
 import re
 
 from tools import build
+from tools.build import discard
 from tools.guard import one_at_a_time, stop
 from tools.paths import BUILD, ROOT, STEPS_JSON
 
 RECORDED = {"step", "variant", "operation", "dtype", "shape", "device", "check", "time", "env"}  # what each line has
+
+FIELDS = {**dict.fromkeys(("name", "number", "dir", "idea", "arch", "chapter", "operation"), str),
+          **dict.fromkeys(("from", "dtypes", "variants"), list)}  # of a step in build/steps.json
 
 
 def load():
@@ -21,15 +25,27 @@ def load():
             build.configure("cpu")
             STEPS_JSON.touch()
         found = read_list()
+    if found is None:
+        stop(f"CMake wrote no list of the steps into {STEPS_JSON}. To begin anew, remove {BUILD}.")
     return found
 
 
 def read_list():
-    """What stands in build/steps.json; None where that is missing or not whole."""
-    try:
-        return json.loads(STEPS_JSON.read_text())["steps"]
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    """What stands in build/steps.json; None where that is missing or not as CMake writes it."""
+    if not STEPS_JSON.is_file():
+        discard(STEPS_JSON)
         return None
+    try:
+        found = json.loads(STEPS_JSON.read_text())["steps"]
+    except (KeyError, OSError, RecursionError, TypeError, ValueError):
+        return None
+    return found if isinstance(found, list) and found and all(map(is_step, found)) else None
+
+
+def is_step(found):
+    """Whether that has what add_step() says of a step."""
+    return isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in FIELDS.items()) \
+        and all(isinstance(each, str) for name in ("from", "dtypes", "variants") for each in found[name])
 
 
 def short(step):

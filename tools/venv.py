@@ -5,9 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 
-from tools.guard import guarded, one_at_a_time, stop
+from tools.guard import guarded, one_at_a_time, stop, write_whole
 from tools.paths import BUILD, ROOT
 
 VENV = ROOT / ".venv"
@@ -46,6 +46,27 @@ def missing(name):
 def is_ours():
     """Whether this Python is the one of .venv."""
     return os.path.realpath(sys.prefix) == os.path.realpath(VENV) and MARK.exists()
+
+
+def damaged():
+    """The files of .venv's packages that are shorter than pip installed them. Its scripts are rewritten afterwards."""
+    found = []
+    for place in (VENV / "lib").glob("python*/site-packages"):
+        for package in distributions(path=[str(place)]):
+            for file in package.files or []:
+                path = place / file
+                if file.size and file.suffix == ".py" and not (path.is_file() and path.stat().st_size >= file.size):
+                    found.append(path)
+    return found
+
+
+def heal():
+    """Where files of .venv are damaged, have it made anew by ./learn, which then does what was asked; else return."""
+    if not is_ours() or not damaged():
+        return
+    print(f"Damaged: {damaged()[0]}. Making .venv anew", file=sys.stderr, flush=True)
+    MARK.write_text(UNFINISHED)
+    os.execv(ROOT / "learn", [str(ROOT / "learn"), *sys.argv[1:]])
 
 
 def pip_install(*names):
@@ -136,9 +157,7 @@ def make(stamp):
             make_anew()
         else:
             mend()
-        written = VENV / "made-by-learn.new"
-        written.write_text(stamp)
-        written.replace(MARK)
+        write_whole(MARK, stamp)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ struct simt_kernel *function_find(const void *address)
     return k;
 }
 
+cudaError_t function_missing(const void *address)
+{
+    return simt_fail(address ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
+}
+
 size_t function_dynamic_limit(const struct simt_kernel *kernel)
 {
     return __atomic_load_n(&kernel->dynamic_limit, __ATOMIC_RELAXED);
@@ -53,7 +58,7 @@ cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attr
     cudaError_t error = cudaErrorInvalidValue;
     struct simt_kernel *kernel = function_find(function);
     if (!kernel)
-        return simt_fail(cudaErrorInvalidDeviceFunction);
+        return function_missing(function);
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
         error = set_dynamic_limit(kernel, value);
     else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100)
@@ -70,7 +75,7 @@ cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const voi
     const struct gpu *gpu = device_gpu();
     const struct simt_kernel *kernel = function_find(function);
     if (!kernel)
-        return simt_fail(cudaErrorInvalidDeviceFunction);
+        return function_missing(function);
     *attributes = (struct cudaFuncAttributes){.sharedSizeBytes = kernel->static_bytes,
                                               .maxThreadsPerBlock = MAX_THREADS,
                                               .maxDynamicSharedSizeBytes = (int)function_dynamic_limit(kernel),
@@ -86,10 +91,9 @@ cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const voi
 
 static size_t reserved_per_block(const struct gpu *g) { return g->shared_per_sm - g->shared_optin; }
 
-cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function)
+cudaError_t function_occupancy(int *blocks, int threads, size_t dynamic_shared)
 {
     const struct gpu *g = device_gpu();
-    (void)function; /* registers, which the emulator does not know, are left out */
     if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin)
         return simt_fail(cudaErrorInvalidValue);
     int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
@@ -101,9 +105,16 @@ cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, cons
     return cudaSuccess;
 }
 
+cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function)
+{
+    return function_find(function) ? function_occupancy(blocks, threads, dynamic_shared) : function_missing(function);
+}
+
 cudaError_t simt_best_block(int *min_grid, int *threads, const void *function, size_t dynamic_shared, int limit)
 {
     struct cudaFuncAttributes attributes;
+    if (!function)
+        return cudaErrorInvalidValue;
     cudaError_t error = simt_get_attributes(&attributes, function);
     if (error != cudaSuccess)
         return error;
@@ -126,7 +137,9 @@ cudaError_t simt_spare_shared(size_t *bytes, const void *function, int blocks, i
     const struct gpu *g = device_gpu();
     int most;
     cudaError_t error = simt_occupancy(&most, threads, 0, function);
-    if (error != cudaSuccess || blocks < 1 || blocks > most)
+    if (error != cudaSuccess)
+        return error;
+    if (blocks < 1 || blocks > most)
         return simt_fail(cudaErrorInvalidValue);
     size_t each = g->shared_per_sm / (size_t)blocks - reserved_per_block(g);
     *bytes = each < g->shared_optin ? each : g->shared_optin;

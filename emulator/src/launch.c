@@ -46,7 +46,7 @@ void simt_configure(const struct simt_configuration *asked)
 static unsigned most_resident(int threads, size_t dynamic_shared)
 {
     int per_sm = 1;
-    simt_occupancy(&per_sm, threads, dynamic_shared, NULL);
+    function_occupancy(&per_sm, threads, dynamic_shared);
     return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)device_sms();
 }
 

@@ -9,7 +9,7 @@ static cudaError_t launch(const void *function, const struct simt_configuration 
 {
     struct simt_kernel *kernel = function_find(function);
     if (!kernel)
-        return simt_fail(cudaErrorInvalidResourceHandle);
+        return function_missing(function);
     simt_configure(asked);
     return kernel->launch(kernel, caller, arguments);
 }

@@ -69,8 +69,21 @@ int main()
     attribute.val.clusterDim.x = attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     CHECK(cudaLaunchKernelEx(&config, dynamic, out, n));
 
-    SAME(cudaLaunchKernel((void *)host_function, 1, 1, of_overloaded, 0, 0), cudaErrorInvalidResourceHandle);
-    SAME(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+    int blocks;
+    size_t bytes;
+    cudaFuncAttributes of_none;
+    const void *none[] = {NULL, (void *)host_function, &zero};
+    for (const void *function : none) {
+        cudaError_t error = function ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
+        SAME(cudaLaunchKernel(function, 1, 1, of_overloaded, 0, 0), error);
+        SAME(cudaGetLastError(), error);
+        SAME(cudaLaunchCooperativeKernel(function, 1, 1, of_overloaded, 0, 0), error);
+        SAME(cudaFuncGetAttributes(&of_none, function), error);
+        SAME(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000), error);
+        SAME(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 32, 0), error);
+        SAME(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, function, 1, 32), error);
+        SAME(cudaGetLastError(), error);
+    }
     SAME(cudaLaunchKernel((void *)bounded, 1, 97, of_overloaded, 0, 0) != cudaSuccess, 1);
     SAME(cudaGetLastError() != cudaSuccess, 1);
     SAME(cudaLaunchKernel((void *)nothing, 0, 1, NULL, 0, 0) != cudaSuccess, 1);

@@ -12,6 +12,8 @@ namespace details
 template <unsigned Size> class tile_of_lanes;
 }
 
+/* Any group, by its kind. A grid that becomes one forgets its kind in NVIDIA's headers, so that it has no threads, and sync()
+ * meets nobody: so it is here. */
 class thread_group
 {
 protected:
@@ -28,23 +30,18 @@ public:
             __barrier_sync(0);
         else if (kind == OF_LANES)
             __syncwarp(mask);
-        else
-            simt_grid_sync();
     }
     SIMT_MEMBER unsigned long long num_threads() const
     {
         if (kind == OF_LANES)
             return (unsigned)__popc(mask);
-        return simt::block_threads() *
-               (kind == OF_BLOCK ? 1ull : (unsigned long long)gridDim.x * gridDim.y * gridDim.z);
+        return kind == OF_BLOCK ? simt::block_threads() : 0;
     }
     SIMT_MEMBER unsigned long long thread_rank() const
     {
         if (kind == OF_LANES)
             return (unsigned)__popc(mask & simt::lanes_below());
-        if (kind == OF_BLOCK)
-            return simt::rank_in_block();
-        return simt::block_threads() * simt::rank_of_block() + simt::rank_in_block();
+        return kind == OF_BLOCK ? simt::rank_in_block() : 0;
     }
     SIMT_MEMBER unsigned long long size() const { return num_threads(); }
 };
