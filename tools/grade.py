@@ -265,8 +265,10 @@ def chosen(names):
 def folder_of(name):
     """A reader's exercises/ folder, or the one that holds it."""
     root = Path(name)
-    if not name or not root.is_dir():
+    if not name or not os.path.isdir(root):
         stop(f"There is no directory '{name}'. Wanted: a learner's folder exercises/, or the folder that it is in.")
+    if not os.access(root, os.R_OK | os.X_OK):
+        stop(f"'{name}' is not this user's to read.")
     return root / "exercises" if (root / "exercises").is_dir() and not (root / "exercises").is_symlink() else root
 
 
@@ -275,7 +277,7 @@ def course_cases(name):
     found = {}
     if name is None:
         return found
-    if not name or not Path(name).is_dir():
+    if not name or not os.path.isdir(name):
         stop(f"There is no directory '{name}'. Wanted: a folder with files such as 04_matmul_tiled/1_load.toml.")
     known = {(exercise.step["name"], exercise.name): exercise.id for exercise in exercises.every()}
     for path in sorted(Path(name).rglob("*.toml")):
