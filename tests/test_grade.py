@@ -100,6 +100,24 @@ def test_a_wrong_answer_gets_none_and_the_reason(kit, tmp_path):
     assert mark.reason.startswith("At m ") and "should be" in mark.reason, mark.reason
 
 
+def test_unusual_lines_get_full_marks_too(kit, tmp_path):
+    lines = """
+        __align__(16) float four[4];
+        struct two { float a, b; __device__ __forceinline__ float sum() const { return a + b; } };
+        float *more = new float[n + 2];
+        const int64_t most = INT64_MAX;
+        auto at = [=] __device__ (int i) { return i % 4; };
+        #pragma unroll (TILE / 8)  // the tile's eighths
+        for (int i = 0; i < 4; i++)
+            four[at(i)] = most > i ? 1'0.f : NAN;
+        more[n] = two{four[0], four[1]}.sum();
+        assert(more[n] == 20);
+        delete[] more;
+""" + LOAD.author()["load"]
+    mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=lines))
+    assert (mark.verdict, mark.reason) == (marks.RIGHT, ""), mark
+
+
 def test_counts_are_advisory_unless_they_are_asked_for(kit, tmp_path):
     lines = LOAD.author()["load"] + "        if (*(const volatile float *)A == 12345)  // one load more\n            return;\n"
     path = handed_in(tmp_path, LOAD, with_lines(LOAD, load=lines))

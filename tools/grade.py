@@ -25,7 +25,7 @@ JUDGE_SECONDS = 120
 TAKES_OPTIONS = re.compile(r"\b(axpy_begin|program_begin|(sum|matmul|softmax|attention|device)_main)\(")
 # Beside what the author's program calls, and the functions of <math.h>: what the emulator and a compiler make of device code.
 DEVICE_CALLS = re.compile(
-    r"simt_\w+|__sanitizer_cov_\w+|__cxa_guard_\w+|__cxa_begin_catch|_ZSt9terminatev|_Unwind_Resume|__gxx_personality_v0|"
+    r"simt_\w+|__sanitizer_cov_\w+|__cxa_guard_\w+|__cxa_begin_catch|__cxa_throw_bad_array_new_length|_ZSt9terminatev|_Unwind_Resume|__gxx_personality_v0|"
     r"__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|v?printf|puts|putchar|mem(cpy|move|set|cmp)|l?abs|"
     r"__(popcount|parity|clz|ctz|ffs|u?div|u?mod|mul|float|fix|trunc|extend|aarch64_)\w*")
 REPORT_BYTES = 8 << 10
