@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tools import build, emulate, exercises, judge, progress, state, submission, venv
 from tools.guard import stop
-from tools.paths import ROOT, WORK
+from tools.paths import ROOT
 from tools.say import out
 
 
@@ -111,7 +111,7 @@ def show_objection(exercise):
     """Say why `./learn grade` refuses a file that is right, where it does."""
     if lacking := venv.missing("grade"):
         out.print(f"[dim]Whether `./learn grade` takes it was not looked at: this Python has no {lacking[0]}.[/]")
-    elif refused := submission.objection(exercise, WORK):
+    elif refused := submission.objection(exercise, exercise.file.parents[1]):
         out.print(f"[yellow]`./learn grade` gives no credit for it, though it is right:[/] {escape(refused)}", soft_wrap=True)
 
 
