@@ -118,8 +118,8 @@ __global__ void copies(const float *in, float *out, int n)
 template <int THREADS> static void check_block(int *out)
 {
     reductions<THREADS><<<1, THREADS>>>(out);
-    int want[] = {THREADS * (THREADS - 1) / 2, 3 * THREADS * (THREADS - 1) / 2 + THREADS, (THREADS - 5) * (THREADS - 6) / 2,
-                  THREADS - 1, THREADS - 1};
+    int want[] = {THREADS * (THREADS - 1) / 2, 3 * THREADS * (THREADS - 1) / 2 + THREADS,
+                  (THREADS - 5) * (THREADS - 6) / 2, THREADS - 1, THREADS - 1};
     for (int i = 0; i < 5; i++)
         SAME(to_host(out, 5)[i], want[i]);
     uint2 *products = to_device<uint2>(NULL, THREADS);

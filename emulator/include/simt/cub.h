@@ -22,11 +22,7 @@ struct Max {
 struct Min {
     template <class T> constexpr T operator()(const T &a, const T &b) const { return b < a ? b : a; }
 };
-enum BlockReduceAlgorithm {
-    BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
-    BLOCK_REDUCE_RAKING,
-    BLOCK_REDUCE_WARP_REDUCTIONS
-};
+enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 enum BlockLoadAlgorithm {
     BLOCK_LOAD_DIRECT,
@@ -136,7 +132,7 @@ using if_callback = std::enable_if_t<!std::is_same<std::decay_t<P>, T>::value &&
 
 template <class T, int N = 32> class WarpReduce
 {
-  public:
+public:
     struct TempStorage {
     };
     SIMT_MEMBER WarpReduce(TempStorage &) {}
@@ -153,11 +149,14 @@ template <class T, int N = 32> class WarpReduce
 
 template <class T, int N = 32> class WarpScan
 {
-  public:
+public:
     struct TempStorage {
     };
     SIMT_MEMBER WarpScan(TempStorage &) {}
-    template <class Op> SIMT_MEMBER void InclusiveScan(T in, T &out, Op op) { out = simt::scan(simt::group<N>(), in, op); }
+    template <class Op> SIMT_MEMBER void InclusiveScan(T in, T &out, Op op)
+    {
+        out = simt::scan(simt::group<N>(), in, op);
+    }
     template <class Op> SIMT_MEMBER void InclusiveScan(T in, T &out, Op op, T &total)
     {
         out = simt::scan(simt::group<N>(), in, op);
@@ -188,7 +187,7 @@ class BlockReduce
 {
     using block = simt::block<X, Y, Z>;
 
-  public:
+public:
     struct TempStorage {
         T warp[block::warps];
     };
@@ -211,7 +210,7 @@ class BlockReduce
     SIMT_MEMBER T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
     template <int N> SIMT_MEMBER T Sum(T (&items)[N]) { return Reduce(items, cub::Sum()); }
 
-  private:
+private:
     TempStorage &temp;
 };
 
@@ -219,7 +218,7 @@ template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int
 {
     using block = simt::block<X, Y, Z>;
 
-  public:
+public:
     struct TempStorage {
         T warp[block::warps], prefix;
     };
@@ -293,7 +292,10 @@ template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int
         }
     }
     SIMT_MEMBER void InclusiveSum(T in, T &out) { InclusiveScan(in, out, cub::Sum()); }
-    template <class P> SIMT_MEMBER void InclusiveSum(T in, T &out, P &total) { InclusiveScan(in, out, cub::Sum(), total); }
+    template <class P> SIMT_MEMBER void InclusiveSum(T in, T &out, P &total)
+    {
+        InclusiveScan(in, out, cub::Sum(), total);
+    }
     template <int N> SIMT_MEMBER void InclusiveSum(T (&in)[N], T (&out)[N]) { InclusiveScan(in, out, cub::Sum()); }
     template <int N> SIMT_MEMBER void InclusiveSum(T (&in)[N], T (&out)[N], T &total)
     {
@@ -311,7 +313,7 @@ template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int
         ExclusiveScan(in, out, T(), cub::Sum(), total);
     }
 
-  private:
+private:
     TempStorage &temp;
 
     /* The inclusive scan, what stands before this thread (thread 0: nothing), and the whole block's. */
@@ -350,11 +352,12 @@ template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int
 };
 
 /* Item i of a thread: neighbours are one thread's, or, striped, of threads that are neighbours. */
-template <class T, int X, int N, BlockLoadAlgorithm A = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1, int = 0> class BlockLoad
+template <class T, int X, int N, BlockLoadAlgorithm A = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1,
+          int = 0> class BlockLoad
 {
     using block = simt::block<X, Y, Z>;
 
-  public:
+public:
     struct TempStorage {
     };
     SIMT_MEMBER BlockLoad() {}
@@ -372,18 +375,19 @@ template <class T, int X, int N, BlockLoadAlgorithm A = BLOCK_LOAD_DIRECT, int Y
             items[i] = at(i) < valid ? T(from[at(i)]) : T(other);
     }
 
-  private:
+private:
     SIMT_MEMBER int at(int i)
     {
         return A == BLOCK_LOAD_STRIPED ? i * block::threads + block::thread() : block::thread() * N + i;
     }
 };
 
-template <class T, int X, int N, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int = 0> class BlockStore
+template <class T, int X, int N, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1,
+          int = 0> class BlockStore
 {
     using block = simt::block<X, Y, Z>;
 
-  public:
+public:
     struct TempStorage {
     };
     SIMT_MEMBER BlockStore() {}
