@@ -15,11 +15,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from tools import machine  # noqa: E402
+
 TESTS = ROOT / "tests"
 BUILD = pathlib.Path(os.environ.get("SIMT_BUILD", ROOT / "build" / "cpu"))
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
@@ -36,8 +40,17 @@ def source_of(step):
     return ROOT / "steps" / step / f"{step.split('_', 1)[-1]}.cu"
 
 
-def has_gpu():
-    return bool(shutil.which("nvcc") and shutil.which("nvidia-smi") and run("nvidia-smi", "-L").stdout.strip())
+@contextlib.contextmanager
+def beside_no_timing():
+    """Waits until no exercise is timed on the GPU (judge.fast), and keeps that so; others of its kind go on side by side."""
+    place = ROOT / "build" / "cuda"
+    place.mkdir(parents=True, exist_ok=True)
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +85,7 @@ class Program:
         named = [pathlib.Path(word) for word in (*self.options, *self.libraries)]
         texts = {self.source: self.edited() if self.edit else self.source.read_text(errors="replace")}
         texts |= {file: file.read_text() for file in named if file.is_file() and file.suffix != ".a"}
-        parts = [emulator_key(), repr(dataclasses.replace(self, edit=bool(self.edit))), *texts.values(),
+        parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=bool(self.edit))), *texts.values(),
                  *(header for file, text in texts.items() for header in included(text, [file.parent, *named]))]
         return f"{self}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
 
@@ -84,7 +97,7 @@ class Program:
             source = folder / self.source.name
             source.write_text(self.edited())
         if self.compiler == "nvcc":
-            return output, run("nvcc", "-std=c++20", "-arch=native", source, "-o", output)
+            return output, run(machine.nvcc(), "-std=c++20", "-arch=native", source, "-o", output)
         simtcc = ROOT / "emulator" / "simtcc"
         return output, run(simtcc, *self.options, "-o", output, source, *self.libraries, CXX=self.compiler,
                            SIMT_BUILD=str(BUILD))
@@ -112,6 +125,12 @@ def emulator_key():
     return digest.hexdigest()
 
 
+@functools.cache
+def nvcc_key():
+    """What goes into every program of nvcc's: its version, and the GPU that it compiles for."""
+    return f"{run(machine.nvcc(), '--version').stdout}{machine.gpu()}"
+
+
 @contextlib.contextmanager
 def locked(path):
     """Holds a lock file, against this machine's other processes and this process's other threads."""
@@ -130,8 +149,17 @@ def ensure_build():
             subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
+def pytest_collection_modifyitems(items):
+    """What needs a GPU is skipped where there is none."""
+    why_not = machine.why_no_cuda()
+    for item in items if why_not else []:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason=why_not))
+
+
 def pytest_collection_finish(session):
-    if not session.config.option.collectonly:
+    """What runs on a GPU needs nothing of the emulator."""
+    if not session.config.option.collectonly and not all(item.get_closest_marker("gpu") for item in session.items):
         ensure_build()
 
 

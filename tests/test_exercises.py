@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, ROOT, Program
 
 sys.path.insert(0, str(ROOT))
-from tools import exercises, judge  # noqa: E402
+from tools import exercises, judge, machine  # noqa: E402
 
 EVERY = exercises.every()
 WRONG = [(exercise, name) for exercise in EVERY for name, _, _ in exercise.wrong()]
@@ -17,8 +17,9 @@ LEAST = 45  # exercises of part A
 
 
 @pytest.fixture
-def compiled(compile_output):
-    """compiled(exercise, path) as judge.compile_file, from the programs that the tests keep."""
+def compiled(compile_output, monkeypatch):
+    """compiled(exercise, path) as judge.compile_file, from the programs that the tests keep. Nothing is timed on a GPU."""
+    monkeypatch.setattr(judge, "fast", lambda exercise, path: None)
     libraries = (str(BUILD / "common" / "libcommon.a"),)
     return lambda exercise, path: compile_output(Program(path, options=judge.flags(exercise), libraries=libraries))
 
@@ -74,6 +75,16 @@ def test_the_authors_lines_pass(exercise, compiled):
     path = written(exercise, "solution", exercise.solution())
     failure = first_failure(judge.judge(exercise, path, compiled))
     assert failure is None, failure
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("exercise", [one for one in EVERY if "gpu_speed" in one.data], ids=ident)
+def test_the_authors_lines_are_fast_enough(exercise):
+    where, why = machine.choose(exercise.step)
+    if where != "cuda":
+        pytest.skip(why)
+    finding = judge.fast(exercise, written(exercise, "solution", exercise.solution()))
+    assert finding and finding.holds, finding
 
 
 @pytest.mark.parametrize("exercise, name", WRONG, ids=ident)

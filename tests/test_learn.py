@@ -80,6 +80,42 @@ def test_a_gpu_too_old_for_a_step(learn, clone):
     ended(learn("list"), 0, "runs on the GPU here", "runs on the emulator here")
 
 
+def give_tests(clone, ctest_status=0):
+    """A test for any machine and one for a GPU; a ctest that says what it was asked for."""
+    script(clone.parent / "bin/ctest", f"#!/bin/sh\necho ctest $*\necho '100% tests passed'\nexit {ctest_status}\n")
+    (clone / "tests").mkdir()
+    (clone / "tests/test_two.py").write_text("import pytest\n@pytest.mark.gpu\ndef test_on_the_gpu(): pass\ndef test_else(): pass\n")
+
+
+@pytest.mark.parametrize("more, presets, tests", [([], ["cpu", "cuda"], "2 passed"), (["--gpu"], ["cuda"], "1 passed"),
+                                                  (["-q", "--gpu", "-m", "not gpu"], ["cuda"], "1 passed")], ids=str)
+def test_the_tests_of_a_machine_with_a_gpu(learn, clone, more, presets, tests):
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    give_tests(clone)
+    done = learn("test", *more)
+    ended(done, 0, tests)
+    assert [line.split()[2] for line in done.stdout.splitlines() if line.startswith("ctest")] == presets
+
+
+def test_a_gpus_tests_that_fail(learn, clone):
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    give_tests(clone, 8)
+    ended(learn("test", "--gpu"), 1, "1 passed")
+
+
+def test_no_gpu_to_test(learn, clone):
+    give_tests(clone)
+    done = learn("test", "--gpu")
+    ended(done, 2, "--gpu asks for the tests that run on a GPU: no NVIDIA GPU here")
+    assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    (clone.parent / "bin/nvcc").unlink()
+    if not Path("/usr/local/cuda/bin/nvcc").exists():
+        ended(learn("test", "--gpu"), 2, "a NVIDIA H200 is here, but no nvcc")
+    done = learn("test")
+    ended(done, 0, "2 passed")
+
+
 def test_a_gpu_without_nvcc_is_no_gpu(learn, clone):
     give_gpu(clone, "Tesla T4", "7.5")
     (clone.parent / "bin/nvcc").unlink()

@@ -2,11 +2,11 @@
 
 import pytest
 
-from conftest import COMPILERS, TESTS, Program, has_gpu, run
+from conftest import COMPILERS, TESTS, Program, beside_no_timing, run
 
 SOURCES = sorted((TESTS / "right").glob("*.cu"))
 PROGRAMS = [Program(source, compiler) for compiler in COMPILERS for source in SOURCES]
-ON_GPU = [Program(source, "nvcc") for source in SOURCES] if has_gpu() else []
+ON_GPU = [Program(source, "nvcc") for source in SOURCES]
 PLAIN = [Program(source, "g++", ("--plain",)) for source in SOURCES]
 
 
@@ -15,13 +15,24 @@ def expect_silence(done):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("program", PROGRAMS + ON_GPU, ids=str)
-def test_right_program(compile_cu, program):
-    done = run(compile_cu(program))
+def expect_right(program, done):
     expect_silence(done)
     if program.source.stem == "api":
         for block in range(2):
             assert f"block {block} of 3 says 1.5 hello\n" in done.stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_right_program(compile_cu, program):
+    expect_right(program, run(compile_cu(program)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("program", ON_GPU, ids=str)
+def test_right_program_on_the_gpu(compile_cu, program):
+    made = compile_cu(program)
+    with beside_no_timing():
+        expect_right(program, run(made))
 
 
 @pytest.mark.parametrize("program", PLAIN, ids=str)

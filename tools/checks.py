@@ -31,23 +31,25 @@ def stream(command, summary, **environment):
     return build.follow(command, on_line, **environment), "".join(held)
 
 
-def test(arguments):
-    """Returns 0 if all passed. Arguments go to pytest."""
+def test(arguments, gpu_alone=False):
+    """Returns 0 if all passed. Arguments go to pytest. gpu_alone: only what runs on the GPU."""
     if arguments and not arguments[0].startswith("-") and not (ROOT / arguments[0].split("::")[0]).exists():
         stop(f"There is no '{arguments[0]}'. What follows `test` goes to pytest: a file of tests/, or options.")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would hand down that it is ignored
-    gpu, _ = machine.gpu()
+    why_not = machine.why_no_cuda()
+    if gpu_alone and why_not:
+        stop(f"--gpu asks for the tests that run on a GPU: {why_not}. Without it, ./learn test runs all others.")
     cores = str(len(os.sched_getaffinity(0)))
     outcomes = []
-    for preset in ["cpu"] + (["cuda"] if gpu and machine.nvcc() else []):
+    for preset in ([] if gpu_alone else ["cpu"]) + ([] if why_not else ["cuda"]):
         build.build(preset)
-        together = cores if preset == "cpu" else "1"  # a GPU's memory holds one step's default shape at a time
-        outcomes.append(stream(["ctest", "--preset", preset, "--parallel", together], CTEST_SUMMARY))
+        outcomes.append(stream(["ctest", "--preset", preset, "--parallel", cores], CTEST_SUMMARY))
     options = ["--color=yes"] if out.is_terminal else []
     if find_spec("xdist"):
         options += ["-n", cores, "--dist", "worksteal"]
+    selected = ["-m", "gpu"] if gpu_alone else []
     # The tests' programs run side by side, so each has one worker where its test does not want more.
-    outcomes.append(stream([sys.executable, "-m", "pytest", *options, *arguments], PYTEST_SUMMARY, PYTHONUTF8="1",
+    outcomes.append(stream([sys.executable, "-m", "pytest", *options, *arguments, *selected], PYTEST_SUMMARY, PYTHONUTF8="1",
                            SIMT_WORKERS="1"))
     print("".join(f"\n{held.strip()}\n" for _, held in outcomes), end="")
     return int(any(status for status, _ in outcomes))

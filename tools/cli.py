@@ -45,10 +45,11 @@ def tour(gpu: GPU = "h200", backend: BACKEND = None):
 
 
 @app.command(context_settings=REST)
-def test(context: typer.Context):
+def test(context: typer.Context,
+         gpu: Annotated[bool, typer.Option("--gpu", help="Only what runs on this machine's GPU; status 2 where there is none.")] = False):
     """Run every test there is for this machine. Arguments go to pytest."""
     from tools import checks
-    raise typer.Exit(checks.test(context.args))
+    raise typer.Exit(checks.test(context.args, gpu))
 
 
 @app.command(name="list")

@@ -1,6 +1,8 @@
 """Grades strangers' exercises: what stands between their marks goes into the author's program, which runs in the sandbox on
 inputs whose seed is drawn here; the author's own program, outside of it, compares the output."""
+import dataclasses
 import json
+import os
 import random
 import re
 import secrets
@@ -10,10 +12,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools import build, emulate, exercises, judge, sandbox, submission
+from tools import build, emulate, exercises, judge, sandbox, submission, venv
 from tools.guard import stop
-from tools.kit import Kit
+from tools.kit import LIBRARIES, Kit
 from tools.marks import FORMATS, MISSING, NOT_GRADED, REFUSED, RIGHT, WRONG, Mark, clean
+from tools.paths import BUILD, ROOT
 from tools.say import err
 from tools.submission import Refused
 
@@ -51,16 +54,13 @@ def edited(exercise, canary):
 
 
 def require_gradable(exercise):
-    """Whether all regions stand in device code."""
     program = exercise.program()
     if not TAKES_OPTIONS.search(program):
         raise NotGraded("This program checks its result by itself, and no other could compare it.")
     if any(not submission.around(program, name) for name in exercise.regions):
         raise NotGraded("It asks for whole functions, and only what stands inside of one is graded.")
-    device = all(submission.is_device(program, name) for name in exercise.regions)
-    if not device and "edits" not in exercise.data.get("grade", {}):
+    if submission.is_host(exercise) and "edits" not in exercise.data.get("grade", {}):
         raise NotGraded("It asks for host code, and nothing in the exercise shows whether that code lets the kernel compute.")
-    return device
 
 
 def report_in(done):
@@ -117,12 +117,22 @@ def require_right(exercise, author, arguments, seed, written):
         raise Wrong(reason.removeprefix("WRONG: "))
 
 
+def require_possible(kit, exercise, author, arguments, seed):
+    """Stop where the author's own program cannot do a case, or not well within the bounds that a submission has."""
+    within = dataclasses.replace(kit.limits, seconds=kit.limits.seconds / 2)
+    done = kit.run_author(command(exercise, author, arguments, seed)[1:], within)
+    if done.fault:
+        stop(f"{exercise.reference}: this case asks too much, for the author's program fails at it, too: {arguments}\nThe author's program "
+             f"was stopped because {done.fault}; what a learner may take is twice the time. Make the case smaller.")
+    if done.status not in (0, 1):
+        stop(f"The author's program cannot do this case: {arguments}\n{done.said.strip()}")
+
+
 def run_case(kit, exercise, program, author, case, seed):
     """Run one case in the sandbox and compare its output; wrong where either fails."""
     done = kit.run(command(exercise, program, case["arguments"], seed, "RESULT"))
     if said := complaint(done):
-        with tempfile.TemporaryDirectory(prefix="learn-grade-") as folder:
-            run_author(command(exercise, author, case["arguments"], seed), folder)
+        require_possible(kit, exercise, author, case["arguments"], seed)
         raise Wrong(said)
     require_right(exercise, author, case["arguments"], seed, done.written)
 
@@ -163,20 +173,33 @@ def require_device_code(mine, authors, device):
         raise Refused("It has code that runs before main.")
 
 
-def build_both(kit, exercise, regions, device, canary):
+def build_both(kit, exercise, regions, canary):
     """(the submission's text, its program, the author's program, which the sandbox does not show)."""
     program, own, name = edited(exercise, canary), exercise.author(), f"{exercise.name}.cu"
     authors_text, text = (exercise.heading() + exercises.splice(program, each) for each in (own, regions))
     try:
-        definitions, authors = kit.definitions(name, authors_text), kit.build(name, authors_text)
+        authors = kit.build(name, authors_text)
     except Refused as error:
         stop(f"The author's program of {exercise.reference} cannot be built. {error}")
-    for region, written in regions.items():
-        submission.require_known_macros(written, own[region], definitions)
     mine = kit.build(name, text)
     authors.called |= kit.mathematics
-    require_device_code(mine, authors, device)
+    require_device_code(mine, authors, not submission.is_host(exercise))
     return text, kit.write("program", mine.program, 0o755), kit.write_hidden("author", authors.program)
+
+
+def grade_case(kit, exercise, program, author, case, mark, seed):
+    """Run one case, into the mark. Of a course's own case a learner sees nothing: what a program says could be its shape."""
+    entry = case | {"seed": seed, "verdict": WRONG}
+    mark.cases.append(entry)
+    try:
+        run_case(kit, exercise, program, author, case, seed)
+    except Wrong as error:
+        said = f"At {judge.shape_words(case['arguments'])}: {error}"
+        if not case.get("hidden"):
+            raise Wrong(said) from None
+        entry["said"] = clean(said)
+        raise Wrong("At one of the course's own cases: it is wrong.") from None
+    entry["verdict"] = RIGHT
 
 
 def grade_text(kit, mark, text, more_cases, drawn):
@@ -184,12 +207,9 @@ def grade_text(kit, mark, text, more_cases, drawn):
     exercise = mark.exercise
     regions = submission.regions(exercise, text)
     if "report" not in exercise.data:
-        device = require_gradable(exercise)
-    else:
-        device = True
-    for name, written in regions.items():
-        submission.require_plain(written, exercise.author()[name], device)
-    spliced, program, author = build_both(kit, exercise, regions, device, drawn.randrange(2, 1000))
+        require_gradable(exercise)
+    submission.require_statements(exercise, regions)
+    spliced, program, author = build_both(kit, exercise, regions, drawn.getrandbits(63))
     if "report" in exercise.data:
         mark.advisory.append(reported(kit, exercise, program, exercise.data["report"], drawn.getrandbits(31)))
     for question in exercise.data.get("question", []):
@@ -199,14 +219,7 @@ def grade_text(kit, mark, text, more_cases, drawn):
     if "report" not in exercise.data:
         own_cases = exercise.data.get("check") or exercise.data.get("count", [])
         for case in [{"arguments": one.get("arguments", "")} for one in own_cases] + more_cases:
-            entry = case | {"seed": drawn.getrandbits(31), "verdict": WRONG}
-            mark.cases.append(entry)
-            where = "one of the course's own cases" if case.get("hidden") else judge.shape_words(case["arguments"])
-            try:
-                run_case(kit, exercise, program, author, case, entry["seed"])
-            except Wrong as error:
-                raise Wrong(f"At {where}: {error}") from None
-            entry["verdict"] = RIGHT
+            grade_case(kit, exercise, program, author, case, mark, drawn.getrandbits(31))
     for wanted in exercise.data.get("count", []):
         mark.advisory.append(advice(kit, exercise, spliced, program, wanted, drawn.getrandbits(31)))
 
@@ -252,7 +265,7 @@ def chosen(names):
 def folder_of(name):
     """A reader's exercises/ folder, or the one that holds it."""
     root = Path(name)
-    if not root.is_dir():
+    if not name or not root.is_dir():
         stop(f"There is no directory '{name}'. Wanted: a learner's folder exercises/, or the folder that it is in.")
     return root / "exercises" if (root / "exercises").is_dir() and not (root / "exercises").is_symlink() else root
 
@@ -262,7 +275,7 @@ def course_cases(name):
     found = {}
     if name is None:
         return found
-    if not Path(name).is_dir():
+    if not name or not Path(name).is_dir():
         stop(f"There is no directory '{name}'. Wanted: a folder with files such as 04_matmul_tiled/1_load.toml.")
     known = {(exercise.step["name"], exercise.name): exercise.id for exercise in exercises.every()}
     for path in sorted(Path(name).rglob("*.toml")):
@@ -273,14 +286,24 @@ def course_cases(name):
             checks = exercises.tomllib.loads(path.read_text()).get("check", [])
             found[exercise] = [{"arguments": case["arguments"], "hidden": True} for case in checks]
             for case in checks:
-                shlex.split(case["arguments"])
+                if not all("\0" not in word for word in shlex.split(case["arguments"])):
+                    raise ValueError("a word cannot hold a NUL.")
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             stop(f"{path}: wanted are entries [[check]] with arguments = \"…\"; {error}")
     return found
 
 
+def build_emulator():
+    """The emulator and common/; as they are, where they lie in a clone that is not this user's to write."""
+    if os.access(BUILD if BUILD.exists() else ROOT, os.W_OK):
+        build.build("cpu", *emulate.TARGETS, "common")
+    elif not all((BUILD / "cpu" / name).is_file() for name in LIBRARIES):
+        stop(f"{ROOT} is not this user's to write, and the emulator is not built in it yet. Whose it is runs once: ./learn run 00")
+
+
 def grade(folder, tests, form, names, seed, counts_matter, unsafe):
     """Grade a folder and print the marks. Returns 0."""
+    venv.require("grade")
     root, picked, more = folder_of(folder), chosen(names), course_cases(tests)
     seed = secrets.randbits(31) if seed is None else seed
     with tempfile.TemporaryDirectory(prefix="learn-grade-", dir=sandbox.TEMPORARY) as place:
@@ -290,7 +313,7 @@ def grade(folder, tests, form, names, seed, counts_matter, unsafe):
             err.print("--unsafe: what is graded runs without a sandbox, and can do what this user can.", style="yellow")
         elif trouble := sandbox.trouble(place):
             stop(f"{trouble}\nNothing was graded, because it would run what strangers wrote. --unsafe does so nevertheless.")
-        build.build("cpu", *emulate.TARGETS, "common")
+        build_emulator()
         kit = Kit(place / "kit", not unsafe)
         marks = []
         for number, exercise in enumerate(picked, 1):

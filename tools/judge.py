@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools import build, emulate, exercises, machine, run, source, steps
+from tools import build, emulate, exercises, machine, run, source, state, steps
 from tools.guard import stop
 from tools.paths import BUILD, ROOT
 
@@ -137,13 +137,17 @@ def right(program, exercise, case):
 # ---- count ----
 
 def lines_of(text, piece):
-    """(first, last) line of a region or of a piece that an anchor opens; None is the whole file."""
+    """(first, last) line of a region or of a piece that an anchor opens; None is the whole file. Of the reader's own comments
+    none opens a piece, nor closes one."""
     if piece is None:
         return 1, text.count("\n") + 1
-    if piece in exercises.between(text):
-        return line_of(text, f"// exercise: begin {piece}"), line_of(text, f"// exercise: end {piece}")
-    if piece in source.pieces(text):
-        return source.pieces(text)[piece][:2]
+    for found in exercises.REGION.finditer(text):
+        if found["name"] == piece:
+            return tuple(text[:place].count("\n") + 1 for place in (found.start("begin"), found.start("end")))
+    blank = {name: "\n" * lines.count("\n") for name, lines in exercises.between(text).items()}
+    pieces = source.pieces(exercises.splice(text, blank))
+    if piece in pieces:
+        return pieces[piece][:2]
     stop(f"The program has no region or piece '{piece}'.")
 
 
@@ -226,17 +230,19 @@ def fast(exercise, path):
         return None
     build.build("cuda", exercise.step["name"])
     output = BUILD / "exercises" / exercise.step["name"] / f"{exercise.name}.cuda"
+    output.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run([machine.nvcc(), "-O3", "-arch=native", *flags(exercise), "-o", output, path,
                            *sorted((ROOT / "common").glob("*.c"))], capture_output=True, text=True)
     requirement = f"On the GPU it is at least {least} × as fast as the step's own program."
     if done.returncode:
         return Finding(False, requirement, f"nvcc: {done.stderr.strip()}")
     milliseconds = []
+    lines = output.with_suffix(".jsonl")
     for each in (output, steps.program(exercise.step, "cuda")):
-        lines = output.with_suffix(".jsonl")
         lines.unlink(missing_ok=True)
-        timed = subprocess.run([each, "--json", lines, *(["--variant", exercise.variant] if exercise.variant else [])],
-                               capture_output=True, text=True)
+        with state.locked(BUILD / "cuda"):  # nothing else of this clone is timed meanwhile
+            timed = subprocess.run([each, "--json", lines, *(["--variant", exercise.variant] if exercise.variant else [])],
+                                   capture_output=True, text=True, errors="replace")
         case = run.last_json(lines)
         if timed.returncode or not case:
             return Finding(False, requirement, (timed.stdout + timed.stderr).strip())

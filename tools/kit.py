@@ -7,6 +7,7 @@ from tools import sandbox
 from tools.paths import BUILD, ROOT
 from tools.submission import Refused
 
+LIBRARIES = "simt-translate", "libsimt.a", "common/libcommon.a"  # of build/cpu
 COMPILING = sandbox.Limits(seconds=60)
 RUN_AT_START = re.compile(r"\] \.(?:init_array|fini_array|preinit_array|ctors|dtors)\S*\s+\S+\s+\S+\s+\S+\s+(\w+)")
 
@@ -30,14 +31,12 @@ class Kit:
         shutil.copytree(ROOT / "emulator" / "include", place / "emulator" / "include")
         for name in ("simtcc", "device.syms", "hooks.syms"):
             shutil.copy(ROOT / "emulator" / name, place / "emulator")
-        (place / "common").mkdir()
-        for path in (ROOT / "common").glob("*.h"):
-            shutil.copy(path, place / "common")
-        for name in ("simt-translate", "libsimt.a", "common/libcommon.a"):
+        shutil.copytree(ROOT / "common", place / "common", ignore=shutil.ignore_patterns("*.c", "CMakeLists.txt"))
+        for name in LIBRARIES:
             shutil.copy(BUILD / "cpu" / name, place)
         for path in (place, *place.rglob("*")):
             path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)  # a directory, a program; a file
-        self.mathematics = self.symbols("--dynamic --defined-only \"$(\"$CXX\" -print-file-name=libm.so.6)\"")[1]
+        self.mathematics = self.symbols(f'--dynamic --defined-only "$({sandbox.compiler()} -print-file-name=libm.so.6)"')[1]
 
     def run(self, command, limits=None):
         return sandbox.run(command, [self.place], limits or self.limits, self.walled)
@@ -48,6 +47,14 @@ class Kit:
         path.write_bytes(data)
         path.chmod(mode)
         return path
+
+    def run_author(self, words, limits):
+        """Run the author's program as a submission is run, with nothing of a submission beside it."""
+        shown = self.write("author", (self.hidden / "author").read_bytes(), 0o755)
+        try:
+            return self.run([shown, *words], limits)
+        finally:
+            shown.unlink()
 
     def write_hidden(self, name, data):
         """A program beside the kit, for this user alone."""
@@ -72,14 +79,6 @@ class Kit:
         found = [(words[0].split("@")[0], words[1]) for words in lines if len(words) > 1]
         called = {name for name, kind in found if kind in "Uwv"}
         return called, {name for name, kind in found if kind == "i" or kind.isupper() and kind != "U"}
-
-    def definitions(self, name, text):
-        """The `#define` lines of all macros that a program can use."""
-        source = self.write(name, text.encode())
-        headers = f"-include cuda_runtime.h -I{self.place}/common -I{self.place}/emulator/include"
-        made = self.made(f'"$CXX" -E -dM -std=c++20 -x c++ {headers} {source} >RESULT').decode(errors="replace")
-        source.unlink()
-        return made
 
     def build(self, name, text):
         """A program's text, built. Nothing of it stays in the kit."""

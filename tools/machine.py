@@ -54,16 +54,20 @@ def can_run(arch, capability):
     return have == int(arch[:-1]) if arch.endswith("a") else have >= int(arch)
 
 
+def why_no_cuda():
+    """Why nothing can be built and run for a GPU here, or None."""
+    device, why_not = gpu()
+    return f"a {device['name']} is here, but no nvcc to compile for it" if device and not nvcc() else why_not
+
+
 def choose(step, forced=None):
     """Where a step runs, "cuda" or "cpu", and why. Forced to where it cannot run, it stops with status 77."""
     from tools.guard import stop
 
     if forced == "cpu":
         return "cpu", "--backend cpu"
-    device, why_not = gpu()
-    if device and not nvcc():
-        why_not = f"a {device['name']} is here, but no nvcc to compile for it"
-    elif device and not can_run(step["arch"], device["capability"]):
+    device, why_not = gpu()[0], why_no_cuda()
+    if why_not is None and not can_run(step["arch"], device["capability"]):
         why_not = f"{step['name']} needs compute capability {capability_of(step['arch'])}, the {device['name']} " \
                   f"has {device['capability']}"
     if why_not is None:

@@ -14,6 +14,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 # Only a .venv with this file is ours. It says for what .venv was made, or that it is not finished.
 MARK = VENV / "made-by-learn"
+ALWAYS = "dependencies", "grade", "test"  # lists of pyproject.toml; others follow when they are first needed
 UNFINISHED = "unfinished"
 LOG = BUILD / "setup.log"
 # pip writes the place of .venv into its scripts; they are to find the Python beside them, wherever the clone is moved.
@@ -97,13 +98,13 @@ def lay_out(*options):
 
 
 def make_anew():
-    print(f"Making .venv: {', '.join([*wanted('dependencies'), *wanted('test')])} (once)", file=sys.stderr)
+    print(f"Making .venv: {', '.join([package for name in ALWAYS for package in wanted(name)])} (once)", file=sys.stderr)
     VENV.mkdir(exist_ok=True)
     MARK.write_text(UNFINISHED)
     try:
         empty()
         lay_out()
-        pip_install("dependencies", "test")
+        pip_install(*ALWAYS)
     except BaseException:
         empty()
         MARK.unlink()
@@ -118,7 +119,7 @@ def mend():
         if path.is_symlink():
             path.unlink()
     lay_out("--without-pip")
-    pip_install("dependencies", "test")
+    pip_install(*ALWAYS)
 
 
 def make(stamp):

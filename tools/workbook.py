@@ -3,13 +3,14 @@ import textwrap
 from time import sleep, strftime
 
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
-from tools import build, emulate, exercises, judge, progress, state
+from tools import build, emulate, exercises, judge, progress, state, submission, venv
 from tools.guard import stop
-from tools.paths import ROOT
+from tools.paths import ROOT, WORK
 from tools.say import out
 
 
@@ -106,6 +107,14 @@ def show(finding):
         out.print(textwrap.indent(finding.detail, "    "), markup=False, soft_wrap=True)
 
 
+def show_objection(exercise):
+    """Say why `./learn grade` refuses a file that is right, where it does."""
+    if lacking := venv.missing("grade"):
+        out.print(f"[dim]Whether `./learn grade` takes it was not looked at: this Python has no {lacking[0]}.[/]")
+    elif refused := submission.objection(exercise, WORK):
+        out.print(f"[yellow]`./learn grade` gives no credit for it, though it is right:[/] {escape(refused)}", soft_wrap=True)
+
+
 def check(text):
     """Judge the reader's file. Returns the exit status: 0 if it is solved."""
     exercise = at_hand(text)
@@ -123,6 +132,7 @@ def check(text):
         out.print(f"[dim]A hint: ./learn hint {exercise.reference}[/]")
         return 1
     progress.change(passed={exercise.id: strftime("%Y-%m-%d")})
+    show_objection(exercise)
     out.print("\n[green]Solved.[/] The author's version:")
     show_solution(exercise)
     if "after" in exercise.data:

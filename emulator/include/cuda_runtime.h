@@ -59,6 +59,7 @@ typedef unsigned long ulong;
 #include "simt/api.h"
 #include "simt/math.h"
 #include "simt/atomics.h"
+#include "simt/dpx.h"
 #include "simt/texture.h"
 #include "sm_61_intrinsics.h"
 
@@ -86,9 +87,13 @@ SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __brkpt() simt_trap()
 SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 #define clock64() simt_clock()
-/* A launch begins when the one before it has ended, so its thread never has to wait for that. */
-SIMT_INLINE void cudaGridDependencySynchronize() {}
+/* A launch begins when the one before it has ended; but what its thread touches before it waits is not ordered. */
+SIMT_INLINE void cudaGridDependencySynchronize() { simt_grid_dependency_wait(); }
 SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM /* nvcc --default-stream per-thread */
+[[maybe_unused]] static const bool simt_per_thread = simt_default_stream_is_per_thread();
+#endif
 
 /* ---- inline PTX ------------------------------------------------------------------------------------------- */
 
@@ -126,13 +131,27 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
 }
 }  // namespace simt
 
-/* ---- shared addresses (CUDA C++ Programming Guide, "Address Space Conversion Functions") ------------------- */
+/* ---- spaces (CUDA C++ Programming Guide, "Address Space Predicate Functions", "… Conversion Functions") ----- */
+
+SIMT_INLINE unsigned __isGlobal(const void *p) { return simt_is_in(SIMT_IN_GLOBAL, p); }
+SIMT_INLINE unsigned __isShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isCtaShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
+SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
+/* A parameter is a variable of its thread here, also with __grid_constant__. */
+#include "simt/parameters.h"
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
-/* Global addresses are the generic ones. */
-SIMT_INLINE size_t __cvta_generic_to_global(const void *p) { return (size_t)p; }
-SIMT_INLINE void *__cvta_global_to_generic(size_t global) { return (void *)global; }
+/* Those of other spaces are the generic ones here. */
+#define SIMT_SAME_ADDRESS(SPACE) \
+    SIMT_INLINE size_t __cvta_generic_to_##SPACE(const void *p) { return (size_t)p; } \
+    SIMT_INLINE void *__cvta_##SPACE##_to_generic(size_t address) { return (void *)address; }
+SIMT_SAME_ADDRESS(global)
+SIMT_SAME_ADDRESS(local)
+SIMT_SAME_ADDRESS(constant)
+#undef SIMT_SAME_ADDRESS
 
 /* ---- warp collectives ------------------------------------------------------------------------------------ */
 
@@ -144,7 +163,7 @@ template <class T> SIMT_INLINE T shuffle(enum simt_shuffle how, unsigned mask, T
                   "a shuffle moves a value of at most 8 bytes");
     unsigned long long bits = 0;
     __builtin_memcpy((void *)&bits, &value, sizeof(T));
-    bits = simt_warp_shuffle(how, mask, bits, by, width);
+    bits = simt_warp_shuffle(simt_shuffle(how | (sizeof(T) == 8 ? SIMT_SHUFFLE_WIDE : 0)), mask, bits, by, width);
     __builtin_memcpy((void *)&value, &bits, sizeof(T));
     return value;
 }
@@ -166,22 +185,34 @@ template <class T> SIMT_INLINE T __shfl_xor_sync(unsigned mask, T value, int lan
     return simt::shuffle(SIMT_SHUFFLE_XOR, mask, value, lane_mask, width);
 }
 SIMT_INLINE unsigned __activemask() { return simt_warp_active(); }
-SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate); }
-SIMT_INLINE int __any_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !!predicate) != 0; }
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_ballot(mask, !predicate) == 0; }
+SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_BALLOT, mask, !!predicate);
+}
+SIMT_INLINE int __any_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_ANY, mask, !!predicate) != 0;
+}
+SIMT_INLINE int __all_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0;
+}
 namespace simt
 {
-template <class T> SIMT_INLINE unsigned match(unsigned mask, T value)
+template <class T> SIMT_INLINE unsigned match(simt_match how, unsigned mask, T value)
 {
     unsigned long long bits = 0;
     __builtin_memcpy((void *)&bits, &value, sizeof(T));
-    return simt_warp_match(mask, bits);
+    return simt_warp_match(how, mask, bits, sizeof(T));
 }
 }  // namespace simt
-template <class T> SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) { return simt::match(mask, value); }
+template <class T> SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value)
+{
+    return simt::match(SIMT_MATCH_ANY, mask, value);
+}
 template <class T> SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int *all)
 {
-    unsigned same = simt::match(mask, value);
+    unsigned same = simt::match(SIMT_MATCH_ALL, mask, value);
     *all = same == mask;
     return *all ? mask : 0;
 }
@@ -211,8 +242,22 @@ SIMT_INLINE unsigned __reduce_or_sync(unsigned mask, unsigned v) { return simt_w
 SIMT_INLINE unsigned __reduce_xor_sync(unsigned mask, unsigned v) { return simt_warp_reduce(SIMT_REDUCE_XOR, mask, v); }
 SIMT_INLINE int __uni_sync(unsigned mask, int predicate)
 {
-    unsigned yes = simt_warp_ballot(mask, !!predicate);
-    return yes == 0 || yes == simt_warp_ballot(mask, 1);
+    unsigned yes = simt_warp_vote(SIMT_VOTE_UNIFORM, mask, !!predicate);
+    return yes == 0 || yes == simt_warp_vote(SIMT_VOTE_UNIFORM, mask, 1);
+}
+
+/* From bit `base` of the mask on, up or, of a negative offset, down, where is the |offset|-th that is set? */
+SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int offset)
+{
+    unsigned left = offset < 0 ? -(unsigned)offset : (unsigned)offset;
+    if (!offset)
+        return base < 32 && mask >> base & 1 ? base : ~0u;
+    for (unsigned at = base; at < 32; at += offset < 0 ? ~0u : 1u) {
+        left -= mask >> at & 1;
+        if (!left)
+            return at;
+    }
+    return ~0u;
 }
 
 #endif

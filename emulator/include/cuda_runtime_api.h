@@ -59,7 +59,7 @@ cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 
-/* ---- streams and events: in order, complete on return ---------------------------------------------------- */
+/* ---- streams and events: done on return; checked for order ---------------------------------------------------- */
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
@@ -152,8 +152,10 @@ cudaError_t simt_spare_shared(size_t *bytes, const void *function, int blocks, i
 cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const void *function);
 /* Of the variable that begins at `symbol`: cudaErrorInvalidSymbol: none does; cudaErrorInvalidValue: over its end. */
-cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
-cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind);
+cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                cudaStream_t stream);
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                  cudaStream_t stream);
 cudaError_t simt_copy_waits(cudaError_t error,
                             enum cudaMemcpyKind kind); /* after such a copy that is not asynchronous */
 cudaError_t simt_symbol_address(void **address, const void *symbol);

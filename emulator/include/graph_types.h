@@ -38,6 +38,11 @@ enum cudaGraphExecUpdateResult {
     cudaGraphExecUpdateError,
     cudaGraphExecUpdateErrorTopologyChanged
 };
+enum cudaGraphDependencyType { cudaGraphDependencyTypeDefault, cudaGraphDependencyTypeProgrammatic };
+/* Of an edge between two nodes. All zero is the ordinary one, and the only one that is supported here. */
+typedef struct cudaGraphEdgeData_st {
+    unsigned char from_port, to_port, type, reserved[5];
+} cudaGraphEdgeData;
 typedef struct cudaGraphExecUpdateResultInfo_st {
     enum cudaGraphExecUpdateResult result;
     cudaGraphNode_t errorNode, errorFromNode;
@@ -78,7 +83,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                        size_t count, cudaGraph_t child);
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                                     size_t count);
+                                     const cudaGraphEdgeData *edges, size_t count);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type);
 
@@ -103,6 +108,12 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 #ifdef __cplusplus
 }
 
+/* As it was before CUDA 13. */
+static inline cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                                   const cudaGraphNode_t *to, size_t count)
+{
+    return cudaGraphAddDependencies(graph, from, to, nullptr, count);
+}
 /* As they were before CUDA 12. */
 static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *, char *,
                                                size_t)

@@ -11,7 +11,10 @@
 #include "messages.h"
 #include "lines.h"
 #include "memory.h"
+#include "overlap.h"
 #include "report.h"
+#include "shared.h"
+#include "undefined.h"
 #include <string.h>
 
 #define POLL_LIMIT (1u << 12) /* volatile loads count for as many as would make this few */
@@ -87,8 +90,15 @@ static void check_bounds(struct block *b, const void *pc, const struct place *p,
 
 static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
+    if (shared_is_known(address))
+        report_access(
+            b, "another block's shared memory", pc, address, bytes, kind,
+            "A pointer to shared memory means something in its own block alone: others have memory of their own "
+            "there.");
     if ((uintptr_t)address < 65536)
         report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
+    if (!memory_is_host(address))
+        report_far(b, pc, address, bytes, kind);
     report_access(b, "host pointer in a kernel", pc, address, bytes, kind,
                   "That memory belongs to the host; a kernel sees what cudaMalloc and its like returned.");
 }
@@ -128,6 +138,10 @@ static enum space check(struct block *b, const void *pc, const void *address, un
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
         if (p.object)
             check_bounds(b, pc, &p, address, bytes, kind);
+        if (p.object && b->launch->overlap)
+            overlap_access(b, address, bytes, kind, pc);
+        if (p.object && p.object->cells && work_several)
+            race_access(b, pc, &p, bytes, kind, scope);
         return p.space;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
@@ -135,6 +149,10 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     check_bounds(b, pc, &p, address, bytes, kind);
     if (b->n_guarded && p.space == SPACE_SHARED)
         async_check(b, pc, address, bytes, kind);
+    if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
+        undefined_store(b, address, bytes, pc);
+    if (b->launch->overlap && p.space == SPACE_GLOBAL)
+        overlap_access(b, address, bytes, kind, pc);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
@@ -147,8 +165,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     }
     if (p.object->cells || p.space == SPACE_SHARED)
         race_access(b, pc, &p, bytes, kind, scope);
-    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
-        message_volatile(b, address, stores);
+    if (kind == ACCESS_VOLATILE_STORE)
+        message_store(b, address, bytes, scope, pc);
     return p.space;
 }
 
@@ -169,40 +187,42 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
-static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, enum manner manner)
+static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind,
+                                                            const void *pc, enum manner manner, enum simt_scope scope)
 {
     struct worker *w = simt_worker;
     if (!w) {
-        memory_host_access(address, bytes, access_stores(kind), pc);
+        memory_host_access(address, bytes, kind, pc);
         return;
     }
     struct block *b = w->block;
     moves_on(w);
     if (kind == ACCESS_STORE) {
-        w->stored_bytes = bytes;
-        w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
     if (block_is_own_stack(b, address) && !((uintptr_t)address & (bytes - 1)))
         return; /* most accesses are of local variables, and there is nothing to find */
-    if (manner != AS_WRITTEN)
-        b->manner = manner;
-    access_check(b, pc, address, bytes, kind, SIMT_SCOPE_SYSTEM);
-    if (manner != AS_WRITTEN)
-        b->manner = AS_WRITTEN; /* before others run */
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
     if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
         give_way(b, pc); /* a store must be done first */
+    if (manner != AS_WRITTEN)
+        b->manner = manner;
+    access_check(b, pc, address, bytes, kind, scope);
+    if (manner != AS_WRITTEN)
+        b->manner = AS_WRITTEN; /* before others run */
+    if (kind == ACCESS_VOLATILE_LOAD)
+        message_load(b, address, bytes, scope, pc);
 }
 
-void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, const void *pc)
+void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
+                      const void *pc)
 {
-    access_as(address, bytes, kind, pc, manner);
+    access_as(address, bytes, kind, pc, manner, scope);
 }
 
 static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
 {
-    access_as(address, bytes, kind, pc, AS_WRITTEN);
+    access_as(address, bytes, kind, pc, AS_WRITTEN, SIMT_SCOPE_SYSTEM);
 }
 
 /* How a move of so many bytes is looked at. */
@@ -231,9 +251,29 @@ static void range(const void *address, size_t bytes, enum access kind, const voi
     enum manner manner = simt_worker ? manner_of_move(running(), address, bytes, kind) : AS_WRITTEN;
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
-        access_as(p, piece, kind, pc, manner);
+        access_as(p, piece, kind, pc, manner, SIMT_SCOPE_SYSTEM);
         p += piece;
     }
+}
+
+void access_read_only(struct block *b, const void *address, unsigned bytes, const void *pc)
+{
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
+        struct place place = place_of(b, p, piece);
+        if (place.space == SPACE_GLOBAL && place.object && place.object->cells &&
+            place.offset + piece <= place.object->bytes)
+            race_read_only(b, pc, &place, piece);
+        p += piece;
+    }
+}
+
+void simt_read_only(const void *address, unsigned bytes)
+{
+    if (!simt_checked || !simt_worker)
+        return;
+    moves_on(simt_worker);
+    access_read_only(running(), address, bytes, CALLER());
 }
 
 void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
@@ -307,60 +347,77 @@ void simt_hook_func_entry(void *pc) { (void)pc; }
 void simt_hook_func_exit(void) {}
 
 /* std::atomic and the guards of static variables, in host code: compilers hand these over as well. */
+static inline void host_atomic(const volatile void *address, size_t bytes, bool store, const void *pc)
+{
+    if (work_pending && !simt_worker)
+        overlap_host_atomic((const void *)address, bytes, store, pc);
+}
+
 #define ATOMICS(BITS, T) \
     T simt_hook_atomic##BITS##_load(const volatile T *p, int order) \
     { \
         (void)order; \
+        host_atomic(p, sizeof *p, false, CALLER()); \
         return __atomic_load_n(p, 5); \
     } \
     void simt_hook_atomic##BITS##_store(volatile T *p, T v, int order) \
     { \
         (void)order; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         __atomic_store_n(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_exchange(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_exchange_n(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_add(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_add(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_sub(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_sub(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_and(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_and(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_or(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_or(p, v, 5); \
     } \
     T simt_hook_atomic##BITS##_fetch_xor(volatile T *p, T v, int o) \
     { \
         (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_fetch_xor(p, v, 5); \
     } \
     int simt_hook_atomic##BITS##_compare_exchange_strong(volatile T *p, T *e, T v, int o, int f) \
     { \
         (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
     } \
     int simt_hook_atomic##BITS##_compare_exchange_weak(volatile T *p, T *e, T v, int o, int f) \
     { \
         (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
     } \
     T simt_hook_atomic##BITS##_compare_exchange_val(volatile T *p, T e, T v, int o, int f) \
     { \
         (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
         __atomic_compare_exchange_n(p, &e, v, 0, 5, 5); \
         return e; \
     }

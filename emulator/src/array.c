@@ -112,7 +112,7 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const v
 {
     if (!to || !holds(to, x, y, width_bytes, height))
         return simt_fail(cudaErrorInvalidValue);
-    return cudaMemcpy2DAsync(to->data + y * to->pitch + x, to->pitch, from, pitch, width_bytes, height, kind, stream);
+    return copy_rows(to->data + y * to->pitch + x, to->pitch, from, pitch, width_bytes, height, kind, stream, CALLER());
 }
 
 cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width_bytes,
@@ -120,7 +120,8 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *
 {
     if (!to || !holds(to, x, y, width_bytes, height))
         return simt_fail(cudaErrorInvalidValue);
-    return cudaMemcpy2D(to->data + y * to->pitch + x, to->pitch, from, pitch, width_bytes, height, kind);
+    unsigned char *start = to->data + y * to->pitch + x;
+    return simt_copy_waits(copy_rows(start, to->pitch, from, pitch, width_bytes, height, kind, NULL, CALLER()), kind);
 }
 
 cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
@@ -128,7 +129,8 @@ cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from
 {
     if (!from || !holds(from, x, y, width_bytes, height))
         return simt_fail(cudaErrorInvalidValue);
-    return cudaMemcpy2D(to, pitch, from->data + y * from->pitch + x, from->pitch, width_bytes, height, kind);
+    const unsigned char *start = from->data + y * from->pitch + x;
+    return simt_copy_waits(copy_rows(to, pitch, start, from->pitch, width_bytes, height, kind, NULL, CALLER()), kind);
 }
 
 /* These go on in the next row. */
@@ -137,7 +139,8 @@ cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void *fr
 {
     if (!to || x > to->pitch || y * to->pitch + x + bytes > to->slice)
         return simt_fail(cudaErrorInvalidValue);
-    return cudaMemcpy(to->data + y * to->pitch + x, from, bytes, kind);
+    unsigned char *start = to->data + y * to->pitch + x;
+    return simt_copy_waits(copy_rows(start, bytes, from, bytes, bytes, 1, kind, NULL, CALLER()), kind);
 }
 
 cudaError_t cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
@@ -145,7 +148,8 @@ cudaError_t cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x, size
 {
     if (!from || x > from->pitch || y * from->pitch + x + bytes > from->slice)
         return simt_fail(cudaErrorInvalidValue);
-    return cudaMemcpy(to, from->data + y * from->pitch + x, bytes, kind);
+    const unsigned char *start = from->data + y * from->pitch + x;
+    return simt_copy_waits(copy_rows(to, bytes, start, bytes, bytes, 1, kind, NULL, CALLER()), kind);
 }
 
 /* One side of a copy in three dimensions; false: there is nothing, or not enough. Widths are elements of the array that
@@ -168,7 +172,7 @@ static bool take_box(struct box *box, cudaArray_const_t a, const struct cudaPitc
     return true;
 }
 
-cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+cudaError_t array_copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stream, const void *pc)
 {
     struct box to, from;
     struct cudaExtent e = p->extent;
@@ -179,12 +183,17 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
         return simt_fail(cudaErrorInvalidValue);
     cudaError_t error = cudaSuccess;
     for (size_t z = 0; z < e.depth && error == cudaSuccess; z++)
-        error = cudaMemcpy2DAsync(to.start + z * to.slice, to.pitch, from.start + z * from.slice, from.pitch,
-                                  e.width * texel, e.height, p->kind, stream);
+        error = copy_rows(to.start + z * to.slice, to.pitch, from.start + z * from.slice, from.pitch, e.width * texel,
+                          e.height, p->kind, stream, pc);
     return error;
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *parameters, cudaStream_t stream)
+{
+    return array_copy_box(parameters, stream, CALLER());
 }
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *parameters)
 {
-    return simt_copy_waits(cudaMemcpy3DAsync(parameters, NULL), parameters->kind);
+    return simt_copy_waits(array_copy_box(parameters, NULL, CALLER()), parameters->kind);
 }

@@ -16,4 +16,7 @@ struct cudaArray {
 
 unsigned array_texel_bytes(const struct cudaChannelFormatDesc *desc); /* 0: no such format */
 
+/* cudaMemcpy3DAsync(), called at pc. */
+cudaError_t array_copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stream, const void *pc);
+
 #endif

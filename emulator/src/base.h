@@ -16,6 +16,7 @@
 #define CALLER() __builtin_return_address(0)
 
 typedef unsigned long long u64;
+typedef unsigned __int128 u128;
 
 extern bool simt_checked; /* was any of the program compiled with hooks? access.c */
 
@@ -53,6 +54,7 @@ static inline bool access_collective_load(enum access kind)
 /* Zeroed memory that costs nothing until it is touched. Ends the program with status 2 where there is none. */
 void *base_reserve(size_t bytes);
 void base_release(void *memory, size_t bytes);
+bool base_is_reserved(const void *address);
 void base_forget(void *memory, size_t bytes); /* zeroes it, and gives its pages back */
 
 void base_json_string(FILE *f, const char *s); /* quoted, as JSON has it */

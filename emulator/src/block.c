@@ -7,9 +7,11 @@
 #include "grid.h"
 #include "launch.h"
 #include "lines.h"
+#include "notes.h"
 #include "race.h"
 #include "report.h"
 #include "shared.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <stdlib.h>
@@ -21,10 +23,20 @@ static const struct waiting_kind whole_barrier = {
     .rule = "Each waits for threads that wait elsewhere: no thread of the block can go on.",
 };
 
+static void describe_named(FILE *f, const struct thread *thread)
+{
+    const struct barrier *barrier = (const struct barrier *)((uintptr_t)thread->waits_for -
+                                                             offsetof(struct barrier, waiting));
+    fprintf(f, ", number %u,", (unsigned)(barrier - running()->barriers));
+    if (barrier->expected)
+        fprintf(f, " to which %u of %u threads have come,", barrier->arrived, barrier->expected);
+}
+
 static const struct waiting_kind named_barrier = {
     .call = "a named barrier",
     .deadlock = "barrier deadlock",
     .rule = "A barrier that was given a number of threads waits for so many, whoever has left; bar.arrive counts, too.",
+    .describe = describe_named,
 };
 
 static void describe_grid(FILE *f, const struct thread *thread)
@@ -58,8 +70,22 @@ struct block *block_new(struct worker *w)
 static void forget_arrivals(struct barrier *barrier)
 {
     memset(barrier->part, 0, sizeof barrier->part);
+    barrier->whole = NULL;
+    barrier->other = NULL;
     barrier->passed = false;
     clock_clear(&barrier->passing);
+}
+
+static void forget_halves(struct barrier *barrier)
+{
+    if (!barrier->early)
+        return;
+    clock_free(&barrier->early->others);
+    free(barrier->early);
+    barrier->early = NULL;
+    memset(barrier->came, 0, sizeof barrier->came);
+    barrier->n_came = 0;
+    barrier->halved = false;
 }
 
 void block_begin(struct block *b, struct launch *l, u64 number)
@@ -75,19 +101,22 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->number = number;
     b->serial = l->first_serial + (uint32_t)number;
     b->phase = 0;
+    b->came_to_grid = false;
     b->barriers_in_use = 0;
+    b->has_roles = false;
+    b->ahead = 0;
     b->yields = 0;
     b->quiet = 0;
     b->suspicion->pending = false;
-    b->n_undefined = 0;
+    undefined_drop(b);
     b->manner = AS_WRITTEN;
-    memset(b->undefined, 0, sizeof b->undefined);
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
         b->barriers[i].expected = 0;
         b->barriers[i].count = 0;
         b->barriers[i].met = 0;
         forget_arrivals(&b->barriers[i]);
+        forget_halves(&b->barriers[i]);
     }
     for (unsigned t = 0; t < l->threads; t++) {
         struct thread *thread = &b->threads[t];
@@ -96,6 +125,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         thread->idx[2] = t / asked->block[0] / asked->block[1];
         thread->waits_for = NULL;
         thread->pc = NULL;
+        thread->aligned_at = NULL;
         thread->stack = NULL;
         if (simt_checked)
             memset(thread->turns, 0, sizeof thread->turns);
@@ -119,50 +149,123 @@ static bool waits_in(const struct block *b, unsigned thread, const struct barrie
     return b->threads[thread].waits_for == &barrier->waiting;
 }
 
-static void check_lines(struct block *b, const struct barrier *barrier)
+static bool is_of_grid(const struct block *b, const struct barrier *barrier)
 {
-    unsigned first = NO_THREAD;
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        if (!waits_in(b, t, barrier))
-            continue;
-        if (first == NO_THREAD)
-            first = t;
-        if (!lines_same(b->threads[first].pc, b->threads[t].pc))
-            report_divergence(b, first, t);
+    return barrier == &b->barriers[GRID_BARRIER];
+}
+
+/* The running thread comes to a barrier. Lanes of a warp come to one that is .aligned at one place. */
+static void check_place(struct block *b, struct barrier *barrier, enum meeting as, const void *pc)
+{
+    unsigned warp = b->cur / WARP;
+    struct arrival *first = &barrier->first[warp], now = {pc, b->cur, as};
+    if (as != MEET_ANYWHERE) {
+        current(b)->aligned_at = pc;
+        fiber_callers(b, b->cur, pc, &current(b)->aligned_in, 1);
     }
+    if (!barrier->part[warp])
+        *first = now;
+    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) &&
+             (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
+        report_divergence(b, barrier->waiting.kind->call, first->thread, first->pc, b->cur, pc);
+    if (as != MEET_SYNCTHREADS)
+        return;
+    if (!barrier->whole)
+        barrier->whole = pc;
+    if (barrier->whole != pc && !lines_same(barrier->whole, pc))
+        barrier->other = pc;
+}
+
+static void note_two_places(struct block *b, const struct barrier *barrier)
+{
+    char text[768];
+    struct source_line first = lines_of(barrier->whole);
+    snprintf(
+        text, sizeof text,
+        "Warps of a block meet in two __syncthreads(), here and at %s:%d. That works, but the CUDA C++ Programming Guide "
+        "asks for one to which all threads come; warps with roles of their own meet in named barriers.",
+        first.file, first.line);
+    b->has_roles = true;
+    note_once(barrier->other, text);
+}
+
+/* Those who have come to a barrier in a loop, while lanes of their warps have left the loop, and the kernel. */
+static void check_left(struct block *b, const struct barrier *barrier)
+{
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        const struct thread *left = &b->threads[t];
+        const struct arrival *first = &barrier->first[t / WARP];
+        if (!has_left(b, t) || !left->aligned_at || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
+            continue;
+        if (first->as != MEET_ANYWHERE && left->aligned_in == b->threads[first->thread].aligned_in &&
+            lines_same_call(left->aligned_at, first->pc))
+            report_left_loop(b, first->thread, t);
+    }
+}
+
+/* The lanes of each warp that wait there; true: they are all that have not left. */
+static bool lanes_that_met(const struct block *b, const struct barrier *barrier, uint32_t *met)
+{
+    bool all = true;
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (waits_in(b, t, barrier))
+            met[t / WARP] |= 1u << t % WARP;
+    for (unsigned w = 0; w * WARP < b->launch->threads; w++)
+        all &= met[w] == b->warps[w].live;
+    return all;
+}
+
+/* A barrier in two halves: orders what was done before the first. A thread that came to both at once arrives now. */
+static void order_halves(struct block *b, const struct barrier *barrier, const uint32_t *met)
+{
+    unsigned self = b->cur;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        b->cur = t;
+        if ((met[t / WARP] & ~barrier->came[t / WARP]) >> t % WARP & 1)
+            order_release(b, barrier->early);
+    }
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        b->cur = t;
+        if (met[t / WARP] >> t % WARP & 1)
+            order_acquire(b, barrier->early);
+    }
+    b->cur = self;
 }
 
 /* All of the block that is left has met: the usual case; else those that wait here. */
 static void order_and_count(struct block *b, const struct barrier *barrier)
 {
     uint32_t met[MAX_WARPS] = {0};
-    if (barrier->arrived >= b->n_live && !barrier->passed) {
+    bool all = barrier->expected ? lanes_that_met(b, barrier, met) && b->n_live == b->launch->threads
+                                 : barrier->arrived >= b->n_live;
+    if (all && !barrier->passed && !barrier->halved) {
         counters_block_joined(b);
         order_block_barrier(b);
         return;
     }
-    for (unsigned t = 0; t < b->launch->threads; t++)
-        if (waits_in(b, t, barrier))
-            met[t / WARP] |= 1u << t % WARP;
+    if (!barrier->expected)
+        lanes_that_met(b, barrier, met);
     for (unsigned w = 0; w * WARP < b->launch->threads; w++)
         if (met[w] && met[w] == b->warps[w].live)
             counters_warp_joined(b, w);
-    order_some(b, met, &barrier->passing);
-}
-
-static bool is_of_grid(const struct block *b, const struct barrier *barrier)
-{
-    return barrier == &b->barriers[GRID_BARRIER];
+    if (barrier->halved)
+        order_halves(b, barrier, met);
+    else
+        order_some(b, met, &barrier->passing);
 }
 
 /* All that it waits for have come. */
 static void release(struct block *b, struct barrier *barrier)
 {
-    if (simt_checked && (barrier == &b->barriers[0] || is_of_grid(b, barrier)))
-        check_lines(b, barrier); /* a named barrier may be met at several places */
+    if (simt_checked && b->n_live < b->launch->threads)
+        check_left(b, barrier);
+    if (barrier->other)
+        note_two_places(b, barrier);
     order_and_count(b, barrier);
     if (is_of_grid(b, barrier))
-        grid_meet(b);
+        grid_meet(b, barrier->halved ? barrier->early->threads : NULL);
+    if (barrier->halved)
+        forget_halves(barrier);
     barrier->result = barrier->count;
     barrier->met++;
     barrier->arrived = 0;
@@ -194,28 +297,41 @@ static void complete_warp(const struct block *b, struct barrier *barrier, unsign
     barrier->part[warp] = 0;
 }
 
-/* The running thread counts; `expected` threads are waited for, 0: all that have not left. */
-static struct barrier *arrive(enum event as, unsigned id, unsigned expected, unsigned predicate, const void *pc)
+/* What a thread comes to a barrier with. */
+struct coming {
+    enum event event;
+    enum meeting as;
+    unsigned id, expected; /* threads that are waited for; 0: all that have not left */
+    unsigned predicate;
+};
+
+/* The running thread counts. */
+static struct barrier *arrive(const struct coming *c, const void *pc)
 {
     struct block *b = running();
-    struct barrier *barrier = &b->barriers[id];
+    struct barrier *barrier = &b->barriers[c->id];
+    unsigned warp = b->cur / WARP;
     moves_on(b->worker);
-    counters_event_of(b, pc, as, id, barrier->met);
-    barrier->expected = expected;
-    barrier->count += predicate;
+    counters_event_of(b, pc, c->event, c->id, barrier->met);
+    if (simt_checked)
+        check_place(b, barrier, c->as, pc);
+    barrier->expected = c->expected;
+    barrier->count += c->predicate;
     barrier->arrived++;
-    b->barriers_in_use |= 1u << id;
-    if (expected) {
-        barrier->part[b->cur / WARP] |= 1u << b->cur % WARP;
-        complete_warp(b, barrier, b->cur / WARP);
+    barrier->part[warp] |= 1u << b->cur % WARP;
+    b->barriers_in_use |= 1u << c->id;
+    if (c->expected) {
+        b->has_roles |= c->expected < b->launch->threads;
+        complete_warp(b, barrier, warp);
     }
     return barrier;
 }
 
-static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predicate, const void *pc)
+static unsigned arrive_and_wait(const struct coming *c, const void *pc)
 {
     struct block *b = running();
-    struct barrier *barrier = arrive(EVENT_BARRIER, id, expected, predicate, pc);
+    unsigned id = c->id;
+    struct barrier *barrier = arrive(c, pc);
     if (id == GRID_BARRIER || !is_complete(b, barrier)) {
         wait_for(b, &barrier->waiting, pc);
         return barrier->result;
@@ -226,44 +342,100 @@ static unsigned arrive_and_wait(unsigned id, unsigned expected, unsigned predica
     return barrier->result;
 }
 
-void simt_syncthreads(void) { arrive_and_wait(0, 0, 0, CALLER()); }
-int simt_syncthreads_count(int predicate) { return (int)arrive_and_wait(0, 0, (unsigned)predicate, CALLER()); }
-int simt_syncthreads_and(int predicate) { return arrive_and_wait(0, 0, (unsigned)!predicate, CALLER()) == 0; }
-int simt_syncthreads_or(int predicate) { return arrive_and_wait(0, 0, (unsigned)predicate, CALLER()) != 0; }
+static unsigned syncthreads(unsigned predicate, const void *pc)
+{
+    struct coming c = {.event = EVENT_BARRIER, .as = MEET_SYNCTHREADS, .predicate = predicate};
+    return arrive_and_wait(&c, pc);
+}
+void simt_syncthreads(void) { syncthreads(0, CALLER()); }
+int simt_syncthreads_count(int predicate) { return (int)syncthreads((unsigned)predicate, CALLER()); }
+int simt_syncthreads_and(int predicate) { return syncthreads((unsigned)!predicate, CALLER()) == 0; }
+int simt_syncthreads_or(int predicate) { return syncthreads((unsigned)predicate, CALLER()) != 0; }
 
 static void check_barrier(unsigned id, unsigned threads, const void *pc)
 {
-    if (id >= NAMED_BARRIERS || threads % WARP)
-        report_host("invalid barrier", pc,
-                    "A barrier has a number from 0 to 15, and waits for a multiple of 32 threads.");
+    char did[96];
+    if (id < NAMED_BARRIERS && threads % WARP == 0)
+        return;
+    snprintf(did, sizeof did, "comes to barrier %u for %u threads", id, threads);
+    report_call("invalid barrier", pc, did,
+                "A barrier has a number from 0 to 15, and waits for a multiple of 32 threads.");
 }
 
-unsigned block_barrier(unsigned id, unsigned threads, bool predicate, const void *pc)
+unsigned block_barrier(unsigned id, unsigned threads, bool predicate, enum meeting as, const void *pc)
 {
+    struct coming c = {EVENT_BARRIER, as, id, threads, predicate};
     check_barrier(id, threads, pc);
-    return arrive_and_wait(id, threads, predicate, pc);
+    return arrive_and_wait(&c, pc);
 }
 
-void block_barrier_arrive(unsigned id, unsigned threads, const void *pc)
+void block_barrier_arrive(unsigned id, unsigned threads, enum meeting as, const void *pc)
 {
     struct block *b = running();
+    struct coming c = {EVENT_BARRIER_ARRIVE, as, id, threads, 0};
     check_barrier(id, threads, pc);
-    struct barrier *barrier = arrive(EVENT_BARRIER_ARRIVE, id, threads, 0, pc);
+    struct barrier *barrier = arrive(&c, pc);
     barrier->passed = true;
+    b->has_roles = true;
     order_arrive(b, &barrier->passing);
     if (is_complete(b, barrier))
         release(b, barrier);
 }
 
-void simt_barrier(unsigned id, unsigned threads) { block_barrier(id, threads, false, CALLER()); }
+void simt_barrier(unsigned id, unsigned threads) { block_barrier(id, threads, false, MEET_ANYWHERE, CALLER()); }
+
+static void require_whole_grid(const void *pc)
+{
+    if (!simt_grid_is_whole())
+        report_call("grid barrier in an ordinary launch", pc, "waits for all blocks of the grid",
+                    "Only cudaLaunchCooperativeKernel makes sure that they can wait for each other.");
+}
 
 void simt_grid_sync(void)
 {
-    if (!simt_grid_is_whole())
-        report_call("grid barrier in an ordinary launch", CALLER(), "waits for all blocks of the grid",
-                    "Only cudaLaunchCooperativeKernel makes sure that they can wait for each other.");
-    arrive_and_wait(GRID_BARRIER, 0, 0, CALLER());
+    struct coming c = {.event = EVENT_BARRIER, .id = GRID_BARRIER};
+    require_whole_grid(CALLER());
+    arrive_and_wait(&c, CALLER());
 }
+
+/* ---- a barrier in two halves ---- */
+
+/* What the running thread does from now on, up to the second half, is not ordered with what others do behind theirs. */
+static void come_early(unsigned id, const void *pc)
+{
+    struct block *b = running();
+    struct barrier *barrier = &b->barriers[id];
+    uint32_t *came = &barrier->came[b->cur / WARP], bit = 1u << b->cur % WARP;
+    moves_on(b->worker);
+    if (*came & bit)
+        report_call("invalid barrier", pc, "arrives a second time", "Each barrier_arrive() has its barrier_wait().");
+    if (!barrier->early)
+        barrier->early = calloc(1, sizeof *barrier->early);
+    if (!barrier->early)
+        base_out_of_memory();
+    *came |= bit;
+    barrier->n_came++;
+    order_release(b, barrier->early);
+    if (id == GRID_BARRIER && barrier->n_came == b->n_live)
+        grid_arrive(b, barrier->early->threads);
+}
+
+static void wait_for_second_half(unsigned id, const void *pc)
+{
+    struct coming c = {.event = EVENT_BARRIER, .id = id};
+    running()->barriers[id].halved = true;
+    arrive_and_wait(&c, pc);
+}
+
+void simt_barrier_arrive(void) { come_early(0, CALLER()); }
+void simt_barrier_wait(void) { wait_for_second_half(0, CALLER()); }
+
+void simt_grid_arrive(void)
+{
+    require_whole_grid(CALLER());
+    come_early(GRID_BARRIER, CALLER());
+}
+void simt_grid_wait(void) { wait_for_second_half(GRID_BARRIER, CALLER()); }
 
 bool block_waits_for_grid(struct block *b)
 {
@@ -279,6 +451,7 @@ void block_thread_done(struct block *b)
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
     moves_on(b->worker);
+    order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
     b->n_live--;
@@ -294,6 +467,7 @@ void block_thread_done(struct block *b)
     }
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
+        undefined_end(b);
         counters_block_joined(b);
         grid_block_left(b);
     }

@@ -38,8 +38,7 @@ static int compare_entries(struct entry a, struct entry b)
     return (a.thread > b.thread) - (a.thread < b.thread);
 }
 
-/* The stamp up to which the clock knows that actor; 0: nothing. */
-static uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread)
+uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread)
 {
     struct entry key = {.serial = serial, .thread = thread};
     unsigned low = 0, high = c->n;

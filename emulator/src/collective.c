@@ -1,13 +1,14 @@
 /* Warp collectives: __syncwarp, shuffles, votes, matches, reductions.
  *
  * A lane comes with its payload and waits. As the PTX ISA says of the .sync forms, the exchange takes place when all
- * lanes named in the mask that have not left have come with the same operation and the same mask; the last to arrive
- * computes for all. What a shuffle reads from a lane that the mask does not name, or that has left, is undefined. */
+ * lanes named in the mask that have not left have come with the same operation, its qualifiers and the same mask, from
+ * whatever place of the program; the last to arrive computes for all. What a shuffle reads from a lane that the mask does not name, or that has left, is undefined. */
 #include "collective.h"
 #include "access.h"
 #include "launch.h"
 #include "lines.h"
 #include "report.h"
+#include "undefined.h"
 #include "worker.h"
 
 static struct collective *call_of(const struct block *b, unsigned warp, unsigned lane)
@@ -42,47 +43,11 @@ static unsigned source_lane(const struct shuffle *s, unsigned lane)
     return from < 0 || from >= width ? lane : (unsigned)(segment + from);
 }
 
-/* What a shuffle takes from a lane that does not take part is undefined, and harms only who uses it. It is a number
- * that can be recognised in what the warp stores afterwards: a NaN, whose bits arithmetic hands on, as a float, a half
- * or a double; and far from other integers, also when a few of them have been added. */
-#define UNDEFINED32 0x7ffb7eadu
-#define UNDEFINED64 ((u64)UNDEFINED32 << 32 | UNDEFINED32)
-#define NEAR 65536
-
-static u64 read_undefined(const struct exchange *x, unsigned lane, unsigned from)
+static u64 read_absent(const struct exchange *x, unsigned lane, unsigned from)
 {
-    struct undefined_read *u = &x->b->undefined[x->warp];
-    if (!u->pc) {
-        *u = (struct undefined_read){.pc = x->b->threads[x->warp * WARP + lane].pc,
-                                     .thread = x->warp * WARP + lane,
-                                     .from = from,
-                                     .mask = x->mask};
-        x->b->n_undefined++;
-    }
-    return UNDEFINED64;
-}
-
-static bool is_undefined(u64 value, unsigned bytes)
-{
-    if (bytes == 2)
-        return (value & 0x7fff) == (UNDEFINED32 & 0x7fff);
-    if (bytes == 8 && (value & ~0ull >> 1) == UNDEFINED64)
-        return true;
-    if ((value & 0x7fffffff) == UNDEFINED32)
-        return true;
-    for (uint32_t times = 1; times < 32; times += 2) {
-        uint32_t beyond = (uint32_t)value - times * UNDEFINED32 + NEAR;
-        if (beyond < 2 * NEAR)
-            return true;
-    }
-    return false;
-}
-
-void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc)
-{
-    const struct undefined_read *u = &b->undefined[b->cur / WARP];
-    if (u->pc && is_undefined(value, bytes))
-        report_undefined(b, u, pc);
+    unsigned thread = x->warp * WARP + lane;
+    struct undefined_read read = {.pc = x->b->threads[thread].pc, .thread = thread, .from = from, .mask = x->mask};
+    return undefined_read(x->b, &read);
 }
 
 static void shuffle(const struct exchange *x)
@@ -94,7 +59,7 @@ static void shuffle(const struct exchange *x)
         if (x->lanes >> from & 1)
             s->result = ((const struct shuffle *)collective_payload(x, from))->bits;
         else
-            s->result = read_undefined(x, lane, from);
+            s->result = read_absent(x, lane, from);
     }
 }
 
@@ -187,7 +152,8 @@ static bool have_come(const struct block *b, unsigned warp, uint32_t lanes, cons
     EACH_LANE(lane, lanes)
     {
         const struct thread *t = &b->threads[warp * WARP + lane];
-        if (!waits_in_collective(t) || t->call->op != c->op || t->call->mask != c->mask)
+        if (!waits_in_collective(t) || t->call->op != c->op || t->call->qualifiers != c->qualifiers ||
+            t->call->mask != c->mask)
             return false;
     }
     return true;
@@ -201,14 +167,16 @@ static bool complete(const struct block *b, unsigned warp, const struct collecti
     return wanted && have_come(b, warp, after, c) && have_come(b, warp, wanted & ~after, c);
 }
 
-/* The same shuffle or vote, but written at two places: lanes that hardware may run apart, and then they do not meet. */
-static void check_lines(struct block *b, unsigned warp, uint32_t lanes)
+/* An instruction that is .aligned: hardware may run lanes apart that come from two places, and then they do not meet. */
+static void check_lines(struct block *b, unsigned warp, uint32_t lanes, const char *call)
 {
     unsigned first = warp * WARP + (unsigned)__builtin_ctz(lanes);
+    const void *pc = b->threads[first].pc;
     EACH_LANE(lane, lanes & (lanes - 1))
     {
-        if (!lines_same(b->threads[first].pc, b->threads[warp * WARP + lane].pc))
-            report_divergence(b, first, warp * WARP + lane);
+        unsigned other = warp * WARP + lane;
+        if (!lines_same_call(pc, b->threads[other].pc))
+            report_divergence(b, call, first, pc, other, b->threads[other].pc);
     }
 }
 
@@ -230,8 +198,8 @@ static void finish(struct block *b, unsigned warp, const struct collective *any)
     const struct collective_op *op = any->op;
     if (op->whole)
         require_whole_warp(b, &x, op);
-    if (simt_checked && !op->orders)
-        check_lines(b, warp, x.lanes);
+    if (simt_checked && op->whole)
+        check_lines(b, warp, x.lanes, op->waiting.call);
     if (x.lanes == b->warps[warp].live)
         counters_warp_joined(b, warp);
     if (op->exchange)
@@ -253,11 +221,13 @@ void collective_lane_left(struct block *b, unsigned warp)
     }
 }
 
-void collective_join(const struct collective_op *op, unsigned mask, void *payload, const void *pc)
+void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload,
+                        const void *pc)
 {
     struct block *b = running();
     struct thread *t = current(b);
-    struct collective c = {.waiting.kind = &op->waiting, .op = op, .mask = mask, .payload = payload};
+    struct collective c = {
+        .waiting.kind = &op->waiting, .op = op, .qualifiers = qualifiers, .mask = mask, .payload = payload};
     moves_on(b->worker);
     t->pc = pc;
     t->call = &c;
@@ -304,41 +274,48 @@ bool collective_resolve_active(struct block *b)
 void collective_sync(unsigned mask, const void *pc) { collective_join(&sync_op, mask, NULL, pc); }
 void simt_warp_sync(unsigned mask) { collective_sync(mask, CALLER()); }
 
-static u64 join_shuffle(struct shuffle s, unsigned mask, const void *pc)
+static u64 join_shuffle(unsigned qualifiers, struct shuffle s, unsigned mask, const void *pc)
 {
-    collective_join(&shuffle_op, mask, &s, pc);
+    collective_join_as(&shuffle_op, qualifiers, mask, &s, pc);
     return s.result;
 }
 unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by, int width)
 {
-    return join_shuffle((struct shuffle){.how = how, .bits = bits, .by = by, .width = width}, mask, CALLER());
+    struct shuffle s = {.how = how & ~SIMT_SHUFFLE_WIDE, .bits = bits, .by = by, .width = width};
+    return join_shuffle(how, s, mask, CALLER());
 }
-u64 collective_shuffle(unsigned mask, u64 bits, unsigned from, const void *pc)
+u64 collective_shuffle(enum simt_shuffle how, unsigned mask, u64 bits, unsigned from, const void *pc)
 {
     struct shuffle s = {.how = SIMT_SHUFFLE_INDEX, .bits = bits, .by = (int)from, .width = WARP};
-    return join_shuffle(s, mask, pc);
+    return join_shuffle(how, s, mask, pc);
 }
 
-unsigned collective_ballot(unsigned mask, bool predicate, const void *pc)
+unsigned collective_vote(enum simt_vote how, unsigned mask, bool predicate, const void *pc)
 {
     struct vote v = {.predicate = predicate};
-    collective_join(&ballot_op, mask, &v, pc);
+    collective_join_as(&ballot_op, how, mask, &v, pc);
     return v.result;
 }
-unsigned simt_warp_ballot(unsigned mask, int predicate) { return collective_ballot(mask, predicate, CALLER()); }
+unsigned simt_warp_vote(enum simt_vote how, unsigned mask, int predicate)
+{
+    return collective_vote(how, mask, predicate, CALLER());
+}
 
-unsigned collective_match(unsigned mask, u64 bits, const void *pc)
+unsigned collective_match(enum simt_match how, unsigned mask, u64 bits, unsigned bytes, const void *pc)
 {
     struct match m = {.bits = bits};
-    collective_join(&match_op, mask, &m, pc);
+    collective_join_as(&match_op, how << 1 | (bytes > 4), mask, &m, pc);
     return m.result;
 }
-unsigned simt_warp_match(unsigned mask, unsigned long long bits) { return collective_match(mask, bits, CALLER()); }
+unsigned simt_warp_match(enum simt_match how, unsigned mask, unsigned long long bits, unsigned bytes)
+{
+    return collective_match(how, mask, bits, bytes, CALLER());
+}
 
 unsigned collective_reduce(enum simt_reduce how, unsigned mask, unsigned value, const void *pc)
 {
     struct reduction r = {.how = how, .value = value};
-    collective_join(&reduce_op, mask, &r, pc);
+    collective_join_as(&reduce_op, how, mask, &r, pc);
     return r.result;
 }
 unsigned simt_warp_reduce(enum simt_reduce how, unsigned mask, unsigned value)

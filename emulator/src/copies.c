@@ -2,6 +2,7 @@
  * or one variable, or the host's. What is copied to device memory counts as written, unless it comes from device memory
  * that nobody has written. */
 #include "memory.h"
+#include "overlap.h"
 #include "report.h"
 #include "device.h"
 #include "graph.h"
@@ -83,9 +84,50 @@ static void check_written(const struct side *to, const struct side *from, size_t
                 "Neither a copy nor a kernel has written any of what is copied to the host.");
 }
 
-static cudaError_t copy(struct side to, struct side from, size_t width, size_t height, enum cudaMemcpyKind kind,
-                        const void *pc)
+/* A copy as a stream or a graph has it. */
+struct kept_copy {
+    struct side to, from;
+    size_t width, height;
+    enum cudaMemcpyKind kind;
+    cudaStream_t stream;
+    const void *pc;
+};
+
+static bool is_pageable(const struct side *s) { return !s->object && !registered_find(s->start); }
+
+static void touch(const struct work *w, const struct side *s, size_t width, size_t height, bool store, const char *what,
+                  const void *pc)
 {
+    overlap_touch(w, (struct touch){.start = s->start,
+                                    .pitch = s->pitch,
+                                    .width = width,
+                                    .height = height,
+                                    .store = store,
+                                    .what = what,
+                                    .pc = pc});
+}
+
+/* Its place among the operations of streams. What lies in pageable memory is staged before the call returns, or the host
+ * waits for it; in a graph it is written when the graph comes to it. */
+static void order_copy(const struct kept_copy *k, const struct side *to, const struct side *from)
+{
+    struct work w = work_begin(k->stream, WORK_OTHER);
+    bool in_graph = work_in_branch();
+    if (!is_pageable(from))
+        touch(&w, from, k->width, k->height, false, "copy", k->pc);
+    if (!is_pageable(to) || in_graph)
+        touch(&w, to, k->width, k->height, true, "copy", k->pc);
+    bool host_to_host = (!from->object || from->object->unified) && (!to->object || to->object->unified);
+    if (!in_graph && (is_pageable(to) || (host_to_host && (is_pageable(from) || is_pageable(to)))))
+        work_host_waits_for(&w);
+    work_end(&w);
+}
+
+static cudaError_t copy(const struct kept_copy *k)
+{
+    struct side to = k->to, from = k->from;
+    size_t width = k->width, height = k->height;
+    enum cudaMemcpyKind kind = k->kind;
     if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
         return simt_fail(cudaErrorInvalidMemcpyDirection);
     if (width == 0 || height == 0)
@@ -97,7 +139,8 @@ static cudaError_t copy(struct side to, struct side from, size_t width, size_t h
     cudaError_t error = check_direction(&to, &from, kind);
     if (error != cudaSuccess)
         return simt_fail(error);
-    check_written(&to, &from, width, height, pc);
+    check_written(&to, &from, width, height, k->pc);
+    order_copy(k, &to, &from);
     memory_open();
     for (size_t row = 0; row < height; row++)
         copy_row(&to, &from, row, width);
@@ -108,54 +151,49 @@ static cudaError_t copy(struct side to, struct side from, size_t width, size_t h
 /* The host waits for a copy that is not asynchronous, except for one from device to device. */
 static cudaError_t synchronise_after(cudaError_t error, enum cudaMemcpyKind kind)
 {
-    if (error == cudaSuccess && kind != cudaMemcpyDeviceToDevice)
-        memory_synchronised();
-    return error;
+    if (error != cudaSuccess || kind == cudaMemcpyDeviceToDevice)
+        return error;
+    memory_synchronised();
+    work_host_waits_for_stream(NULL);
+    return cudaSuccess;
 }
 
 static struct side side(const void *start, size_t pitch) { return (struct side){(unsigned char *)start, pitch, NULL}; }
 
-/* A copy as a graph keeps it. */
-struct kept_copy {
-    struct side to, from;
-    size_t width, height;
-    enum cudaMemcpyKind kind;
-    const void *pc;
-};
+static cudaError_t copy_kept(void *payload) { return copy(payload); }
 
-static cudaError_t copy_kept(void *payload)
+static cudaError_t copy_in(struct kept_copy k)
 {
-    const struct kept_copy *k = payload;
-    return copy(k->to, k->from, k->width, k->height, k->kind, k->pc);
+    return graph_takes(k.stream, cudaGraphNodeTypeMemcpy, copy_kept, &k, sizeof k) ? cudaSuccess : copy(&k);
 }
 
-static cudaError_t copy_in(cudaStream_t stream, struct kept_copy k)
+cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                      enum cudaMemcpyKind kind, cudaStream_t stream, const void *pc)
 {
-    return graph_takes(stream, cudaGraphNodeTypeMemcpy, copy_kept, &k, sizeof k) ? cudaSuccess : copy_kept(&k);
+    return copy_in((struct kept_copy){side(to, to_pitch), side(from, from_pitch), width, height, kind, stream, pc});
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return copy_in(stream,
-                   (struct kept_copy){side(to, to_pitch), side(from, from_pitch), width_bytes, height, kind, CALLER()});
+    return copy_rows(to, to_pitch, from, from_pitch, width_bytes, height, kind, stream, CALLER());
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width_bytes,
                          size_t height, enum cudaMemcpyKind kind)
 {
-    return synchronise_after(copy(side(to, to_pitch), side(from, from_pitch), width_bytes, height, kind, CALLER()),
+    return synchronise_after(copy_rows(to, to_pitch, from, from_pitch, width_bytes, height, kind, NULL, CALLER()),
                              kind);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return copy_in(stream, (struct kept_copy){side(to, bytes), side(from, bytes), bytes, 1, kind, CALLER()});
+    return copy_rows(to, bytes, from, bytes, bytes, 1, kind, stream, CALLER());
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    return synchronise_after(copy(side(to, bytes), side(from, bytes), bytes, 1, kind, CALLER()), kind);
+    return synchronise_after(copy_rows(to, bytes, from, bytes, bytes, 1, kind, NULL, CALLER()), kind);
 }
 
 static cudaError_t between(void *to, int to_device, const void *from, int from_device, size_t bytes,
@@ -163,13 +201,16 @@ static cudaError_t between(void *to, int to_device, const void *from, int from_d
 {
     if (to_device || from_device)
         return simt_fail(cudaErrorInvalidDevice);
-    return copy_in(stream,
-                   (struct kept_copy){side(to, bytes), side(from, bytes), bytes, 1, cudaMemcpyDeviceToDevice, pc});
+    return copy_rows(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice, stream, pc);
 }
 
+/* In turn with all other work of the device. */
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
 {
-    return between(to, to_device, from, from_device, bytes, NULL, CALLER());
+    work_host_waits_for_all();
+    cudaError_t error = between(to, to_device, from, from_device, bytes, NULL, CALLER());
+    work_host_waits_for_all();
+    return error;
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
@@ -180,56 +221,77 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 
 /* ---- fills ---- */
 
-static cudaError_t fill(struct side s, int value, size_t width, size_t height)
+struct kept_fill {
+    struct side side;
+    int value;
+    size_t width, height;
+    cudaStream_t stream;
+    const void *pc;
+};
+
+static cudaError_t fill(const struct kept_fill *k)
 {
+    struct side s = k->side;
+    size_t width = k->width, height = k->height;
     if (width == 0 || height == 0)
         return cudaSuccess;
     if (height > 1 && width > s.pitch)
         return simt_fail(cudaErrorInvalidPitchValue);
     if (!look(&s, width, height) || !s.object)
         return simt_fail(cudaErrorInvalidValue);
+    struct work w = work_begin(k->stream, WORK_OTHER);
+    touch(&w, &s, width, height, true, "fill", k->pc);
+    work_end(&w);
     memory_open();
     for (size_t row = 0; row < height; row++) {
-        memset(s.start + row * s.pitch, value, width);
+        memset(s.start + row * s.pitch, k->value, width);
         written_mark(s.object, offset_of(&s, row), width);
     }
     memory_close();
     return cudaSuccess;
 }
 
-struct kept_fill {
-    struct side side;
-    int value;
-    size_t width, height;
-};
+static cudaError_t fill_kept(void *payload) { return fill(payload); }
 
-static cudaError_t fill_kept(void *payload)
+static cudaError_t fill_in(struct kept_fill k)
 {
-    const struct kept_fill *k = payload;
-    return fill(k->side, k->value, k->width, k->height);
+    return graph_takes(k.stream, cudaGraphNodeTypeMemset, fill_kept, &k, sizeof k) ? cudaSuccess : fill(&k);
 }
 
-static cudaError_t fill_in(cudaStream_t stream, struct kept_fill k)
+cudaError_t fill_rows(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
+                      const void *pc)
 {
-    return graph_takes(stream, cudaGraphNodeTypeMemset, fill_kept, &k, sizeof k) ? cudaSuccess : fill_kept(&k);
+    return fill_in((struct kept_fill){side(to, pitch), value, width, height, stream, pc});
+}
+
+/* The host waits only where it could see the bytes. */
+static cudaError_t fill_at_once(struct kept_fill k)
+{
+    cudaError_t error = fill(&k);
+    if (error == cudaSuccess && memory_is_unified(k.side.start))
+        work_host_waits_for_stream(NULL);
+    return error;
 }
 
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width_bytes, size_t height)
 {
-    return fill(side(pointer, pitch), value, width_bytes, height);
+    return fill_at_once((struct kept_fill){side(pointer, pitch), value, width_bytes, height, NULL, CALLER()});
 }
 
 cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width_bytes, size_t height,
                               cudaStream_t stream)
 {
-    return fill_in(stream, (struct kept_fill){side(pointer, pitch), value, width_bytes, height});
+    return fill_rows(pointer, pitch, value, width_bytes, height, stream, CALLER());
 }
 
-cudaError_t cudaMemset(void *pointer, int value, size_t bytes) { return fill(side(pointer, bytes), value, bytes, 1); }
+cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
+{
+    return fill_at_once((struct kept_fill){side(pointer, bytes), value, bytes, 1, NULL, CALLER()});
+}
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
-    return fill_in(stream, (struct kept_fill){side(pointer, bytes), value, bytes, 1});
+    return fill_rows(pointer, bytes, value, bytes, 1, stream, CALLER());
 }
 
 /* ---- variables ---- */
@@ -243,7 +305,8 @@ static cudaError_t part_of(const void *symbol, size_t offset, size_t bytes)
     return offset <= o->bytes && bytes <= o->bytes - offset ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                cudaStream_t stream)
 {
     cudaError_t error = part_of(symbol, offset, bytes);
     if (error == cudaSuccess && kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
@@ -251,10 +314,11 @@ cudaError_t simt_copy_to_symbol(void *symbol, const void *from, size_t bytes, si
         error = cudaErrorInvalidMemcpyDirection;
     if (error != cudaSuccess)
         return simt_fail(error);
-    return copy(side((char *)symbol + offset, bytes), side(from, bytes), bytes, 1, kind, CALLER());
+    return copy_rows((char *)symbol + offset, bytes, from, bytes, bytes, 1, kind, stream, CALLER());
 }
 
-cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                  cudaStream_t stream)
 {
     cudaError_t error = part_of(symbol, offset, bytes);
     if (error == cudaSuccess && kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
@@ -262,7 +326,7 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t bytes, si
         error = cudaErrorInvalidMemcpyDirection;
     if (error != cudaSuccess)
         return simt_fail(error);
-    return copy(side(to, bytes), side((const char *)symbol + offset, bytes), bytes, 1, kind, CALLER());
+    return copy_rows(to, bytes, (const char *)symbol + offset, bytes, bytes, 1, kind, stream, CALLER());
 }
 
 cudaError_t simt_copy_waits(cudaError_t error, enum cudaMemcpyKind kind) { return synchronise_after(error, kind); }

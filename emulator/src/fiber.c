@@ -18,6 +18,7 @@ static unsigned char *slot_of(unsigned char *address) __attribute__((unused)); /
 
 #if !defined(SIMT_UCONTEXT) && defined(__x86_64__)
 #define SWITCH "x86-64 assembly"
+#define FRAME_SAVED 5 /* the frame pointer's place among what a switch saves */
 void simt_switch(void **save, void *to);
 __asm__(".text\n.globl simt_switch\n.type simt_switch, @function\nsimt_switch:\n"
         "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
@@ -35,6 +36,7 @@ static void *first_frame(unsigned char *top)
 }
 #elif !defined(SIMT_UCONTEXT) && defined(__aarch64__)
 #define SWITCH "aarch64 assembly"
+#define FRAME_SAVED 10
 void simt_switch(void **save, void *to);
 __asm__(".text\n.globl simt_switch\n.type simt_switch, %function\nsimt_switch:\n"
         "  sub sp, sp, #160\n"
@@ -50,7 +52,7 @@ __asm__(".text\n.globl simt_switch\n.type simt_switch, %function\nsimt_switch:\n
 static void *first_frame(unsigned char *top)
 {
     void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15) - 20;
-    sp[10] = NULL;               /* x29: the end of the frame chain */
+    sp[FRAME_SAVED] = NULL;      /* x29: the end of the frame chain */
     sp[11] = (void *)fiber_main; /* x30: where `ret` goes */
     return sp;
 }
@@ -235,7 +237,34 @@ void fiber_free_stacks(struct block *b)
     }
 }
 
-bool fiber_is_stack(const void *address)
+/* Everything of the emulator and of kernels keeps frame pointers: [frame] is the caller's, [frame + 1] where it goes on. */
+unsigned fiber_callers(const struct block *b, unsigned thread, const void *pc, const void **out, unsigned most)
 {
-    return all_slots && (size_t)((const unsigned char *)address - all_slots) < (size_t)MOST_SLOTS * STACK_SLOT;
+    unsigned n = 0;
+    bool inside = false;
+    const struct thread *t = &b->threads[thread];
+#ifdef FRAME_SAVED
+    const void **frame = thread == b->cur ? __builtin_frame_address(0) : ((const void ***)t->sp)[FRAME_SAVED];
+#else
+    const void **frame = NULL;
+#endif
+    while ((size_t)((const unsigned char *)frame - t->stack) < STACK_SLOT - 2 * sizeof *frame && n < most) {
+        const void **next = (const void **)frame[0];
+        if (inside)
+            out[n++] = frame[1];
+        inside |= frame[1] == pc;
+        if (next <= frame)
+            break;
+        frame = next;
+    }
+    return n;
 }
+
+static bool within(const void *address, unsigned slots)
+{
+    return all_slots && (size_t)((const unsigned char *)address - all_slots) < (size_t)slots * STACK_SLOT;
+}
+
+/* Slots that no thread has had yet are nobody's memory. */
+bool fiber_is_stack(const void *address) { return within(address, __atomic_load_n(&n_slots, __ATOMIC_RELAXED)); }
+bool fiber_is_reserved(const void *address) { return within(address, MOST_SLOTS); }

@@ -1,9 +1,14 @@
 /* CUDA graphs. A node is a list of operations, each the function that would have done it and a copy of what that needs. A
  * node is made by asking for its operation as a program does, while this thread is said to make a node; a captured
  * stream's operations come the same way. A launch does one node after the other: an order of them that the
- * dependencies allow. */
+ * dependencies allow. What else they allow, work.c is told: nodes of which each has only to follow the other are one
+ * queue of it, branches are several. */
 #include "graph.h"
+#include "array.h"
 #include "device.h"
+#include "launch.h"
+#include "memory.h"
+#include "work.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +37,9 @@ struct CUgraph_st {
 struct CUgraphExec_st {
     struct CUgraph_st *graph; /* a copy */
     size_t *order;
+    unsigned *queues; /* of its branches, but the first, which is the stream's own */
+    unsigned n_queues;
+    struct past end; /* of its last launch, which the next one waits for */
 };
 
 static void *allocated(void *memory)
@@ -160,8 +168,10 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *t
 /* Streams and events that belong to a capture: few, and only while it lasts. */
 struct captured {
     const void *member; /* a stream or an event */
+    bool is_stream;
     cudaStream_t origin;
     cudaGraph_t graph;
+    size_t *tails, n_tails; /* the nodes that its next one follows */
 };
 static struct captured *captured;
 static size_t n_captured, room;
@@ -175,41 +185,74 @@ static struct captured *find(const void *member)
     return NULL;
 }
 
-static void join(const void *member, cudaStream_t origin, cudaGraph_t graph)
+static struct captured *join(const void *member, cudaStream_t origin, cudaGraph_t graph)
 {
     struct captured *c = find(member);
-    if (!c) {
+    if (c) {
+        free(c->tails);
+    } else {
         if (n_captured == room)
             captured = allocated(realloc(captured, (room = room ? 2 * room : 8) * sizeof *captured));
         c = &captured[n_captured++];
     }
-    *c = (struct captured){member, origin, graph};
+    *c = (struct captured){.member = member, .origin = origin, .graph = graph};
+    return c;
+}
+
+static void take_out(struct captured *c)
+{
+    free(c->tails);
+    n_captured--;
+    *c = captured[n_captured];
 }
 
 static void leave(const void *member)
 {
     struct captured *c = find(member);
     if (c)
-        *c = captured[--n_captured];
+        take_out(c);
+}
+
+static void add_tail(struct captured *c, size_t index)
+{
+    for (size_t i = 0; i < c->n_tails; i++)
+        if (c->tails[i] == index)
+            return;
+    c->tails = allocated(realloc(c->tails, (c->n_tails + 1) * sizeof *c->tails));
+    c->tails[c->n_tails] = index;
+    c->n_tails++;
+}
+
+/* What the one does next also follows what the other has done. */
+static void follow(const void *member, const void *other)
+{
+    struct captured *c = find(member);
+    const struct captured *from = find(other);
+    for (size_t i = 0; i < from->n_tails; i++)
+        add_tail(c, from->tails[i]);
 }
 
 void graph_event_recorded(cudaEvent_t event, cudaStream_t stream)
 {
     pthread_mutex_lock(&lock);
-    struct captured *c = find(stream);
-    if (c)
+    const struct captured *c = find(stream);
+    if (c) {
         join(event, c->origin, c->graph);
-    else
+        follow(event, stream);
+    } else {
         leave(event);
+    }
     pthread_mutex_unlock(&lock);
 }
 
 void graph_event_awaited(cudaEvent_t event, cudaStream_t stream)
 {
     pthread_mutex_lock(&lock);
-    struct captured *c = find(event);
+    const struct captured *c = find(event);
     if (c && !find(stream))
-        join(stream, c->origin, c->graph);
+        join(stream, c->origin, c->graph)->is_stream = true;
+    if (c)
+        follow(stream, event);
     pthread_mutex_unlock(&lock);
 }
 
@@ -240,9 +283,33 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
         return simt_fail(cudaErrorIllegalState);
     cudaGraph_t graph = allocated(calloc(1, sizeof *graph));
     pthread_mutex_lock(&lock);
-    join(stream, stream, graph);
+    join(stream, stream, graph)->is_stream = true;
     pthread_mutex_unlock(&lock);
     return cudaSuccess;
+}
+
+/* Marks that node, and those that come before it. */
+static void mark(cudaGraph_t graph, size_t index, bool *marked)
+{
+    if (marked[index])
+        return;
+    marked[index] = true;
+    for (size_t i = 0; i < graph->nodes[index]->n_after; i++)
+        mark(graph, graph->nodes[index]->after[i], marked);
+}
+
+/* Does what all streams of a capture have done come before what its first one does next? */
+static bool is_joined(const struct captured *origin)
+{
+    bool *marked = allocated(calloc(origin->graph->n_nodes + 1, sizeof *marked));
+    bool joined = true;
+    for (size_t i = 0; i < origin->n_tails; i++)
+        mark(origin->graph, origin->tails[i], marked);
+    for (size_t i = 0; i < n_captured; i++)
+        for (size_t j = 0; captured[i].graph == origin->graph && captured[i].is_stream && j < captured[i].n_tails; j++)
+            joined = joined && marked[captured[i].tails[j]];
+    free(marked);
+    return joined;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
@@ -250,15 +317,19 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     pthread_mutex_lock(&lock);
     const struct captured *c = find(stream);
     bool ours = c && c->origin == stream;
+    bool joined = ours && is_joined(c);
     cudaGraph_t made = ours ? c->graph : NULL;
     for (size_t i = n_captured; i-- && ours;)
         if (captured[i].graph == made)
-            captured[i] = captured[--n_captured];
+            take_out(&captured[i]);
     pthread_mutex_unlock(&lock);
     if (!ours)
         return simt_fail(c ? cudaErrorStreamCaptureUnmatched : cudaErrorIllegalState);
-    *graph = made;
-    return cudaSuccess;
+    *graph = joined ? made : NULL;
+    if (joined)
+        return cudaSuccess;
+    destroy(made);
+    return simt_fail(cudaErrorStreamCaptureUnjoined);
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
@@ -271,12 +342,19 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 
 static __thread struct CUgraphNode_st *making;
 
-/* In a capture each node follows the one before: an order that the streams and their events allow. */
-static struct CUgraphNode_st *next_node(cudaGraph_t graph, enum cudaGraphNodeType type)
+/* The next one of a captured stream; NULL: it is not captured. */
+static struct CUgraphNode_st *next_node(cudaStream_t stream, enum cudaGraphNodeType type)
 {
-    struct CUgraphNode_st *node = add_node(graph, type);
-    if (node->index)
-        add_after(node, node->index - 1);
+    pthread_mutex_lock(&lock);
+    struct captured *c = find(stream);
+    struct CUgraphNode_st *node = c ? add_node(c->graph, type) : NULL;
+    for (size_t i = 0; c && i < c->n_tails; i++)
+        add_after(node, c->tails[i]);
+    if (c) {
+        c->n_tails = 0;
+        add_tail(c, node->index);
+    }
+    pthread_mutex_unlock(&lock);
     return node;
 }
 
@@ -285,11 +363,10 @@ bool graph_awaits(cudaStream_t stream) { return making || graph_of(stream); }
 bool graph_takes(cudaStream_t stream, enum cudaGraphNodeType type, cudaError_t (*run)(void *payload),
                  const void *payload, size_t bytes)
 {
-    cudaGraph_t graph = making ? NULL : graph_of(stream);
-    if (!making && !graph)
-        return false;
-    add_operation(making ? making : next_node(graph, type), run, payload, bytes);
-    return true;
+    struct CUgraphNode_st *node = making ? making : next_node(stream, type);
+    if (node)
+        add_operation(node, run, payload, bytes);
+    return node != NULL;
 }
 
 /* Adds a node that comes after `count` others; NULL if one of them is none of this graph's. */
@@ -322,11 +399,11 @@ static cudaError_t end(cudaGraphNode_t *node, cudaError_t error)
     return cudaSuccess;
 }
 
-static cudaError_t ask_kernel(const struct cudaKernelNodeParams *p)
+static cudaError_t ask_kernel(const struct cudaKernelNodeParams *p, const void *pc)
 {
     if (p->extra || !p->func)
         return cudaErrorInvalidValue;
-    return cudaLaunchKernel(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, NULL);
+    return launch_at(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, NULL, pc);
 }
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -334,7 +411,7 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, con
 {
     if (!begin(graph, cudaGraphNodeTypeKernel, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, ask_kernel(parameters));
+    return end(node, ask_kernel(parameters, CALLER()));
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -342,7 +419,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, con
 {
     if (!begin(graph, cudaGraphNodeTypeMemcpy, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, cudaMemcpy3DAsync(parameters, NULL));
+    return end(node, array_copy_box(parameters, NULL, CALLER()));
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
@@ -350,11 +427,11 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, c
 {
     if (!begin(graph, cudaGraphNodeTypeMemcpy, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, cudaMemcpyAsync(to, from, bytes, kind, NULL));
+    return end(node, copy_rows(to, bytes, from, bytes, bytes, 1, kind, NULL, CALLER()));
 }
 
 /* Elements of several bytes, all alike; others are cudaErrorNotSupported. */
-static cudaError_t ask_fill(const struct cudaMemsetParams *p)
+static cudaError_t ask_fill(const struct cudaMemsetParams *p, const void *pc)
 {
     unsigned byte = p->value & 0xff, all = byte * 0x01010101u;
     unsigned mask = p->elementSize == 4 ? ~0u : (1u << 8 * p->elementSize) - 1;
@@ -363,7 +440,7 @@ static cudaError_t ask_fill(const struct cudaMemsetParams *p)
     if ((p->value & mask) != (all & mask))
         return cudaErrorNotSupported;
     size_t width = p->width * p->elementSize;
-    return cudaMemset2DAsync(p->dst, p->height > 1 ? p->pitch : width, (int)byte, width, p->height, NULL);
+    return fill_rows(p->dst, p->height > 1 ? p->pitch : width, (int)byte, width, p->height, NULL, pc);
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -371,7 +448,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, con
 {
     if (!begin(graph, cudaGraphNodeTypeMemset, after, count))
         return simt_fail(cudaErrorInvalidValue);
-    return end(node, ask_fill(parameters));
+    return end(node, ask_fill(parameters, CALLER()));
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
@@ -399,12 +476,17 @@ cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, cons
     return end(node, cudaSuccess);
 }
 
+static bool is_ordinary(const cudaGraphEdgeData *edge) { return !edge->from_port && !edge->to_port && !edge->type; }
+
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                                     size_t count)
+                                     const cudaGraphEdgeData *edges, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (!from[i] || !to[i] || from[i]->graph != graph || to[i]->graph != graph)
             return simt_fail(cudaErrorInvalidValue);
+        if (edges && !is_ordinary(&edges[i]))
+            return simt_fail(cudaErrorNotSupported);
+    }
     for (size_t i = 0; i < count; i++)
         add_after(to[i], from[i]->index);
     return cudaSuccess;
@@ -444,7 +526,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
     if (!order)
         return simt_fail(cudaErrorInvalidValue);
     *exec = allocated(calloc(1, sizeof **exec));
-    **exec = (struct CUgraphExec_st){copy_of(graph), order};
+    **exec = (struct CUgraphExec_st){.graph = copy_of(graph), .order = order};
     return cudaSuccess;
 }
 
@@ -457,7 +539,11 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
     if (!exec)
         return simt_fail(cudaErrorInvalidValue);
+    for (unsigned i = 0; i < exec->n_queues; i++)
+        work_queue_end(exec->queues[i]);
+    past_free(&exec->end);
     destroy(exec->graph);
+    free(exec->queues);
     free(exec->order);
     free(exec);
     return cudaSuccess;
@@ -470,7 +556,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
         return simt_fail(cudaErrorInvalidValue);
     making = exec->graph->nodes[node->index];
     drop_operations(making);
-    cudaError_t error = ask_kernel(parameters);
+    cudaError_t error = ask_kernel(parameters, CALLER());
     making = NULL;
     return simt_fail(error);
 }
@@ -497,18 +583,102 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGra
     return cudaSuccess;
 }
 
-static cudaError_t run(cudaGraph_t graph, const size_t *order)
+/* A launch under way. */
+struct run {
+    cudaGraphExec_t exec;
+    unsigned first; /* the stream's queue */
+    unsigned taken; /* queues, of the exec's own and that one */
+};
+
+static unsigned take_queue(struct run *r)
+{
+    cudaGraphExec_t exec = r->exec;
+    unsigned index = r->taken;
+    r->taken++;
+    if (index == 0)
+        return r->first;
+    if (index > exec->n_queues) {
+        exec->queues = allocated(realloc(exec->queues, index * sizeof *exec->queues));
+        exec->queues[index - 1] = work_queue_new(false);
+        exec->n_queues = index;
+    }
+    return exec->queues[index - 1];
+}
+
+struct done { /* a node of the graph in hand */
+    struct past past;
+    unsigned queue;
+    bool continued; /* in its queue, by a node that follows it */
+};
+
+/* Of the first node before it that none has followed yet; else another. */
+static unsigned queue_for(struct run *r, const struct CUgraphNode_st *node, struct done *done)
+{
+    for (size_t i = 0; i < node->n_after; i++) {
+        struct done *before = &done[node->after[i]];
+        if (!before->continued) {
+            before->continued = true;
+            return before->queue;
+        }
+    }
+    return take_queue(r);
+}
+
+static cudaError_t run_graph(struct run *r, cudaGraph_t graph, const size_t *order, const struct past *start,
+                             struct past *end);
+
+/* Behind what `done` already says of it. */
+static cudaError_t run_node(struct run *r, struct CUgraphNode_st *node, struct done *done)
 {
     cudaError_t error = cudaSuccess;
+    work_branch(done->queue, &done->past);
+    for (struct operation *o = node->first; o && error == cudaSuccess; o = o->next)
+        error = o->run(o->payload);
+    work_of_branch(done->queue, &done->past);
+    size_t *inner = node->child ? order_of(node->child) : NULL;
+    if (inner) {
+        struct past start = {0};
+        past_copy(&start, &done->past);
+        error = run_graph(r, node->child, inner, &start, &done->past);
+        past_free(&start);
+    }
+    free(inner);
+    return error;
+}
+
+static cudaError_t run_graph(struct run *r, cudaGraph_t graph, const size_t *order, const struct past *start,
+                             struct past *end)
+{
+    cudaError_t error = cudaSuccess;
+    struct done *done = allocated(calloc(graph->n_nodes + 1, sizeof *done));
     for (size_t i = 0; i < graph->n_nodes && error == cudaSuccess; i++) {
         struct CUgraphNode_st *node = graph->nodes[order[i]];
-        for (struct operation *o = node->first; o && error == cudaSuccess; o = o->next)
-            error = o->run(o->payload);
-        size_t *inner = node->child ? order_of(node->child) : NULL;
-        if (inner)
-            error = run(node->child, inner);
-        free(inner);
+        struct done *d = &done[order[i]];
+        past_copy(&d->past, start);
+        for (size_t j = 0; j < node->n_after; j++)
+            past_join(&d->past, &done[node->after[j]].past);
+        d->queue = queue_for(r, node, done);
+        error = run_node(r, node, d);
+        past_join(end, &d->past);
     }
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        past_free(&done[i].past);
+    free(done);
+    return error;
+}
+
+static cudaError_t run(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    struct work w = work_begin(stream, WORK_OTHER);
+    struct run r = {.exec = exec, .first = w.queue};
+    struct past start = {0};
+    work_of_branch(w.queue, &start);
+    past_join(&start, &exec->end);
+    cudaError_t error = run_graph(&r, exec->graph, exec->order, &start, &exec->end);
+    work_branch(0, NULL);
+    work_stream_waits(stream, &exec->end);
+    past_free(&start);
+    work_end(&w);
     return error;
 }
 
@@ -523,9 +693,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     if (!exec)
         return simt_fail(cudaErrorInvalidValue);
-    cudaGraph_t outer = graph_of(stream);
-    if (!outer)
-        return run(exec->graph, exec->order);
-    next_node(outer, cudaGraphNodeTypeGraph)->child = copy_of(exec->graph);
+    struct CUgraphNode_st *node = next_node(stream, cudaGraphNodeTypeGraph);
+    if (!node)
+        return run(exec, stream);
+    node->child = copy_of(exec->graph);
     return cudaSuccess;
 }

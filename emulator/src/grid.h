@@ -8,19 +8,30 @@
 struct block;
 struct launch;
 
+#define GRID_PHASES \
+    3 /* that can be looked at: while a block is in one, another may have come to the one after the next */
+
+struct
+    known_of_block { /* what it had done when it came: all that lies below this stamp, or each thread below its own */
+    uint32_t floor;
+    uint32_t *threads;
+};
+
 struct grid {
-    bool whole;          /* the launch is cooperative */
-    unsigned phase;      /* how often all blocks have met */
-    u64 arrived, left;   /* blocks that wait for this phase's end; that have ended, and will not come */
-    uint32_t *floors[2]; /* of each block: it had done what lies below this stamp when it came to an even, odd phase */
+    bool whole;        /* the launch is cooperative */
+    unsigned phase;    /* how often all blocks have met */
+    u64 arrived, left; /* blocks that have come to this phase's end; that have ended, and will not come */
+    struct known_of_block *known[GRID_PHASES]; /* of each block, by its phase */
 };
 
 void grid_begin(struct launch *l);
 void grid_end(struct launch *l);
-void grid_meet(struct block *b);       /* the block has come as a whole; returns when all have */
-void grid_block_left(struct block *b); /* it has ended */
+/* The block has come as a whole; its threads had done what lies below these stamps, or NULL: below the block's floor. */
+void grid_arrive(struct block *b, const uint32_t *threads);
+void grid_meet(struct block *b, const uint32_t *threads); /* arrives unless it has, and returns when all have */
+void grid_block_left(struct block *b);                    /* it has ended */
 
-/* Did the block of that serial do what it did at that stamp before this block last met the others, as it has? */
-bool grid_before(const struct block *b, uint32_t serial, uint32_t stamp);
+/* Did a thread of the block of that serial do what it did at that stamp before this block last met the others, as it has? */
+bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
 
 #endif

@@ -6,6 +6,7 @@
 #include "graph.h"
 #include "device.h"
 #include "memory.h"
+#include "overlap.h"
 #include "profile.h"
 #include "race.h"
 #include "report.h"
@@ -88,11 +89,22 @@ static uint32_t take_serials(u64 blocks)
     if (next_serial + blocks > UINT32_MAX) {
         memory_each(forget_records);
         workers_forget_records();
+        overlap_forget_launches();
         next_serial = 1;
     }
     uint32_t first = next_serial;
     next_serial += (uint32_t)blocks;
     return first;
+}
+
+/* Takes its place among the operations of streams, and looks up what may go on beside it. */
+static void join_streams(struct launch *l, const struct work *w)
+{
+    l->overlap = overlap_begin_launch(w, l->first_serial, &l->least_serial);
+    work_launched(w, (struct launched){.first = l->first_serial,
+                                       .end = l->first_serial + (uint32_t)l->blocks,
+                                       .kernel = l->kernel->name,
+                                       .pc = l->launched_at});
 }
 
 static void run(struct launch *l)
@@ -101,6 +113,8 @@ static void run(struct launch *l)
     l->number = ++number;
     workers_start();
     l->first_serial = take_serials(l->blocks);
+    struct work w = work_begin(l->asked->stream, l->asked->programmatic ? WORK_PROGRAMMATIC_KERNEL : WORK_KERNEL);
+    join_streams(l, &w);
     l->most_in_hand = most_in_hand(l);
     l->many_workers = l->blocks > 1 && simt_n_workers > 1;
     memcpy(simt_block_dim, l->asked->block, sizeof simt_block_dim);
@@ -113,6 +127,9 @@ static void run(struct launch *l)
     watchdog_end();
     grid_end(l);
     memory_close();
+    overlap_end_launch(l->overlap);
+    work_launch_ended(&w, l->synchronises);
+    work_end(&w);
     memory_launched();
     if (counters_on && l->cancelled == cudaSuccess)
         profile_launch(l);
@@ -129,16 +146,21 @@ static void run(struct launch *l)
 struct kept {
     struct simt_kernel *kernel;
     struct simt_configuration asked;
+    const void *launched_at; /* code address */
     void (*thread)(const void *params);
     size_t params_bytes;
     _Alignas(16) unsigned char params[];
 };
 
-static cudaError_t launch_now(struct simt_kernel *kernel, const struct simt_configuration *asked,
-                              void (*thread)(const void *params), const void *params, size_t params_bytes)
+static cudaError_t launch_now(const struct kept *k, const void *params)
 {
-    struct launch l = {
-        .kernel = kernel, .asked = asked, .thread = thread, .params = params, .params_bytes = params_bytes};
+    const struct simt_configuration *asked = &k->asked;
+    struct launch l = {.kernel = k->kernel,
+                       .asked = asked,
+                       .launched_at = k->launched_at,
+                       .thread = k->thread,
+                       .params = params,
+                       .params_bytes = k->params_bytes};
     l.threads = asked->block[0] * asked->block[1] * asked->block[2];
     l.blocks = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2];
     pthread_mutex_lock(&launching);
@@ -150,7 +172,7 @@ static cudaError_t launch_now(struct simt_kernel *kernel, const struct simt_conf
 static cudaError_t launch_kept(void *payload)
 {
     const struct kept *k = payload;
-    return launch_now(k->kernel, &k->asked, k->thread, k->params, k->params_bytes);
+    return launch_now(k, k->params);
 }
 
 static bool kept_by_graph(const struct kept *launch, const void *params)
@@ -182,10 +204,11 @@ cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*t
         return simt_fail(error);
     if (params_bytes > MOST_PARAMETER_BYTES)
         report_unsupported("kernel parameters of more than 32,764 bytes (nor does CUDA)", asked.file, asked.line);
-    struct kept launch = {.kernel = kernel, .asked = asked, .thread = thread, .params_bytes = params_bytes};
+    struct kept launch = {
+        .kernel = kernel, .asked = asked, .launched_at = caller, .thread = thread, .params_bytes = params_bytes};
     if (kept_by_graph(&launch, params))
         return cudaSuccess;
-    return launch_now(kernel, &asked, thread, params, params_bytes);
+    return launch_now(&launch, params);
 }
 
 void launch_cancel(struct launch *l, cudaError_t error)

@@ -9,7 +9,7 @@ static cudaError_t launch(const void *function, const struct simt_configuration 
 {
     struct simt_kernel *kernel = function_find(function);
     if (!kernel)
-        return simt_fail(cudaErrorInvalidDeviceFunction);
+        return simt_fail(cudaErrorInvalidResourceHandle);
     simt_configure(asked);
     return kernel->launch(kernel, caller, arguments);
 }
@@ -24,11 +24,17 @@ static struct simt_configuration configuration(dim3 grid, dim3 block, size_t dyn
                                        .file = "cudaLaunchKernel"};
 }
 
+cudaError_t launch_at(const void *function, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared,
+                      cudaStream_t stream, const void *pc)
+{
+    struct simt_configuration asked = configuration(grid, block, dynamic_shared, stream);
+    return launch(function, &asked, arguments, pc);
+}
+
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared,
                              cudaStream_t stream)
 {
-    struct simt_configuration asked = configuration(grid, block, dynamic_shared, stream);
-    return launch(function, &asked, arguments, CALLER());
+    return launch_at(function, grid, block, arguments, dynamic_shared, stream, CALLER());
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
@@ -39,8 +45,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
     return launch(function, &asked, arguments, CALLER());
 }
 
-/* Attributes that change no result are passed over: priorities, the split of shared memory and L1, programmatic
- * serialisation, where a launch here begins after the one before it anyway. */
+/* Attributes that change no result are passed over: priorities, the split of shared memory and L1. */
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments)
 {
     if (!config)
@@ -51,6 +56,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         const cudaLaunchAttribute *a = &config->attrs[i];
         if (a->id == cudaLaunchAttributeCooperative)
             asked.cooperative = a->val.cooperative != 0;
+        if (a->id == cudaLaunchAttributeProgrammaticStreamSerialization)
+            asked.programmatic = a->val.programmaticStreamSerializationAllowed != 0;
         if (a->id == cudaLaunchAttributeClusterDimension &&
             (a->val.clusterDim.x > 1 || a->val.clusterDim.y > 1 || a->val.clusterDim.z > 1))
             report_unsupported_at("clusters of more than one block (cudaLaunchAttributeClusterDimension)", CALLER());

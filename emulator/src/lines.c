@@ -322,4 +322,12 @@ bool lines_same(const void *pc, const void *other)
     return a.line == b.line && !strcmp(a.file, b.file);
 }
 
+bool lines_same_call(const void *pc, const void *other)
+{
+    if (!lines_same(pc, other))
+        return false;
+    struct source_line a = lines_of(pc), b = lines_of(other);
+    return a.caller_line == b.caller_line && !strcmp(a.caller, b.caller);
+}
+
 bool lines_of_vector(const void *pc) { return lines_of(pc).of_vector; }

@@ -64,6 +64,8 @@ static void widen(enum element_type type, const void *packed, unsigned n, union 
         for (unsigned i = 0; i < n; i++)
             out[i].i = (int8_t)p8[i];
         return;
+    case E_S4: /* both of a pair */
+    case E_U4:
     case E_U8:
         for (unsigned i = 0; i < n; i++)
             out[i].i = p8[i];
@@ -76,6 +78,7 @@ static void widen(enum element_type type, const void *packed, unsigned n, union 
         for (unsigned i = 0; i < n; i++)
             out[i] = from_e5m2(p8[i]);
         return;
+    case E_B1:
     case E_F32:
     case E_S32:
     case E_F64: memcpy(out, packed, n * sizeof *out); return;
@@ -141,6 +144,43 @@ static void multiply_integers(const struct product *p, const union number *a, co
         }
 }
 
+/* The product of two pairs of 4 bits, and how many bits two words have in common, or not in common. */
+static int32_t nibble(int32_t pair, unsigned i, enum element_type type)
+{
+    int32_t value = pair >> 4 * i & 15;
+    return type == E_S4 && value > 7 ? value - 16 : value;
+}
+static int32_t multiply_packed(const struct product *p, union number a, union number b)
+{
+    if (p->a == E_B1)
+        return __builtin_popcount(p->conjoins ? a.bits & b.bits : a.bits ^ b.bits);
+    return nibble(a.i, 0, p->a) * nibble(b.i, 0, p->b) + nibble(a.i, 1, p->a) * nibble(b.i, 1, p->b);
+}
+
+static void multiply_packs(const struct product *p, const union number *a, const union number *b, union number *sums)
+{
+    unsigned k = p->k / element_numbers(p->a);
+    for (unsigned row = 0; row < p->m; row++)
+        for (unsigned column = 0; column < p->n; column++) {
+            union number *sum = &sums[row * p->n + column];
+            int64_t exact = sum->i;
+            for (unsigned i = 0; i < k; i++)
+                exact += multiply_packed(p, a[row * k + i], b[i * p->n + column]);
+            sum->i = fitted(exact, p->saturates);
+        }
+}
+
+/* Each product is added by one fused operation. */
+static void multiply_doubles(const struct product *p, const double *a, const double *b, double *sums)
+{
+    for (unsigned row = 0; row < p->m; row++)
+        for (unsigned column = 0; column < p->n; column++) {
+            double *sum = &sums[row * p->n + column];
+            for (unsigned i = 0; i < p->k; i++)
+                *sum = __builtin_fma(a[row * p->k + i], b[i * p->n + column], *sum);
+        }
+}
+
 /* ---- fragments ---- */
 
 struct multiplication { /* a lane's part */
@@ -183,6 +223,30 @@ static void scatter(struct multiplication *const *lanes, const union number *sum
     }
 }
 
+/* Doubles are half as many, and stand in two registers each. */
+#define MOST_DOUBLES (MOST_MATRIX / 2)
+
+static void gather_doubles(struct multiplication *const *lanes, enum operand which, double *matrix)
+{
+    const struct layout *l = &lanes[0]->layouts->operands[which];
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < l->distinct; i++)
+            memcpy(&matrix[layout_at(l, lane, i)], registers_of(lanes[lane], which) + 2 * i, sizeof *matrix);
+}
+
+static void multiply_of_doubles(struct multiplication *const *lanes)
+{
+    double a[MOST_DOUBLES], b[MOST_DOUBLES], sums[MOST_DOUBLES];
+    const struct layout *l = &lanes[0]->layouts->operands[OPERAND_D];
+    gather_doubles(lanes, OPERAND_A, a);
+    gather_doubles(lanes, OPERAND_B, b);
+    gather_doubles(lanes, OPERAND_C, sums);
+    multiply_doubles(lanes[0]->product, a, b, sums);
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < l->distinct; i++)
+            memcpy(lanes[lane]->d + 2 * i, &sums[layout_at(l, lane, i)], sizeof *sums);
+}
+
 static void multiply(const struct exchange *x)
 {
     union number a[MOST_MATRIX], b[MOST_MATRIX], sums[MOST_MATRIX];
@@ -190,10 +254,16 @@ static void multiply(const struct exchange *x)
     for (unsigned lane = 0; lane < WARP; lane++)
         lanes[lane] = collective_payload(x, lane);
     const struct product *p = lanes[0]->product;
+    if (p->a == E_F64) {
+        multiply_of_doubles(lanes);
+        return;
+    }
     gather(lanes, OPERAND_A, a);
     gather(lanes, OPERAND_B, b);
     gather(lanes, OPERAND_C, sums);
-    if (p->c == E_S32)
+    if (element_numbers(p->a) > 1)
+        multiply_packs(p, a, b, sums);
+    else if (p->c == E_S32)
         multiply_integers(p, a, b, sums);
     else
         multiply_floats(p, a, b, sums);

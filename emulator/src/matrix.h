@@ -20,6 +20,9 @@ void matrix_multiply(const struct product *p, const uint32_t *a, const uint32_t 
 void matrix_load(unsigned n, bool transposed, const void *row, uint32_t *registers, const void *pc);
 void matrix_store(unsigned n, bool transposed, void *row, const uint32_t *registers, const void *pc);
 
+/* movmatrix: of an 8 × 8 matrix of 16-bit elements, as ldmatrix leaves them, what the lane holds of it transposed. */
+uint32_t matrix_transpose(uint32_t word, const void *pc);
+
 /* wmma.load and wmma.store of operand `which` of that product: `first` is the address of element (0, 0), the same in every
  * lane; rows, or columns where the matrix is stored column by column, lie `stride` elements apart. */
 void matrix_load_fragment(const struct product *p, enum operand which, bool column_major, const void *first,

@@ -7,7 +7,6 @@
 #include "collective.h"
 #include "matrix_layout.h"
 #include "matrix_touch.h"
-#include "notes.h"
 #include "place.h"
 #include "report.h"
 #include "worker.h"
@@ -17,7 +16,8 @@ struct fragment { /* what a lane comes with */
     const struct layout *layout;
     bool sums, column_major;
     unsigned char *first;
-    unsigned stride;
+    unsigned stride; /* in elements of the layout */
+    bool uneven;     /* or would be, if it were a whole number of them */
     uint32_t *registers;
     const void *pc;
 };
@@ -40,7 +40,7 @@ static bool runs_along(const struct fragment *f)
 static bool by_ldmatrix(const struct exchange *x, const struct fragment *f)
 {
     enum element_type type = f->layout->type;
-    bool of_bytes = element_bytes(f) == 1 && runs_along(f);
+    bool of_bytes = (type == E_S8 || type == E_U8) && runs_along(f);
     return !f->sums && (type == E_F16 || of_bytes) && place_of(x->b, f->first, 1).space == SPACE_SHARED;
 }
 
@@ -103,9 +103,10 @@ static struct touch touch_of(const struct fragment *f, const struct piece *p)
 
 /* ---- what the guide asks of a call ---- */
 
+#define FRAGMENT_ALIGNMENT 32
 #define RULES "WMMA (CUDA C++ Programming Guide): "
 
-static void check_call(const struct exchange *x)
+static void check_call(const struct exchange *x, enum access kind)
 {
     const struct fragment *f = collective_payload(x, 0);
     char did[96];
@@ -119,20 +120,16 @@ static void check_call(const struct exchange *x)
             report_call("divergent collective", f->pc, "moves a fragment whose place is another in other lanes",
                         RULES "the pointer and the stride must be the same in all lanes of a warp.");
     }
-    if (element_bytes(f) > 1 && f->stride * element_bytes(f) % 16) {
+    bool counts = element_bytes(f) > 1 || element_numbers(f->layout->type) > 1;
+    if (f->uneven || (counts && f->stride * element_bytes(f) % 16)) {
         snprintf(did, sizeof did, "moves a fragment with a stride of %u elements of %u bytes", f->stride,
                  element_bytes(f));
         report_call("invalid stride", f->pc, did,
                     RULES "the stride is a multiple of 16 bytes: of 8 elements of 16 bits, or 4 of 32.");
     }
+    if ((uintptr_t)f->first % FRAGMENT_ALIGNMENT)
+        report_access(x->b, "misaligned access", f->pc, f->first, FRAGMENT_ALIGNMENT, kind, "");
     x->b->cur = cur;
-}
-
-/* It has worked. */
-static void note_alignment(const struct fragment *f)
-{
-    if (simt_checked && (uintptr_t)f->first % 32)
-        note_once(f->pc, RULES "the pointer is a multiple of 32 bytes. This one is not, though GPUs take it.");
 }
 
 /* ---- matrices of packed elements, row by row ---- */
@@ -157,7 +154,7 @@ static void load_fragment(const struct exchange *x)
     struct piece pieces[MOST_PIECES];
     uint32_t matrix[MOST_MATRIX];
     bool rows = by_ldmatrix(x, f);
-    check_call(x);
+    check_call(x, ACCESS_FRAGMENT_LOAD);
     unsigned n = rows ? cut_rows(f, pieces) : cut(f, pieces);
     for (unsigned i = 0; i < n; i++) {
         unsigned char value[ROW_BYTES];
@@ -170,7 +167,6 @@ static void load_fragment(const struct exchange *x)
         for (unsigned i = 0; i < l->elements; i++)
             copy_element(f, ((struct fragment *)collective_payload(x, lane))->registers, i, matrix,
                          layout_at(l, lane, i));
-    note_alignment(f);
 }
 
 static void store_fragment(const struct exchange *x)
@@ -179,7 +175,7 @@ static void store_fragment(const struct exchange *x)
     const struct layout *l = f->layout;
     struct piece pieces[MOST_PIECES];
     uint32_t matrix[MOST_MATRIX];
-    check_call(x);
+    check_call(x, ACCESS_STORE);
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->elements; i++)
             copy_element(f, matrix, layout_at(l, lane, i), ((struct fragment *)collective_payload(x, lane))->registers,
@@ -192,7 +188,6 @@ static void store_fragment(const struct exchange *x)
             copy_element(f, value, e, matrix, index_in(f, &pieces[i], e));
         touch_store(x, &t, ACCESS_STORE, value);
     }
-    note_alignment(f);
 }
 
 /* ---- as the program calls them ---- */
@@ -205,11 +200,13 @@ static const struct collective_op store_op = {COLLECTIVE("wmma::store_matrix_syn
 void matrix_load_fragment(const struct product *p, enum operand which, bool column_major, const void *first,
                           unsigned stride, uint32_t *registers, const void *pc)
 {
-    struct fragment f = {.layout = &matrix_layouts(p)->operands[which],
+    const struct layout *layout = &matrix_layouts(p)->operands[which];
+    struct fragment f = {.layout = layout,
                          .sums = which == OPERAND_C || which == OPERAND_D,
                          .column_major = column_major,
                          .first = (unsigned char *)(uintptr_t)first,
-                         .stride = stride,
+                         .stride = stride / element_numbers(layout->type),
+                         .uneven = stride % element_numbers(layout->type),
                          .registers = registers,
                          .pc = pc};
     collective_join(&load_op, ~0u, &f, pc);

@@ -14,20 +14,34 @@ unsigned element_bits(enum element_type type)
     case E_F64: return 64;
     case E_F32:
     case E_TF32:
+    case E_B1:
     case E_S32: return 32;
     case E_F16:
     case E_BF16: return 16;
     case E_S8:
     case E_U8:
+    case E_S4:
+    case E_U4:
     case E_E4M3:
     case E_E5M2: break;
     }
     return 8;
 }
 
+unsigned element_numbers(enum element_type type)
+{
+    switch (type) {
+    case E_B1: return 32;
+    case E_S4:
+    case E_U4: return 2;
+    default: return 1;
+    }
+}
+
 /* ---- which products there are ---- */
 
 static bool is_int8(enum element_type t) { return t == E_S8 || t == E_U8; }
+static bool is_int4(enum element_type t) { return t == E_S4 || t == E_U4; }
 static bool is_fp8(enum element_type t) { return t == E_E4M3 || t == E_E5M2; }
 static bool is_sum16(enum element_type t) { return t == E_F16 || t == E_F32; }
 
@@ -40,12 +54,20 @@ static bool is_mma(const struct product *p)
 {
     bool to_float = p->c == E_F32 && p->d == E_F32;
     bool k8 = has_shape(p, 16, 8, 8), k16 = has_shape(p, 16, 8, 16), k32 = has_shape(p, 16, 8, 32);
+    bool to_whole = p->c == E_S32 && p->d == E_S32;
+    if (is_int4(p->a))
+        return is_int4(p->b) && to_whole && (has_shape(p, 8, 8, 32) || k32 || has_shape(p, 16, 8, 64));
+    if (p->a == E_B1)
+        return p->b == E_B1 && to_whole &&
+               (has_shape(p, 8, 8, 128) || has_shape(p, 16, 8, 128) || has_shape(p, 16, 8, 256));
     if (is_int8(p->a))
-        return is_int8(p->b) && p->c == E_S32 && p->d == E_S32 && (has_shape(p, 8, 8, 16) || k16 || k32);
+        return is_int8(p->b) && to_whole && (has_shape(p, 8, 8, 16) || k16 || k32);
     if (is_fp8(p->a))
         return is_fp8(p->b) && is_sum16(p->c) && p->c == p->d && (k16 || k32);
     if (p->a != p->b)
         return false;
+    if (p->a == E_F64)
+        return p->c == E_F64 && p->d == E_F64 && (has_shape(p, 8, 8, 4) || has_shape(p, 16, 8, 4) || k8 || k16);
     if (p->a == E_F16)
         return is_sum16(p->c) && p->c == p->d && (k8 || k16);
     if (p->a == E_BF16)
@@ -57,10 +79,15 @@ static bool is_wmma(const struct product *p)
 {
     bool to_float = p->c == E_F32 && p->d == E_F32;
     bool k16 = has_shape(p, 16, 16, 16) || has_shape(p, 32, 8, 16) || has_shape(p, 8, 32, 16);
+    bool to_whole = p->c == E_S32 && p->d == E_S32;
     if (p->a != p->b)
         return false;
+    if (p->a == E_F64)
+        return p->c == E_F64 && p->d == E_F64 && has_shape(p, 8, 8, 4);
+    if (is_int4(p->a) || p->a == E_B1)
+        return to_whole && has_shape(p, 8, 8, p->a == E_B1 ? 128 : 32);
     if (is_int8(p->a))
-        return p->c == E_S32 && p->d == E_S32 && k16;
+        return to_whole && k16;
     if (p->a == E_F16)
         return is_sum16(p->c) && is_sum16(p->d) && k16;
     if (p->a == E_BF16)
@@ -99,9 +126,11 @@ static struct position in_sums(unsigned m, unsigned lane, unsigned i)
     return m == 32 ? (struct position){16 * tile + row, column} : (struct position){row, 8 * tile + column};
 }
 
+static unsigned layout_k(const struct product *p) { return p->k / element_numbers(p->a); }
+
 static struct position position_of(const struct product *p, enum operand which, unsigned lane, unsigned i)
 {
-    unsigned packed = 32 / element_bits(p->a);
+    unsigned packed = p->a == E_F64 ? 1 : 32 / element_bits(p->a);
     if (p->n == 32) {
         struct product transposed = *p;
         transposed.m = 32, transposed.n = 8;
@@ -110,8 +139,8 @@ static struct position position_of(const struct product *p, enum operand which, 
         return (struct position){at.column, at.row};
     }
     switch (which) {
-    case OPERAND_A: return in_a(p->m, p->k, packed, lane, i);
-    case OPERAND_B: return in_b(p->k, packed, lane, i);
+    case OPERAND_A: return in_a(p->m, layout_k(p), packed, lane, i);
+    case OPERAND_B: return in_b(layout_k(p), packed, lane, i);
     case OPERAND_C:
     case OPERAND_D: break;
     }
@@ -123,8 +152,8 @@ static void build(const struct product *p, enum operand which, struct layout *l)
     bool sums = which == OPERAND_C || which == OPERAND_D;
     const enum element_type types[] = {p->a, p->b, p->c, p->d};
     l->type = types[which];
-    l->rows = which == OPERAND_B ? p->k : p->m;
-    l->columns = which == OPERAND_A ? p->k : p->n;
+    l->rows = which == OPERAND_B ? layout_k(p) : p->m;
+    l->columns = which == OPERAND_A ? layout_k(p) : p->n;
     l->distinct = l->rows * l->columns / WARP;
     /* mma.h and PTX give every WMMA fragment of half 16 elements, as sm_70 needed; bf16 came later. */
     l->elements = p->family == LAYOUT_WMMA && l->type == E_F16 && !sums ? MOST_ELEMENTS : l->distinct;

@@ -24,7 +24,9 @@ struct product_layouts {
 /* NULL: there is no such product. */
 const struct product_layouts *matrix_layouts(const struct product *p);
 
+/* Numbers of less than 8 bits stand together in one element: two of 4 bits, or 32 of one, neighbours along k. */
 unsigned element_bits(enum element_type type);
+unsigned element_numbers(enum element_type type);
 /* row * columns + column of that lane's i-th element */
 static inline unsigned layout_at(const struct layout *l, unsigned lane, unsigned i)
 {

@@ -1,4 +1,5 @@
-/* ldmatrix and stmatrix: rows of 8 × 8 matrices, between shared memory and the registers of a warp. */
+/* ldmatrix and stmatrix: rows of 8 × 8 matrices, between shared memory and the registers of a warp; movmatrix: one of them
+ * between registers. */
 #include "collective.h"
 #include "matrix.h"
 #include "matrix_touch.h"
@@ -59,6 +60,22 @@ static void store_rows(const struct exchange *x)
     }
 }
 
+/* Each payload is a register, which comes back as that of the matrix transposed. */
+static void transpose(const struct exchange *x)
+{
+    matrix8 matrix;
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        uint32_t word = *(const uint32_t *)collective_payload(x, lane);
+        *element(matrix, false, lane, 0) = (uint16_t)word;
+        *element(matrix, false, lane, 1) = (uint16_t)(word >> 16);
+    }
+    for (unsigned lane = 0; lane < WARP; lane++)
+        *(uint32_t *)collective_payload(x, lane) = *element(matrix, true, lane, 0) |
+                                                   (uint32_t)*element(matrix, true, lane, 1) << 16;
+}
+
+static const struct collective_op movmatrix_op = {COLLECTIVE("movmatrix"), .event = EVENTS, .whole = true,
+                                                  .exchange = transpose};
 static const struct collective_op ldmatrix_op = {COLLECTIVE("ldmatrix"), .event = EVENTS, .whole = true,
                                                  .exchange = load_rows};
 static const struct collective_op stmatrix_op = {COLLECTIVE("stmatrix"), .event = EVENTS, .whole = true,
@@ -74,4 +91,10 @@ void matrix_store(unsigned n, bool transposed, void *row, const uint32_t *regist
 {
     struct rows r = {n, transposed, row, (uint32_t *)(uintptr_t)registers, pc};
     collective_join(&stmatrix_op, ~0u, &r, pc);
+}
+
+uint32_t matrix_transpose(uint32_t word, const void *pc)
+{
+    collective_join(&movmatrix_op, ~0u, &word, pc);
+    return word;
 }

@@ -4,7 +4,10 @@
  * lives. A phase is over when nothing is pending; arrivals release what their threads did, and waits acquire it. Arrivals
  * that wait for copies (cp.async.mbarrier.arrive) come when a thread asks for the phase and only they are missing, so
  * that copies land as late as they may. A test gives way and fails the first time that a thread asks for a phase, even
- * where it is over: a program has to look at what a test says. */
+ * where it is over, unless the thread knows that, by a barrier or another wait: a program has to look at what a test says.
+ *
+ * A test or a wait may ask for the phase in hand or for the one before it. A token says which it means; a parity means
+ * one of the two, and so the thread must know that what came before them is over: else the barrier may be two phases on. */
 #include "async.h"
 #include "../include/simt/async.h"
 #include "access.h"
@@ -36,8 +39,10 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     struct attachment *attached;
     unsigned n_attached, room;
-    struct release arriving, done; /* by those who have arrived in this phase, and who had in the one before */
-    uint16_t tests[MAX_THREADS];   /* that failed, for each thread's next phase */
+    struct release arriving; /* by those who have arrived in this phase */
+    struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
+    u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
 };
 
 static const unsigned char *address_of(const struct mbarrier *m) { return m->place.object->base + m->place.offset; }
@@ -52,7 +57,8 @@ static void describe(FILE *f, const struct thread *t)
     const struct mbarrier *m = of_waiting(t);
     char name[256];
     shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, sizeof name);
-    fprintf(f, " on %s, which lacks %u of %u arrivals in phase %llu,", name, m->pending, m->expected, m->phase);
+    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals,", name,
+            t->asked - 1, (unsigned)(t->asked - 1) & 1, m->phase, m->pending, m->expected);
 }
 
 static const struct waiting_kind mbarrier_kind = {
@@ -70,7 +76,8 @@ static void remove_mbarrier(struct mbarrier **at)
     async_let_go(m->block, address_of(m), MBARRIER_BYTES);
     *at = m->next;
     clock_free(&m->arriving.others);
-    clock_free(&m->done.others);
+    clock_free(&m->done[0].others);
+    clock_free(&m->done[1].others);
     free(m->attached);
     free(m);
 }
@@ -148,10 +155,11 @@ static struct mbarrier *use(void *barrier, const void *pc)
 static void end_phase(struct mbarrier *m)
 {
     struct block *b = m->block;
+    struct release *done = &m->done[m->phase % 2];
     m->phase++;
     m->pending = m->expected;
-    clock_free(&m->done.others);
-    m->done = m->arriving;
+    clock_free(&done->others);
+    *done = m->arriving;
     m->arriving = (struct release){0};
     for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
         if (b->threads[t].waits_for == &m->waiting)
@@ -166,8 +174,7 @@ static void settle(struct mbarrier *m, const void *pc)
         return;
     for (unsigned i = 0; i < m->n_attached; i++) {
         const struct attachment *a = &m->attached[i];
-        uint32_t stamp = a->stamp > b->floor ? a->stamp
-                                             : b->now; /* a barrier since then does not order what lands now */
+        uint32_t stamp = a->stamp > b->met ? a->stamp : b->now; /* a barrier since then does not order what lands now */
         async_land(b, a->thread, a->issued, stamp, pc);
         m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
                                                                                 : m->arriving.threads[a->thread];
@@ -205,22 +212,51 @@ static void record(const struct mbarrier *m, enum event what, u64 phase, const v
     counters_event_of(m->block, pc, what, (unsigned)(address_of(m) - m->block->arena), (unsigned)phase);
 }
 
+/* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
+ * of the last two that are over it can be said. */
+static bool knows(struct mbarrier *m, u64 over)
+{
+    struct block *b = m->block;
+    if (over <= m->known[b->cur])
+        return true;
+    const struct release *done = &m->done[(over - 1) % 2];
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (done->threads[t] && !order_before(b, b->serial, t, done->threads[t]))
+            return false;
+    m->known[b->cur] = over;
+    return true;
+}
+
+static void report_stale(const struct mbarrier *m, u64 phase, const char *by, const void *pc)
+{
+    char did[160];
+    snprintf(did, sizeof did, "asks by %s for phase %llu (parity %u) of an mbarrier that is in phase %llu", by, phase,
+             (unsigned)phase & 1, m->phase);
+    report_call("stale mbarrier phase", pc, did,
+                "A test or a wait may ask for the phase in hand or for the one before it. Phases count from 0.");
+}
+
 /* The running thread goes on behind a phase, of which so many are over. */
-static void acquire(const struct mbarrier *m, u64 over, const void *pc)
+static void acquire(struct mbarrier *m, u64 over, const void *pc)
 {
     record(m, EVENT_PHASE_WAIT, over - 1, pc);
-    if (simt_checked)
-        order_acquire(m->block, &m->done);
+    if (!simt_checked || !over)
+        return;
+    order_acquire(m->block, &m->done[(over - 1) % 2]);
+    m->known[m->block->cur] = over;
 }
 
 /* So many phases have to be over. */
 static void wait_for_phases(struct mbarrier *m, u64 over, const void *pc)
 {
     settle(m, pc);
+    current(m->block)->asked = over;
     while (m->phase < over) {
         m->n_waiting++;
         wait_for(m->block, &m->waiting, pc);
     }
+    if (simt_checked && m->phase > over)
+        report_stale(m, over - 1, "a wait that two phases have passed", pc);
     acquire(m, over, pc);
 }
 
@@ -228,6 +264,11 @@ static bool test(struct mbarrier *m, u64 over, const void *pc)
 {
     uint16_t *tests = &m->tests[m->block->cur];
     settle(m, pc);
+    if (m->phase >= over && (!simt_checked || knows(m, over))) {
+        *tests = 0;
+        acquire(m, over, pc);
+        return true;
+    }
     (*tests)++;
     if (*tests == MOST_TESTS)
         wait_for_phases(m, over, pc);
@@ -240,11 +281,27 @@ static bool test(struct mbarrier *m, u64 over, const void *pc)
     return true;
 }
 
+/* How many phases are over when that of the token is. */
+static u64 over_by_token(const struct mbarrier *m, u64 token, const void *pc)
+{
+    u64 phase = token >> 32;
+    if (simt_checked && (phase > m->phase || phase + 1 < m->phase))
+        report_stale(m, phase, "its token", pc);
+    return phase + 1;
+}
+
 /* A parity means the phase in hand, or the one before it: before the first, that one counts as over. */
-static u64 over_by_parity(const struct mbarrier *m, unsigned parity) { return m->phase + ((m->phase & 1) == parity); }
+static u64 over_by_parity(struct mbarrier *m, unsigned parity, const void *pc)
+{
+    u64 over = m->phase + ((m->phase & 1) == parity);
+    if (!simt_checked)
+        return over;
+    if (m->phase > 1 && !knows(m, m->phase - 1))
+        report_stale(m, m->phase - 2 + ((m->phase & 1) != parity), "parity", pc);
+    return over;
+}
 
 static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pending; }
-static u64 over_by_token(u64 token) { return (token >> 32) + 1; }
 
 /* ---- operations ---- */
 
@@ -298,6 +355,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->initialised = (struct actor){b->serial, b->cur, pc};
     m->initialised_then = b->now;
     m->expected = m->pending = expected;
+    b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;
     async_guard(b, barrier, MBARRIER_BYTES);
 }
@@ -311,6 +369,15 @@ void mbarrier_invalidate(void *barrier, const void *pc)
                        "had initialised it", "Threads are waiting for a phase of it.");
     remove_mbarrier(find(b, barrier));
     store(b, barrier, ~0ull, pc);
+}
+
+static bool is_last(const struct mbarrier *m, unsigned count)
+{
+    if (m->pending != count)
+        return false;
+    if (simt_checked)
+        order_acquire(m->block, &m->arriving);
+    return true;
 }
 
 u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
@@ -338,21 +405,23 @@ u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc)
 
 bool mbarrier_test(void *barrier, u64 token, const void *pc)
 {
-    return test(use(barrier, pc), over_by_token(token), pc);
+    struct mbarrier *m = use(barrier, pc);
+    return test(m, over_by_token(m, token, pc), pc);
 }
 bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
-    return test(m, over_by_parity(m, parity & 1), pc);
+    return test(m, over_by_parity(m, parity & 1, pc), pc);
 }
 void mbarrier_wait(void *barrier, u64 token, const void *pc)
 {
-    wait_for_phases(use(barrier, pc), over_by_token(token), pc);
+    struct mbarrier *m = use(barrier, pc);
+    wait_for_phases(m, over_by_token(m, token, pc), pc);
 }
 void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
-    wait_for_phases(m, over_by_parity(m, parity & 1), pc);
+    wait_for_phases(m, over_by_parity(m, parity & 1, pc), pc);
 }
 
 unsigned mbarrier_pending(u64 token) { return (unsigned)token; }
@@ -392,6 +461,7 @@ unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop
 {
     return mbarrier_arrive(barrier, count, drop, CALLER());
 }
+bool simt_mbarrier_is_last(void *barrier, unsigned count) { return is_last(use(barrier, CALLER()), count); }
 bool simt_mbarrier_test(void *barrier, unsigned long long token) { return mbarrier_test(barrier, token, CALLER()); }
 bool simt_mbarrier_test_parity(void *barrier, unsigned parity)
 {

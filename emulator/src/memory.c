@@ -8,6 +8,9 @@
 #define _GNU_SOURCE
 #include "memory.h"
 #include "device.h"
+#include "fiber.h"
+#include "graph.h"
+#include "overlap.h"
 #include "race.h"
 #include "ranges.h"
 #include "report.h"
@@ -394,7 +397,7 @@ static void watch(struct object *o, size_t start)
 {
     if (!simt_checked)
         return;
-    o->cells = race_cells(o->bytes, 2);
+    o->cells = race_cells(o->bytes, GLOBAL_READERS);
     if (o->unified)
         return;
     o->written = o->heap ? heap_bits(start) : written_reserve(o->bytes);
@@ -572,6 +575,7 @@ static cudaError_t free_object(void *pointer, bool pinned, const void *pc)
         return cudaSuccess;
     pthread_mutex_lock(&lock);
     struct object *o = to_free(pointer, false, &kind, &why);
+    size_t bytes = o ? o->bytes : 0;
     if (o && (o->unified && !o->managed) != pinned) {
         kind = "bad free";
         why = !pinned      ? "Pinned memory is freed by cudaFreeHost, not by cudaFree."
@@ -584,23 +588,58 @@ static cudaError_t free_object(void *pointer, bool pinned, const void *pc)
     pthread_mutex_unlock(&lock);
     if (!o)
         report_host(kind, pc, why);
+    overlap_forget(pointer, bytes);
     return cudaSuccess;
 }
 
-cudaError_t memory_free(void *pointer, const void *pc) { return free_object(pointer, false, pc); }
+/* It waits for all that the device has to do. */
+static cudaError_t free_when_done(void *pointer, bool pinned, const void *pc)
+{
+    if (pointer)
+        work_host_waits_for_all();
+    return free_object(pointer, pinned, pc);
+}
+
+cudaError_t memory_free(void *pointer, const void *pc) { return free_when_done(pointer, false, pc); }
+
+/* Memory that comes or goes as an operation of a stream: nobody may use it before, or behind. */
+static void in_stream(cudaStream_t stream, const void *pointer, const char *what, const char *does, const char *did,
+                      const void *pc)
+{
+    const struct object *o = memory_covers(pointer) ? memory_find(pointer) : NULL;
+    if (!o || o->base != pointer || memory_freed(o) || graph_awaits(stream))
+        return;
+    struct work w = work_begin(stream, WORK_OTHER);
+    overlap_touch(&w, (struct touch){.start = o->base,
+                                     .pitch = o->bytes,
+                                     .width = o->bytes,
+                                     .height = 1,
+                                     .store = true,
+                                     .what = what,
+                                     .does = does,
+                                     .did = did,
+                                     .pc = pc});
+    work_end(&w);
+}
+
+static cudaError_t allocate_in_stream(void **pointer, size_t bytes, cudaStream_t stream, const void *pc)
+{
+    cudaError_t error = memory_allocate(pointer, bytes, pc);
+    if (error == cudaSuccess && *pointer)
+        in_stream(stream, *pointer, "allocation", "makes", "made", pc);
+    return error;
+}
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes) { return memory_allocate(pointer, bytes, CALLER()); }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
-    (void)stream;
-    return memory_allocate(pointer, bytes, CALLER());
+    return allocate_in_stream(pointer, bytes, stream, CALLER());
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
-    (void)stream;
-    return pool ? memory_allocate(pointer, bytes, CALLER()) : simt_fail(cudaErrorInvalidValue);
+    return pool ? allocate_in_stream(pointer, bytes, stream, CALLER()) : simt_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width_bytes, size_t height)
@@ -658,11 +697,14 @@ cudaError_t cudaFree(void *pointer) { return memory_free(pointer, CALLER()); }
 
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
-    (void)stream;
-    return memory_free(pointer, CALLER());
+    const void *pc = CALLER();
+    if (graph_awaits(stream))
+        return cudaSuccess; /* the next launch of the graph needs it again */
+    in_stream(stream, pointer, "call of cudaFreeAsync", "frees", "freed", pc);
+    return free_object(pointer, false, pc);
 }
 
-cudaError_t cudaFreeHost(void *pointer) { return free_object(pointer, true, CALLER()); }
+cudaError_t cudaFreeHost(void *pointer) { return free_when_done(pointer, true, CALLER()); }
 
 /* ---- the kernels' heap ---- */
 
@@ -757,23 +799,50 @@ static size_t distance(const struct object *o, const unsigned char *p)
     return (size_t)(p - (o->base + o->bytes));
 }
 
-const struct object *memory_nearest(const void *address)
+static const struct object *nearest_in(const struct area *a, const void *address)
 {
-    size_t offset = memory_offset(address);
-    if (offset >= MEMORY_SPAN)
-        return NULL;
-    const struct area *a = &areas[AREA_DEVICE];
-    if (offset >= MEMORY_HALF)
-        a = &areas[AREA_UNIFIED];
-    else if (offset >= MEMORY_HEAP_START)
-        a = &areas[AREA_HEAP];
+    if (!a->granule)
+        return NULL; /* before the first allocation */
+    const unsigned char *start = memory_base + a->start;
     size_t granules = (__atomic_load_n(&a->high, __ATOMIC_ACQUIRE) - a->start) / a->granule;
-    size_t here = (offset - a->start) / a->granule;
+    size_t here = (const unsigned char *)address < start
+                      ? 0
+                      : (size_t)((const unsigned char *)address - start) / a->granule;
     if (!granules)
         return NULL;
     const struct object *below = toward(a, here < granules ? here : granules - 1, granules, -1);
     const struct object *above = toward(a, here, granules, 1);
     return distance(below, address) <= distance(above, address) ? below : above;
+}
+
+const struct object *memory_nearest(const void *address)
+{
+    size_t offset = memory_offset(address);
+    if (offset >= MEMORY_SPAN)
+        return NULL;
+    if (offset >= MEMORY_HALF)
+        return nearest_in(&areas[AREA_UNIFIED], address);
+    return nearest_in(&areas[offset >= MEMORY_HEAP_START ? AREA_HEAP : AREA_DEVICE], address);
+}
+
+bool memory_is_host(const void *address)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    if (fiber_is_reserved(address) || base_is_reserved(address) || memory_covers(address))
+        return false;
+    return mincore((void *)((uintptr_t)address / page * page), 1, &resident) == 0;
+}
+
+const struct object *memory_closest(const void *address)
+{
+    const struct object *best = symbol_closest(address);
+    for (unsigned i = 0; i < AREAS; i++) {
+        const struct object *o = nearest_in(&areas[i], address);
+        if (distance(o, address) < distance(best, address))
+            best = o;
+    }
+    return best;
 }
 
 enum memory_state memory_host_fault(const void *address, const struct object **object)
@@ -816,13 +885,17 @@ static void host_variable_access(const struct object *o, const unsigned char *p,
         report_host(not_synchronised, pc, synchronise_first);
 }
 
-void memory_host_access(const void *address, size_t bytes, bool store, const void *pc)
+void memory_host_access(const void *address, size_t bytes, enum access kind, const void *pc)
 {
     const struct object *o;
+    bool store = access_stores(kind);
+    bool strong = kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE;
     if (!memory_covers(address)) {
         o = symbol_find(address);
         if (o)
             host_variable_access(o, address, bytes, pc);
+        if (__atomic_load_n(&work_pending, __ATOMIC_RELAXED))
+            overlap_host_access(address, bytes, store, strong, pc);
         return;
     }
     enum memory_state state = memory_host_fault(address, &o);
@@ -840,6 +913,8 @@ void memory_host_access(const void *address, size_t bytes, bool store, const voi
                     "first.");
     if (state == MEMORY_NOT_SYNCHRONISED)
         report_host(not_synchronised, pc, synchronise_first);
+    if (__atomic_load_n(&work_pending, __ATOMIC_RELAXED))
+        overlap_host_access(address, bytes, store, strong, pc);
 }
 
 /* ---- read-only parts of the program ---- */

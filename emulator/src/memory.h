@@ -56,7 +56,11 @@ static inline bool memory_freed(const struct object *object)
 }
 
 const struct object *memory_nearest(const void *address); /* for reports, and safe in a signal handler; NULL: none */
-bool memory_is_constant(const void *address);             /* in a read-only part of the program */
+/* Of an address that is none of the above: is something there at all, and is it not the emulator's own? */
+bool memory_is_host(const void *address);
+/* Of allocations and variables, that which is the fewest bytes away from any address; NULL: there is none. */
+const struct object *memory_closest(const void *address);
+bool memory_is_constant(const void *address); /* in a read-only part of the program */
 
 /* Opens device and managed memory to this process while a launch or a copy runs; calls nest, and host threads may call
  * at once. */
@@ -90,7 +94,7 @@ enum memory_state {
 enum memory_state memory_host_fault(const void *address, const struct object **object);
 
 /* An access of checked host code, at code address pc: reports it unless the host may do that. */
-void memory_host_access(const void *address, size_t bytes, bool store, const void *pc);
+void memory_host_access(const void *address, size_t bytes, enum access kind, const void *pc);
 
 /* Calls `visit` on every live object that has cells, variables included. It may not allocate or free device memory. */
 void memory_each(void (*visit)(const struct object *object));
@@ -103,12 +107,19 @@ size_t memory_heap_limit_now(void);
 
 /* ---- symbols.c ---- */
 const struct object *symbol_find(const void *address);        /* the variable there; NULL: none */
+const struct object *symbol_closest(const void *address);     /* however far; NULL: there is none */
 const struct object *symbol_nearest(const void *address);     /* within 256 bytes of one; NULL: none is near */
 void symbol_each(void (*visit)(const struct object *object)); /* of those with cells */
 
 /* ---- registered.c: the host's memory that cudaHostRegister has opened to kernels ---- */
 const struct object *registered_find(const void *address);        /* NULL: that is in none */
 void registered_each(void (*visit)(const struct object *object)); /* of those with cells */
+
+/* ---- copies.c: copies and fills by the API, called at pc ---- */
+cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                      enum cudaMemcpyKind kind, cudaStream_t stream, const void *pc);
+cudaError_t fill_rows(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
+                      const void *pc); /* as cudaMemset2DAsync */
 
 /* ---- written.c: initialisation, a bit for each byte of an object ---- */
 void *written_reserve(size_t object_bytes);

@@ -4,6 +4,8 @@
  * makes it known. The message has two parts: one for readers of the same block, one for all others, which takes a scope
  * of at least the device at every hand. */
 #include "messages.h"
+#include "access.h"
+#include "history.h"
 #include "launch.h"
 #include "worker.h"
 #include <pthread.h>
@@ -11,19 +13,20 @@
 
 #define MOST_LOOSE 64     /* entries of a loose clock; beyond, they are dropped, which errs on the side of silence */
 #define MOST_OBSERVERS 16 /* of one location; beyond, everybody counts as one */
+#define MOST_DONE 256     /* entries of what a message says for the words of reports alone */
 #define BUCKETS 4096
 
 struct location { /* that strong accesses have written to or read from, in this launch */
     struct location *next;
     const void *address;
     uint32_t owner; /* serial of the block whose shared memory it is; 0: global */
-    uint32_t block; /* the block that message[SIMT_SCOPE_BLOCK] is for */
     struct careless {
         uint32_t serial, thread;
         enum lock_fence fence;
         u64 lock_free;
-    } careless; /* the last to write inside the lock without a full fence */
-    struct clock message[2], loose;
+    } careless;          /* the last to write inside the lock without a full fence */
+    struct message last; /* of the last write, and the atomic operations before it */
+    struct history history;
     unsigned n_observers;
     struct entry observers[MOST_OBSERVERS];
 };
@@ -40,11 +43,9 @@ static struct bucket *bucket_of(const void *address)
 
 static void location_reset(struct location *x)
 {
-    clock_clear(&x->message[0]);
-    clock_clear(&x->message[1]);
-    clock_clear(&x->loose);
+    message_clear(&x->last);
+    history_reset(&x->history);
     x->n_observers = 0;
-    x->block = 0;
     x->careless.serial = 0;
 }
 
@@ -78,9 +79,8 @@ void messages_end_launch(void)
         for (struct location *x = buckets[i].first; x; x = next) {
             next = x->next;
             location_reset(x);
-            clock_free(&x->message[0]);
-            clock_free(&x->message[1]);
-            clock_free(&x->loose);
+            message_free(&x->last);
+            history_free(&x->history);
             free(x);
         }
         buckets[i].first = NULL;
@@ -103,18 +103,59 @@ static void loose_join(struct clock *into, const struct clock *from)
 
 /* `takes`: by atomicCAS, which takes locks; all others read flags, and what a thread does when it has seen one depends
  * on that, which is order enough for strong accesses. */
-static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes)
+static void hear(struct block *b, const struct message *m, enum simt_scope scope, const void *pc)
 {
-    bool own = x->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
+    struct heard *h = &b->heard[b->n_heard % MOST_HEARD];
+    if (!m->done.n)
+        return;
+    clock_copy(&h->done, &m->done);
+    h->way.released = m->released;
+    h->way.written = m->written;
+    h->way.read = (struct step){pc, scope, b->now};
+    h->thread = b->cur;
+    b->n_heard++;
+}
+
+bool message_way(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp, struct way *way)
+{
+    for (unsigned i = 0; i < b->n_heard && i < MOST_HEARD; i++) {
+        const struct heard *h = &b->heard[(b->n_heard - 1 - i) % MOST_HEARD];
+        const struct step *fence = &b->threads[h->thread].knowledge->fence;
+        if (!clock_knows(&h->done, serial, thread, stamp))
+            continue;
+        *way = h->way;
+        if (way->released.stamp < stamp)
+            way->released.pc = NULL;
+        way->acquired = fence->stamp >= way->read.stamp ? *fence : (struct step){0};
+        if (b->met >= way->read.stamp) /* a barrier, which does as much */
+            way->acquired = (struct step){way->read.pc, SIMT_SCOPE_SYSTEM, b->met};
+        return true;
+    }
+    return false;
+}
+
+static void receive(struct block *b, struct knowledge *k, const struct message *m, enum simt_scope scope, bool takes,
+                    const void *pc)
+{
+    bool own = m->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
     if (own)
-        clock_join(&k->seen[SIMT_SCOPE_BLOCK], &x->message[SIMT_SCOPE_BLOCK]);
+        clock_join(&k->seen[SIMT_SCOPE_BLOCK], &m->of_scope[SIMT_SCOPE_BLOCK]);
     if (wide)
-        clock_join(&k->seen[SIMT_SCOPE_DEVICE], &x->message[SIMT_SCOPE_DEVICE]);
+        clock_join(&k->seen[SIMT_SCOPE_DEVICE], &m->of_scope[SIMT_SCOPE_DEVICE]);
     if (own && !takes)
-        clock_join(&k->taken, &x->message[SIMT_SCOPE_BLOCK]);
+        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_BLOCK]);
     if (wide && !takes)
-        clock_join(&k->taken, &x->message[SIMT_SCOPE_DEVICE]);
-    loose_join(&k->loose, &x->loose);
+        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_DEVICE]);
+    loose_join(&k->loose, &m->loose);
+    k->sequential = m->sequential > k->sequential ? m->sequential : k->sequential;
+    hear(b, m, scope, pc);
+}
+
+static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes,
+                          const void *pc)
+{
+    receive(b, k, &x->last, scope, takes, pc);
+    history_read(&x->history, b, x->history.newest, pc);
     if (is_observer(x, b->serial, b->cur))
         return;
     if (x->n_observers < MOST_OBSERVERS)
@@ -122,24 +163,34 @@ static void location_read(struct block *b, struct knowledge *k, struct location 
     x->n_observers++;
 }
 
-static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope)
+/* before: what the word holds until now. */
+static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope,
+                           unsigned bytes, u64 before, bool in_turn, const void *pc)
 {
+    struct message *m = &x->last;
+    u64 sequential = order_sequential(b);
     bool publishes = k->released[SIMT_SCOPE_BLOCK].n || b->released[SIMT_SCOPE_BLOCK].n;
-    if (publishes && x->block != b->serial) {
-        clock_clear(&x->message[SIMT_SCOPE_BLOCK]);
-        x->block = b->serial;
+    if (publishes && m->block != b->serial) {
+        clock_clear(&m->of_scope[SIMT_SCOPE_BLOCK]);
+        m->block = b->serial;
     }
     if (publishes)
-        clock_join(&x->message[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
+        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
     if (publishes)
-        clock_join(&x->message[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
+        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
     if (scope != SIMT_SCOPE_BLOCK) {
-        clock_join(&x->message[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
-        clock_join(&x->message[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
+        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
+        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
     }
-    loose_join(&x->loose, &k->loose);
-    loose_join(&x->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
-    loose_join(&x->loose, &b->released[SIMT_SCOPE_BLOCK]);
+    loose_join(&m->loose, &k->loose);
+    loose_join(&m->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
+    loose_join(&m->loose, &b->released[SIMT_SCOPE_BLOCK]);
+    if (m->done.n <= MOST_DONE)
+        order_done(b, &m->done);
+    m->released = k->fence;
+    m->written = (struct step){pc, scope, b->now};
+    m->sequential = sequential > m->sequential ? sequential : m->sequential;
+    history_write(&x->history, b, x->address, bytes, before, in_turn, m, pc);
     x->n_observers = 1;
     x->observers[0] = (struct entry){b->serial, b->cur, b->now};
 }
@@ -154,7 +205,7 @@ void message_absorb(struct block *b, struct knowledge *k)
     k->loaded = NULL;
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, true);
-    location_read(b, k, x, SIMT_SCOPE_SYSTEM, false);
+    location_read(b, k, x, k->loaded_scope, false, k->loaded_at);
     pthread_mutex_unlock(&bucket->lock);
 }
 
@@ -177,26 +228,65 @@ static void leave_lock(struct block *b, struct knowledge *k, struct location *x)
     k->careless = NO_LOCK;
 }
 
-void message_volatile(struct block *b, const void *address, bool stores)
+void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
     message_absorb(b, k);
-    if (!stores) {
-        k->loaded = address;
-        return;
-    }
     struct bucket *bucket = bucket_of(address);
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, true);
-    clock_clear(&x->message[0]);
-    clock_clear(&x->message[1]);
-    clock_clear(&x->loose);
-    location_write(b, k, x, SIMT_SCOPE_SYSTEM);
+    message_clear(&x->last);
+    location_write(b, k, x, scope, bytes, access_value(address, bytes), false, pc);
     if (address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);
     b->now++;
+}
+
+/* The load returns an older value than the last, if there is one that it may return and the word can hold so long. */
+static bool load_older(struct block *b, struct knowledge *k, const void *address, unsigned bytes, enum simt_scope scope,
+                       const void *pc)
+{
+    struct bucket *bucket = bucket_of(address);
+    struct entry writers[2];
+    bool older = false;
+    unsigned number = 0;
+    pthread_mutex_lock(&bucket->lock);
+    struct location *x = location_at(b, bucket, address, false);
+    if (x) {
+        x->history.unread = 0;
+        number = history_choose(&x->history, b, bytes, pc);
+        older = number != x->history.newest;
+    }
+    pthread_mutex_unlock(&bucket->lock);
+    if (!older || !race_begin_lending(b, address, bytes, writers))
+        return false;
+    pthread_mutex_lock(&bucket->lock);
+    struct history *h = &x->history;
+    bool is_kept = number < h->newest && number + h->n >= h->newest;
+    older = is_kept && history_has(h, writers[0]) && history_has(h, writers[1]);
+    if (older) {
+        race_lend(b, bytes, h->past[number % MOST_PAST].value);
+        receive(b, k, &h->past[number % MOST_PAST].left, scope, false, pc);
+        history_read(h, b, number, pc);
+    }
+    pthread_mutex_unlock(&bucket->lock);
+    if (!older)
+        race_take_back(b->worker);
+    return older;
+}
+
+void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    order_notice(b);
+    message_absorb(b, k);
+    if (load_older(b, k, address, bytes, scope, pc))
+        return;
+    k->loaded = address;
+    k->loaded_at = pc;
+    k->loaded_scope = scope;
 }
 
 bool message_atomic_begin(struct block *b, const void *address)
@@ -219,9 +309,9 @@ void message_atomic_end(struct block *b, const struct strong_access *a, bool hel
         pthread_mutex_lock(&bucket->lock);
     struct knowledge *k = order_knowledge(b, b->cur);
     struct location *x = location_at(b, bucket, a->address, true);
-    location_read(b, k, x, a->scope, a->compares);
+    location_read(b, k, x, a->scope, a->compares, a->pc);
     if (a->writes)
-        location_write(b, k, x, a->scope);
+        location_write(b, k, x, a->scope, a->bytes, a->before, b->launch->many_workers, a->pc);
     if (a->writes && !takes && a->address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);

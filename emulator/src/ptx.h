@@ -9,8 +9,6 @@
 #include "special.h"
 #include "worker.h"
 
-typedef unsigned __int128 u128;
-
 /* ---- types and modifiers ---- */
 
 enum type {
@@ -21,6 +19,11 @@ enum type {
     T_B32,
     T_B64,
     T_B128,
+    T_B1,
+    T_U2,
+    T_S2,
+    T_U4,
+    T_S4,
     T_U8,
     T_U16,
     T_U32,
@@ -29,6 +32,8 @@ enum type {
     T_S16,
     T_S32,
     T_S64,
+    T_U16X2,
+    T_S16X2,
     T_F16,
     T_F16X2,
     T_BF16,
@@ -45,12 +50,12 @@ enum type {
 
 extern const struct type_info {
     const char *name;
-    unsigned bytes;
+    unsigned bytes; /* of less than a byte, as it stands in a register by itself */
     bool is_signed;
 } ptx_types[TYPES];
 
-/* What a modifier says. One word says one thing; said twice is wrong, but for a second space or layout, which is the
- * field after the first. */
+/* What a modifier says. One word says one thing; said twice is wrong, but for a second space, layout or operation, which
+ * is the field after the first. */
 enum field {
     ROUNDING,
     FTZ,
@@ -77,8 +82,9 @@ enum field {
     COMPARISON,
     PART, /* .lo, .hi, .wide */
     OPERATION,
-    MODE,  /* of shifts, shuffles, votes, prmt */
-    LIMIT, /* .wrap, .clamp */
+    OPERATION2, /* .popc behind .and or .xor, of mma */
+    MODE,       /* of shifts, shuffles, votes, prmt */
+    LIMIT,      /* .wrap, .clamp */
     COUNT,
     LAYOUT,
     LAYOUT2,
@@ -86,6 +92,8 @@ enum field {
     NO_INCREMENT,
     NO_COMPLETE,
     NO_FTZ,
+    PLUS_ONE, /* .po */
+    SCALE,    /* .shr7, .shr15 */
     FIELDS
 };
 #define HAS(FIELD) (1ull << (FIELD))
@@ -152,17 +160,23 @@ enum mode {
 
 enum operand_kind { O_NONE, O_SLOT, O_CONSTANT, O_SPECIAL, O_SINK, O_VECTOR, O_ADDRESS };
 
+struct selection {           /* r.h1, r.b3210: which parts of a register, the lowest place first */
+    uint8_t bytes, n, at[4]; /* n 0: all of it */
+};
+
 struct ptx_operand {
     uint8_t kind;
     uint8_t n;       /* elements of a vector */
     uint8_t bytes;   /* of the register */
     bool negated;    /* !p */
+    bool minus;      /* -r, of a register */
     bool decimal;    /* a constant that is written as 1.5: its type comes from the instruction */
     bool predicate;  /* the register is one */
     bool floating;   /* the register is of type .f32 or .f64 */
     uint16_t slot;   /* of the register, also of an address's; NO_SLOT: the address is a number */
     uint16_t second; /* q of p|q; NO_SLOT: none */
-    u64 value;       /* a register: which bits it has; a constant; an address: what is added to the register */
+    struct selection selection;
+    u64 value; /* a register: which bits it has; a constant; an address: what is added to the register */
     special_register *special;
     const struct ptx_operand *elements;
 };
@@ -188,8 +202,11 @@ struct instruction {
 /* Letters of operands: d a register that is written, s a number, both of the instruction's type, or predicates where that
  * is .pred; t a number of its last type; w one register or a vector that is written, v one number or a vector, which
  * together have the type's width; n a number of 32 bits, m one that is written; p a predicate that is written, q a
- * predicate, x a number of 32 bits or a predicate; a an address. Capitals: D, T, W and V may be registers wider than the
- * type; M and N are one or several of 32 bits. */
+ * predicate, x a number of 32 bits or a predicate; a an address;
+ * e and f a register of 32 bits that is written and one that is read, of which parts may be selected, f and c also with a
+ * minus; l one of 64 bits. Capitals: D, T, W and V may be registers wider than the
+ * type; M and N are one or several of 32 bits,
+ * G and H a fragment, of which the row looks at the registers. */
 struct row {
     const char *name; /* the stem, "ld"; the longest that fits is meant. NULL ends a table */
     void (*run)(struct running *r, const struct instruction *in);
@@ -211,7 +228,7 @@ struct row {
 #define FLOATS (HALVES | FULL)
 
 extern const struct row ptx_move_rows[], ptx_integer_rows[], ptx_float_rows[], ptx_convert_rows[], ptx_memory_rows[],
-    ptx_warp_rows[], ptx_matrix_rows[], ptx_sync_rows[];
+    ptx_warp_rows[], ptx_matrix_rows[], ptx_sync_rows[], ptx_video_rows[];
 
 struct program {
     unsigned n, n_slots, n_arguments;

@@ -240,8 +240,51 @@ static const char *check_convert(struct instruction *in)
     return how == R_RNA && to != T_TF32 ? ".rna is for .tf32" : NULL;
 }
 
+/* ---- cvt.pack ---- */
+
+static unsigned bits_of(enum type t)
+{
+    switch (t) {
+    case T_U2:
+    case T_S2: return 2;
+    case T_U4:
+    case T_S4: return 4;
+    default: return 8 * ptx_types[t].bytes;
+    }
+}
+
+static u64 fitted(long long x, enum type t)
+{
+    bool with_sign = ptx_types[t].is_signed;
+    long long most = (1ll << (bits_of(t) - with_sign)) - 1, least = with_sign ? -most - 1 : 0;
+    return (u64)(x < least ? least : x > most ? most : x) & ((1ull << bits_of(t)) - 1);
+}
+
+/* From the low bits on: the second number, the first, and what is left of the third. */
+static void pack(struct running *r, const struct instruction *in)
+{
+    enum type t = in->type[0];
+    u64 first = fitted((int32_t)ptx_get(r, &in->operand[1]), t), last = fitted((int32_t)ptx_get(r, &in->operand[2]), t);
+    u64 rest = in->n > 3 ? ptx_get(r, &in->operand[3]) : 0;
+    ptx_set(r, &in->operand[0], (uint32_t)(rest << 2 * bits_of(t) | first << bits_of(t) | last));
+}
+
+static const char *check_pack(struct instruction *in)
+{
+    bool fills = bits_of(in->type[0]) == 16;
+    if (in->type[0] == T_S32 || in->type[0] == T_B32 || in->n_types != (fills ? 2 : 3) || in->type[1] != T_S32 ||
+        (!fills && in->type[2] != T_B32))
+        return "its types are .u16 or .s16 and .s32, or .u2 to .s8, .s32 and .b32";
+    if (!in->field[SATURATE])
+        return ".sat is missing";
+    return in->n == (fills ? 3 : 4) ? NULL : "numbers of 16 bits fill the result, all else needs a third number";
+}
+
 const struct row ptx_convert_rows[] = {
     {"cvt", convert, HAS(ROUNDING) | HAS(FTZ) | HAS(SATURATE) | HAS(FINITE) | HAS(RELU), "DT?T",
      INTEGERS | BYTES | FLOATS | TYPE(T_TF32) | PAIRS | SMALL_PAIRS, check_convert},
+    {"cvt.pack", pack, HAS(SATURATE), "mnn?n",
+     BYTES | TYPE(T_U16) | TYPE(T_S16) | TYPE(T_U4) | TYPE(T_S4) | TYPE(T_U2) | TYPE(T_S2) | TYPE(T_S32) | TYPE(T_B32),
+     check_pack},
     {0},
 };

@@ -3,6 +3,7 @@
 #include "ptx.h"
 
 #define WORDS (TYPE(T_B32) | TYPE(T_B64))
+#define OF_16 (TYPE(T_U16X2) | TYPE(T_S16X2))
 
 typedef __int128 s128;
 
@@ -180,15 +181,21 @@ static bool is_less(const struct instruction *in, u64 a, u64 b)
 {
     return is_signed(in) ? (long long)a < (long long)b : a < b;
 }
+/* .relu: at least 0. */
+static u64 raised(const struct instruction *in, u64 x) { return in->field[RELU] && (long long)x < 0 ? 0 : x; }
 static void minimum(struct running *r, const struct instruction *in)
 {
     u64 a = ptx_source(r, in, 1), b = ptx_source(r, in, 2);
-    give(r, in, is_less(in, a, b) ? a : b);
+    give(r, in, raised(in, is_less(in, a, b) ? a : b));
 }
 static void maximum(struct running *r, const struct instruction *in)
 {
     u64 a = ptx_source(r, in, 1), b = ptx_source(r, in, 2);
-    give(r, in, is_less(in, a, b) ? b : a);
+    give(r, in, raised(in, is_less(in, a, b) ? b : a));
+}
+static const char *check_extreme(struct instruction *in)
+{
+    return in->field[RELU] && in->type[0] != T_S32 ? ".relu is for .s32 and .s16x2" : NULL;
 }
 static void absolute(struct running *r, const struct instruction *in)
 {
@@ -200,6 +207,35 @@ static void sum_of_difference(struct running *r, const struct instruction *in)
 {
     u64 a = ptx_source(r, in, 1), b = ptx_source(r, in, 2);
     give(r, in, (is_less(in, a, b) ? b - a : a - b) + ptx_source(r, in, 3));
+}
+
+/* ---- pairs of 16 bits ---- */
+
+/* The row's function, once for each half, by an instruction of its type. */
+static void of_pair(struct running *r, const struct instruction *in,
+                    void (*one)(struct running *, const struct instruction *))
+{
+    u64 all = 0, slots[3];
+    struct running of_half = *r;
+    struct instruction half = *in;
+    half.type[0] = in->type[0] == T_S16X2 ? T_S16 : T_U16;
+    of_half.slots = slots;
+    for (uint16_t i = 0; i < 3; i++)
+        half.operand[i] = (struct ptx_operand){.kind = O_SLOT, .slot = i, .value = ptx_bits(2)};
+    for (unsigned up = 0; up < 32; up += 16) {
+        slots[1] = ptx_get(r, &in->operand[1]) >> up & 0xffff;
+        slots[2] = ptx_get(r, &in->operand[2]) >> up & 0xffff;
+        one(&of_half, &half);
+        all |= (slots[0] & 0xffff) << up;
+    }
+    ptx_set(r, &in->operand[0], all);
+}
+static void add_pair(struct running *r, const struct instruction *in) { of_pair(r, in, add); }
+static void minimum_of_pair(struct running *r, const struct instruction *in) { of_pair(r, in, minimum); }
+static void maximum_of_pair(struct running *r, const struct instruction *in) { of_pair(r, in, maximum); }
+static const char *check_extreme_of_pair(struct instruction *in)
+{
+    return in->field[RELU] && in->type[0] != T_S16X2 ? ".relu is for .s32 and .s16x2" : NULL;
 }
 
 /* ---- logic ---- */
@@ -317,6 +353,49 @@ static void insert(struct running *r, const struct instruction *in)
     give(r, in, (b & ~mask) | ((pos < 64 ? a << pos : 0) & mask));
 }
 
+/* From bit `base` on, up or down, the bit of the mask that is the |offset|-th one set; offset 0: that bit itself. */
+static void find_set(struct running *r, const struct instruction *in)
+{
+    uint32_t mask = (uint32_t)ptx_get(r, &in->operand[1]), base = (uint32_t)ptx_get(r, &in->operand[2]);
+    int32_t offset = (int32_t)ptx_get(r, &in->operand[3]);
+    uint32_t left = offset < 0 ? -(uint32_t)offset : offset ? (uint32_t)offset : 1;
+    uint32_t found = ~0u, last = offset > 0 ? 31 : offset < 0 ? 0 : base;
+    for (uint32_t at = base; at < 32; at += offset < 0 ? ~0u : 1) {
+        left -= mask >> at & 1;
+        if (!left)
+            found = at;
+        if (!left || at == last)
+            break;
+    }
+    ptx_set(r, &in->operand[0], found);
+}
+
+/* So many ones, from that bit on. */
+static void make_mask(struct running *r, const struct instruction *in)
+{
+    uint32_t from = (uint32_t)ptx_get(r, &in->operand[1]), n = (uint32_t)ptx_get(r, &in->operand[2]);
+    if (in->field[LIMIT] == M_WRAP)
+        from &= 31, n &= 31;
+    u64 ones = n < 32 ? ~(~0ull << n) : UINT32_MAX;
+    ptx_set(r, &in->operand[0], from < 32 ? (uint32_t)(ones << from) : 0);
+}
+
+/* The lowest bits, so many, and above them zeros or copies of the sign. */
+static void extend_field(struct running *r, const struct instruction *in)
+{
+    uint32_t a = (uint32_t)ptx_get(r, &in->operand[1]), n = (uint32_t)ptx_get(r, &in->operand[2]);
+    if (in->field[LIMIT] == M_WRAP)
+        n &= 31;
+    u64 value = n < 32 ? a & ~(~0ull << n) : a;
+    if (n && n < 32 && is_signed(in) && value >> (n - 1) & 1)
+        value |= ~0ull << n;
+    ptx_set(r, &in->operand[0], (uint32_t)value);
+}
+static const char *check_limit(struct instruction *in)
+{
+    return in->field[LIMIT] ? NULL : ".clamp or .wrap is missing";
+}
+
 /* A selector's bits 0 to 2 name one of the 8 bytes of b:a; bit 3 asks for its sign instead. */
 static unsigned selector(enum mode mode, unsigned control, unsigned i)
 {
@@ -362,8 +441,11 @@ const struct row ptx_integer_rows[] = {
     {"dp2a", dot2, HAS(PART), "dsss", TYPE(T_U32) | TYPE(T_S32), check_dot},
     {"div", divide, 0, "dss", INTEGERS, NULL},
     {"rem", remainder_of, 0, "dss", INTEGERS, NULL},
-    {"min", minimum, 0, "dss", INTEGERS, NULL},
-    {"max", maximum, 0, "dss", INTEGERS, NULL},
+    {"min", minimum, HAS(RELU), "dss", INTEGERS, check_extreme},
+    {"max", maximum, HAS(RELU), "dss", INTEGERS, check_extreme},
+    {"add", add_pair, 0, "dss", OF_16, NULL},
+    {"min", minimum_of_pair, HAS(RELU), "dss", OF_16, check_extreme_of_pair},
+    {"max", maximum_of_pair, HAS(RELU), "dss", OF_16, check_extreme_of_pair},
     {"abs", absolute, 0, "ds", TYPE(T_S16) | TYPE(T_S32) | TYPE(T_S64), NULL},
     {"neg", negate, 0, "ds", TYPE(T_S16) | TYPE(T_S32) | TYPE(T_S64), NULL},
     {"sad", sum_of_difference, 0, "dsss", INTEGERS, NULL},
@@ -382,6 +464,9 @@ const struct row ptx_integer_rows[] = {
     {"brev", reverse, 0, "ds", WORDS, NULL},
     {"bfe", extract, 0, "dsnn", WIDE, NULL},
     {"bfi", insert, 0, "dssnn", WORDS, NULL},
+    {"fns", find_set, 0, "dnnn", TYPE(T_B32), NULL},
+    {"bmsk", make_mask, HAS(LIMIT), "dnn", TYPE(T_B32), check_limit},
+    {"szext", extend_field, HAS(LIMIT), "dsn", TYPE(T_U32) | TYPE(T_S32), check_limit},
     {"prmt", permute, HAS(MODE), "dsss", TYPE(T_B32), check_permute},
     {0},
 };

@@ -51,13 +51,24 @@ static void convert_address(struct running *r, const struct instruction *in)
 
 static const char *check_conversion(struct instruction *in) { return in->field[SPACE] ? NULL : "the space is missing"; }
 
+bool simt_is_in(enum simt_space space, const void *generic)
+{
+    static const enum space spaces[] = {[SIMT_IN_GLOBAL] = SPACE_GLOBAL,
+                                        [SIMT_IN_SHARED] = SPACE_SHARED,
+                                        [SIMT_IN_LOCAL] = SPACE_LOCAL,
+                                        [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
+    enum space found = place_of(running(), generic, 1).space;
+    return (found == SPACE_NOWHERE ? SPACE_GLOBAL : found) == spaces[space]; /* to a GPU all else is global */
+}
+
 static void is_space(struct running *r, const struct instruction *in)
 {
-    static const enum ptx_space spaces[] = {
-        [SPACE_NOWHERE] = S_GENERIC, [SPACE_SHARED] = S_SHARED,    [SPACE_GLOBAL] = S_GLOBAL,
-        [SPACE_LOCAL] = S_LOCAL,     [SPACE_PARAMETERS] = S_CONST, [SPACE_CONSTANT] = S_CONST};
-    struct place p = place_of(running(), (const void *)(uintptr_t)ptx_get(r, &in->operand[1]), 1);
-    ptx_set(r, &in->operand[0], spaces[p.space] == in->field[SPACE]);
+    static const enum simt_space spaces[] = {[S_GLOBAL] = SIMT_IN_GLOBAL,
+                                             [S_SHARED] = SIMT_IN_SHARED,
+                                             [S_LOCAL] = SIMT_IN_LOCAL,
+                                             [S_CONST] = SIMT_IN_CONSTANT};
+    const void *address = (const void *)(uintptr_t)ptx_get(r, &in->operand[1]);
+    ptx_set(r, &in->operand[0], simt_is_in(spaces[in->field[SPACE]], address));
 }
 
 /* ---- loads and stores ---- */
@@ -69,10 +80,15 @@ static enum manner manner(const struct instruction *in)
     return is_strong(in) && in->field[SEMANTICS] != ORDER_VOLATILE ? AS_RELAXED : AS_VECTOR;
 }
 
-static void fence_if(const struct instruction *in, enum semantics this)
+static enum simt_scope scope(const struct instruction *in)
+{
+    return in->field[SCOPE] == SCOPE_NONE ? SIMT_SCOPE_SYSTEM : ptx_scope_of(in);
+}
+
+static void fence_if(const struct running *r, const struct instruction *in, enum semantics this)
 {
     if (in->field[SEMANTICS] == this || in->field[SEMANTICS] == ORDER_ACQ_REL)
-        simt_fence(ptx_scope_of(in));
+        fence_do(ptx_scope_of(in), false, r->pc);
 }
 
 typedef u64 both_halves __attribute__((vector_size(16), aligned(1), may_alias));
@@ -109,7 +125,9 @@ static void load(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
-        access_in_manner(from, n * each, kind, manner(in), r->pc);
+        if (in->field[READ_ONLY])
+            access_read_only(running(), from, n * each, r->pc);
+        access_in_manner(from, n * each, kind, manner(in), scope(in), r->pc);
     } else if (is_strong(in)) {
         may_poll(running(), QUIET_LOAD, r->pc);
     }
@@ -117,21 +135,25 @@ static void load(struct running *r, const struct instruction *in)
         u128 value = load_element(from + i * each, each);
         ptx_set_wide(r, &in->operand[0].elements[i], each == 16 ? value : ptx_extend((u64)value, in->type[0]));
     }
-    fence_if(in, ORDER_ACQUIRE);
+    if (is_strong(in))
+        moves_on(simt_worker);
+    fence_if(r, in, ORDER_ACQUIRE);
 }
 
 static void store(struct running *r, const struct instruction *in)
 {
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
     unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
-    fence_if(in, ORDER_RELEASE);
+    fence_if(r, in, ORDER_RELEASE);
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
-        access_in_manner(to, n * each, kind, manner(in), r->pc);
+        access_in_manner(to, n * each, kind, manner(in), scope(in), r->pc);
     }
     for (unsigned i = 0; i < n; i++)
         store_element(to + i * each, ptx_get_wide(r, &in->operand[1].elements[i]), each);
+    if (is_strong(in))
+        moves_on(simt_worker);
 }
 
 static const char *check_access(struct instruction *in, unsigned values, u64 semantics)
@@ -140,6 +162,8 @@ static const char *check_access(struct instruction *in, unsigned values, u64 sem
     const struct ptx_operand *v = &in->operand[values];
     if (n ? v->kind != O_VECTOR || v->n != n : v->kind == O_VECTOR || v->kind == O_ADDRESS)
         return "the vector has not as many elements as the instruction says";
+    if (n == 8)
+        return "vectors of eight are for atomic operations";
     if (n * ptx_types[in->type[0]].bytes > 16)
         return "an access has at most 16 bytes";
     if (!(1u << in->field[SEMANTICS] & semantics))
@@ -169,36 +193,93 @@ static enum simt_atomic_op op_of(const struct instruction *in)
 static enum simt_type type_of(const struct instruction *in)
 {
     static const enum simt_type types[TYPES] = {
-        [T_B16] = SIMT_U16,   [T_B32] = SIMT_U32,     [T_B64] = SIMT_U64,       [T_U32] = SIMT_U32, [T_U64] = SIMT_U64,
-        [T_S32] = SIMT_I32,   [T_S64] = SIMT_I64,     [T_F32] = SIMT_F32,       [T_F64] = SIMT_F64, [T_F16] = SIMT_F16,
-        [T_BF16] = SIMT_BF16, [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
+        [T_B128] = SIMT_B128,   [T_B16] = SIMT_U16,       [T_B32] = SIMT_U32, [T_B64] = SIMT_U64,
+        [T_U32] = SIMT_U32,     [T_U64] = SIMT_U64,       [T_S32] = SIMT_I32, [T_S64] = SIMT_I64,
+        [T_F32] = SIMT_F32,     [T_F64] = SIMT_F64,       [T_F16] = SIMT_F16, [T_BF16] = SIMT_BF16,
+        [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
     };
     return types[in->type[0]];
 }
 
-static u64 change(struct running *r, const struct instruction *in, unsigned address)
+static u128 change(struct running *r, const struct instruction *in, unsigned address)
 {
     const struct ptx_operand *value = &in->operand[address + 1];
     struct atomic a = {op_of(in), type_of(in), ptx_scope_of(in)};
     void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
     bool compares = in->field[OPERATION] == OP_CAS;
     unsigned bytes = ptx_types[in->type[0]].bytes;
-    u64 first = ptx_get(r, value) & ptx_bits(bytes), second = compares ? ptx_get(r, value + 1) & ptx_bits(bytes) : 0;
+    u128 bits = bytes == 16 ? ~(u128)0 : ptx_bits(bytes);
+    u128 first = ptx_get_wide(r, value) & bits, second = compares ? ptx_get_wide(r, value + 1) & bits : 0;
     if (simt_checked)
         check_space(r, in, at, bytes, ACCESS_ATOMIC);
-    fence_if(in, ORDER_RELEASE);
-    u64 old = atomic_do(&a, at, compares ? second : first, compares ? first : 0, r->pc);
-    fence_if(in, ORDER_ACQUIRE);
+    fence_if(r, in, ORDER_RELEASE);
+    u128 old = atomic_do(&a, at, compares ? second : first, compares ? first : 0, r->pc);
+    fence_if(r, in, ORDER_ACQUIRE);
     return old;
 }
 
+/* The values become the old ones. */
+static void change_vector(struct running *r, const struct instruction *in, unsigned address, u64 *values)
+{
+    const struct ptx_operand *value = &in->operand[address + 1];
+    struct atomic a = {op_of(in), type_of(in), ptx_scope_of(in)};
+    void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
+    for (unsigned i = 0; i < value->n; i++)
+        values[i] = ptx_get(r, &value->elements[i]) & ptx_bits(ptx_types[in->type[0]].bytes);
+    fence_if(r, in, ORDER_RELEASE);
+    atomic_do_vector(&a, at, value->n, values, r->pc);
+    fence_if(r, in, ORDER_ACQUIRE);
+}
+
+#define MOST_ATOMIC 8 /* elements */
+
 static void atomic_with_result(struct running *r, const struct instruction *in)
 {
-    ptx_set(r, &in->operand[0], ptx_extend(change(r, in, 1), in->type[0]));
+    u64 values[MOST_ATOMIC];
+    if (!in->field[VECTOR]) {
+        u128 old = change(r, in, 1);
+        ptx_set_wide(r, &in->operand[0], in->type[0] == T_B128 ? old : ptx_extend((u64)old, in->type[0]));
+        return;
+    }
+    change_vector(r, in, 1, values);
+    for (unsigned i = 0; i < in->operand[0].n; i++)
+        ptx_set(r, &in->operand[0].elements[i], values[i]);
 }
-static void atomic_without_result(struct running *r, const struct instruction *in) { change(r, in, 0); }
+static void atomic_without_result(struct running *r, const struct instruction *in)
+{
+    u64 values[MOST_ATOMIC];
+    if (in->field[VECTOR])
+        change_vector(r, in, 0, values);
+    else
+        change(r, in, 0);
+}
 
 #define FLOATING (FLOATS | PAIRS)
+#define HALF_TYPES (HALVES | PAIRS)
+
+/* As many as the instruction says, each as wide as its type. */
+static bool fits_type(const struct instruction *in, const struct ptx_operand *o)
+{
+    unsigned n = in->field[VECTOR];
+    if (n ? o->kind != O_VECTOR || o->n != n : o->kind == O_VECTOR)
+        return false;
+    for (unsigned i = 0; i < o->n; i++)
+        if (o->elements[i].kind == O_SLOT && o->elements[i].bytes != ptx_types[in->type[0]].bytes)
+            return false;
+    return true;
+}
+
+static const char *check_vector(const struct instruction *in)
+{
+    enum operation o = in->field[OPERATION];
+    bool of_half = TYPE(in->type[0]) & HALF_TYPES;
+    unsigned most = TYPE(in->type[0]) & HALVES ? 8 : 4;
+    if (in->field[SPACE] != S_GENERIC && in->field[SPACE] != S_GLOBAL)
+        return "vectors are of global memory";
+    if (!(of_half || in->type[0] == T_F32) || in->field[VECTOR] > most)
+        return "there is no such vector: .v2 and .v4 of .f32, .f16x2 and .bf16x2, .v2 to .v8 of .f16 and .bf16";
+    return o == OP_ADD || (of_half && (o == OP_MIN || o == OP_MAX)) ? NULL : "there is no such operation of vectors";
+}
 
 static const char *check_atomic(struct instruction *in, unsigned address)
 {
@@ -211,15 +292,21 @@ static const char *check_atomic(struct instruction *in, unsigned address)
         [OP_MAX] = WIDE,
         [OP_INC] = TYPE(T_U32),
         [OP_DEC] = TYPE(T_U32),
-        [OP_EXCH] = TYPE(T_B32) | TYPE(T_B64),
-        [OP_CAS] = TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64),
+        [OP_EXCH] = TYPE(T_B32) | TYPE(T_B64) | TYPE(T_B128),
+        [OP_CAS] = TYPE(T_B16) | TYPE(T_B32) | TYPE(T_B64) | TYPE(T_B128),
         [OP_POPC] = 0,
     };
-    bool compares = in->field[OPERATION] == OP_CAS;
-    if (!(types[in->field[OPERATION]] & TYPE(in->type[0])))
-        return "there is no such operation of that type";
-    if (in->n < address + 2 + compares)
-        return "an operand is missing";
+    bool compares = in->field[OPERATION] == OP_CAS, of_half = TYPE(in->type[0]) & HALF_TYPES;
+    unsigned last = address + 1 + compares;
+    if (in->field[VECTOR] ? check_vector(in) != NULL : !(types[in->field[OPERATION]] & TYPE(in->type[0])))
+        return in->field[VECTOR] ? check_vector(in) : "there is no such operation of that type";
+    if (of_half != in->field[NO_FTZ])
+        return ".noftz is for 16-bit floating point, which needs it";
+    if (in->n != last + 1u + in->field[CACHE_POLICY])
+        return "an operand is missing, or there are too many";
+    for (unsigned i = 0; i <= last; i++)
+        if (i != address && !fits_type(in, &in->operand[i]))
+            return "a register is not as wide as the type, or a vector has not as many as the instruction says";
     return NULL;
 }
 static const char *check_with_result(struct instruction *in) { return check_atomic(in, 1); }
@@ -229,20 +316,33 @@ static const char *check_without_result(struct instruction *in)
     return exchanges ? "that is an operation of atom" : check_atomic(in, 0);
 }
 
-#define ATOMIC_FIELDS (WHERE | HAS(OPERATION) | HAS(CACHE_POLICY) | HAS(NO_FTZ))
+/* ---- policies of caches, which change nothing ---- */
+
+static const char *check_policy(struct instruction *in)
+{
+    if (in->field[SPACE] != S_GENERIC && in->field[SPACE] != S_GLOBAL)
+        return "the range is of global memory";
+    return in->field[HINT] ? NULL : "what is done with the lines, .L2::evict_last or another, is missing";
+}
+
+static void make_policy(struct running *r, const struct instruction *in) { ptx_set(r, &in->operand[0], 0); }
+
+#define ATOMIC_FIELDS (WHERE | HAS(OPERATION) | HAS(CACHE_POLICY) | HAS(NO_FTZ) | HAS(VECTOR))
 
 const struct row ptx_memory_rows[] = {
     {"ld", load, WHERE | CACHED | HAS(READ_ONLY) | HAS(VECTOR), "Wa", ACCESSED, check_load},
     {"ldu", load, HAS(SPACE) | HAS(VECTOR), "Wa", ACCESSED, check_load},
     {"st", store, WHERE | CACHED | HAS(VECTOR), "aV", ACCESSED, check_store},
-    {"atom", atomic_with_result, ATOMIC_FIELDS, "das?s", WIDE | FLOATING | BITS, check_with_result},
-    {"red", atomic_without_result, ATOMIC_FIELDS, "as", WIDE | FLOATING | BITS, check_without_result},
+    {"atom", atomic_with_result, ATOMIC_FIELDS, "GaH?H", WIDE | FLOATING | BITS | TYPE(T_B128), check_with_result},
+    {"red", atomic_without_result, ATOMIC_FIELDS, "aH", WIDE | FLOATING | BITS, check_without_result},
     {"cvta", convert_address, HAS(TOWARD) | HAS(SPACE), "ds", TYPE(T_U32) | TYPE(T_U64), check_conversion},
     {"isspacep", is_space, HAS(SPACE), "ps", 0, check_conversion},
     {"prefetch", ptx_nothing, HAS(SPACE) | HAS(HINT), "a", 0, NULL},
     {"prefetchu", ptx_nothing, HAS(HINT), "a", 0, NULL},
     {"discard", ptx_nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
     {"applypriority", ptx_nothing, HAS(SPACE) | HAS(HINT), "an", 0, NULL},
-    {"createpolicy.fractional", ptx_nothing, HAS(HINT), "d?n", TYPE(T_B64), NULL},
+    {"createpolicy.fractional", make_policy, HAS(HINT), "d?n", TYPE(T_B64), check_policy},
+    {"createpolicy.range", make_policy, HAS(SPACE) | HAS(HINT), "dann", TYPE(T_B64), check_policy},
+    {"createpolicy.cvt.L2", make_policy, 0, "dl", TYPE(T_B64), NULL},
     {0},
 };

@@ -165,6 +165,12 @@ static const char *check_slct(struct instruction *in)
 
 /* ---- control ---- */
 
+static void wait_for_grid(struct running *r, const struct instruction *in)
+{
+    (void)r, (void)in;
+    simt_grid_dependency_wait();
+}
+
 static void trap(struct running *r, const struct instruction *in)
 {
     (void)in;
@@ -191,7 +197,7 @@ const struct row ptx_move_rows[] = {
     {"bra", ptx_branch, HAS(UNIFORM), "", 0, NULL},
     {"trap", trap, 0, "", 0, NULL},
     {"nanosleep", pause, 0, "s", TYPE(T_U32), NULL},
-    {"griddepcontrol.wait", ptx_nothing, 0, "", 0, NULL},
+    {"griddepcontrol.wait", wait_for_grid, 0, "", 0, NULL},
     {"griddepcontrol.launch_dependents", ptx_nothing, 0, "", 0, NULL},
     {0},
 };

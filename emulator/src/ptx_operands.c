@@ -96,14 +96,53 @@ static void read_number(struct reader *r, struct ptx_operand *o)
     r->at = end;
 }
 
+/* "h1", "b3210": the lowest place is written last. */
+static bool find_selection(const char *word, struct selection *s)
+{
+    size_t n = word[0] ? strspn(word + 1, "01234567") : 0;
+    if (!strchr("bh", word[0]) || !n || n > sizeof s->at || word[1 + n])
+        return false;
+    s->bytes = word[0] == 'b' ? 1 : 2;
+    s->n = (uint8_t)n;
+    for (size_t i = 0; i < n; i++)
+        s->at[i] = (uint8_t)(word[n - i] - '0');
+    return true;
+}
+
+/* r.h1 */
+static bool find_part(const struct reader *r, char *word, struct ptx_operand *o)
+{
+    char *dot = strrchr(word, '.');
+    if (!dot)
+        return false;
+    *dot = 0;
+    bool found = find_name(r, word, o) && !o->predicate && find_selection(dot + 1, &o->selection);
+    *dot = '.';
+    return found;
+}
+
+/* %1.h1 */
+static void read_selection(struct reader *r, struct ptx_operand *o)
+{
+    char word[MOST_WORD];
+    if (*r->at != '.')
+        return;
+    r->at++;
+    reader_word(r, "", word, sizeof word);
+    if (!find_selection(word, &o->selection))
+        reader_refuse(r, "parts of a register are chosen by .b or .h and their numbers");
+}
+
 void reader_single(struct reader *r, struct ptx_operand *o)
 {
     char word[MOST_WORD];
     o->second = NO_SLOT;
     o->n = 1;
     o->elements = o;
-    if (read_argument(r, o))
+    if (read_argument(r, o)) {
+        read_selection(r, o);
         return;
+    }
     reader_skip_space(r);
     if (isdigit((unsigned char)*r->at) || *r->at == '-' || *r->at == '+') {
         read_number(r, o);
@@ -114,7 +153,7 @@ void reader_single(struct reader *r, struct ptx_operand *o)
         o->kind = O_SINK;
         return;
     }
-    if (find_name(r, word, o) || find_constant(word, o))
+    if (find_name(r, word, o) || find_part(r, word, o) || find_constant(word, o))
         return;
     o->kind = O_SPECIAL;
     o->special = word[0] == '%' ? special_find(word + 1) : NULL;
@@ -152,7 +191,7 @@ static void read_address(struct reader *r, struct ptx_operand *o)
     reader_expect(r, ']');
     if (offset.kind > O_NONE && offset.kind != O_CONSTANT)
         reader_refuse(r, "what is added to an address must be a constant");
-    if (o->kind != O_SLOT && o->kind != O_CONSTANT)
+    if ((o->kind != O_SLOT && o->kind != O_CONSTANT) || o->selection.n)
         reader_refuse(r, "an address is a register, a number, or their sum");
     if (o->kind == O_CONSTANT)
         o->slot = NO_SLOT;
@@ -168,6 +207,9 @@ void reader_operand(struct reader *r, struct ptx_operand *o)
     } else if (reader_accept(r, '[')) {
         read_address(r, o);
     } else {
+        reader_skip_space(r);
+        o->minus = *r->at == '-' && !isdigit((unsigned char)r->at[1]);
+        r->at += o->minus;
         reader_single(r, o);
         struct ptx_operand second = {0};
         if (reader_accept(r, '|')) {
@@ -182,22 +224,30 @@ void reader_operand(struct reader *r, struct ptx_operand *o)
 /* ---- do they fit? ---- */
 
 /* A constant written as 1.5 takes the type of the instruction, the last where it has several. */
+static void settle_decimal(const struct reader *r, const struct instruction *in, struct ptx_operand *o)
+{
+    double value;
+    enum type t = in->n_types ? in->type[in->n_types - 1] : T_NONE;
+    if (t == T_B64)
+        t = T_F64;
+    if (t != T_F32 && t != T_F64)
+        reader_refuse(r, "a decimal number needs an instruction of type .f32, .f64 or .b64");
+    memcpy(&value, &o->value, sizeof value);
+    o->value = ptx_from_double(value, t, R_RN);
+    o->decimal = false;
+}
+
 static void settle_decimals(const struct reader *r, struct instruction *in)
 {
-    for (unsigned i = 0; i < in->n; i++) {
-        struct ptx_operand *o = &in->operand[i];
-        double value;
-        if (!o->decimal)
-            continue;
-        enum type t = in->n_types ? in->type[in->n_types - 1] : T_NONE;
-        if (t == T_B64)
-            t = T_F64;
-        if (t != T_F32 && t != T_F64)
-            reader_refuse(r, "a decimal number needs an instruction of type .f32, .f64 or .b64");
-        memcpy(&value, &o->value, sizeof value);
-        o->value = ptx_from_double(value, t, R_RN);
-        o->decimal = false;
-    }
+    for (unsigned i = 0; i < in->n; i++)
+        for (unsigned e = 0; e < in->operand[i].n; e++) {
+            struct ptx_operand *each = (struct ptx_operand *)&in->operand[i].elements[e];
+            if (each->decimal && in->operand[i].kind == O_VECTOR)
+                reader_refuse(
+                    r, "of a decimal number in a vector hardware takes other bits: write it as 0f or 0d and its bits");
+            if (each->decimal)
+                settle_decimal(r, in, each);
+        }
 }
 
 /* One register or number: is it what this letter of a row stands for? */
@@ -210,18 +260,21 @@ static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
 
 static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)
 {
-    bool written = strchr("dDmMpwW", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
+    bool written = strchr("dDmMpwWeG", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
     if (letter == 'a' || o->kind == O_ADDRESS)
         return letter == 'a' && o->kind == O_ADDRESS;
     if (letter == 'p' || letter == 'q')
         predicate = true;
     if (letter == 'x')
         predicate = o->predicate;
-    if (o->kind == O_VECTOR && !strchr("wWvVMN", letter))
+    if (o->kind == O_VECTOR && !strchr("wWvVMNGH", letter))
         return false;
-    for (unsigned i = 0; i < o->n; i++)
-        if (!is_single(&o->elements[i], written, predicate))
+    for (unsigned i = 0; i < o->n; i++) {
+        const struct ptx_operand *each = &o->elements[i];
+        if (!is_single(each, written, predicate) || (each->selection.n && !strchr("ef", letter)) ||
+            (each->minus && !strchr("fc", letter)))
             return false;
+    }
     return true;
 }
 
@@ -236,8 +289,13 @@ static unsigned width(const struct instruction *in, unsigned i, char letter)
     case 'M':
     case 'n':
     case 'N':
+    case 'e':
+    case 'f':
+    case 'c':
     case 'x': return 4;
     case 'l': return 8;
+    case 'G':
+    case 'H': return 0;
     case 't':
     case 'T': return last->bytes;
     case 'w':

@@ -1,6 +1,7 @@
 /* Inline PTX: barriers, fences, asynchronous copies and the barriers in memory that wait for them (PTX ISA, "Parallel
  * Synchronization and Communication Instructions", "Asynchronous copy", "mbarrier"). */
 #include "async.h"
+#include "atomic.h"
 #include "ptx.h"
 
 /* ---- bar, barrier ---- */
@@ -10,14 +11,20 @@ static unsigned number(const struct running *r, const struct instruction *in, un
     return i < in->n ? (unsigned)ptx_get(r, &in->operand[i]) : 0;
 }
 
+/* bar is barrier.aligned. */
+static enum meeting meeting_of(const struct instruction *in)
+{
+    return in->field[ALIGNED] || !(in->row->fields & HAS(ALIGNED)) ? MEET_ALIGNED : MEET_ANYWHERE;
+}
+
 static void barrier(struct running *r, const struct instruction *in)
 {
-    block_barrier(number(r, in, 0), number(r, in, 1), false, r->pc);
+    block_barrier(number(r, in, 0), number(r, in, 1), false, meeting_of(in), r->pc);
 }
 
 static void barrier_arrive(struct running *r, const struct instruction *in)
 {
-    block_barrier_arrive(number(r, in, 0), number(r, in, 1), r->pc);
+    block_barrier_arrive(number(r, in, 0), number(r, in, 1), meeting_of(in), r->pc);
 }
 
 /* d, barrier, p; or d, barrier, threads, p. */
@@ -26,7 +33,7 @@ static void barrier_reduce(struct running *r, const struct instruction *in)
     bool all = in->field[OPERATION] == OP_AND;
     bool predicate = ptx_get_predicate(r, &in->operand[in->n - 1]);
     unsigned threads = in->n > 3 ? number(r, in, 2) : 0;
-    unsigned held = block_barrier(number(r, in, 1), threads, predicate != all, r->pc);
+    unsigned held = block_barrier(number(r, in, 1), threads, predicate != all, meeting_of(in), r->pc);
     u64 result = all ? !held : in->field[OPERATION] == OP_OR ? held != 0 : held;
     ptx_set(r, &in->operand[0], result);
 }
@@ -45,8 +52,7 @@ static const char *check_reduce(struct instruction *in)
 
 static void fence(struct running *r, const struct instruction *in)
 {
-    (void)r;
-    simt_fence(ptx_scope_of(in));
+    fence_do(ptx_scope_of(in), in->field[SEMANTICS] != ORDER_ACQ_REL, r->pc);
 }
 static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
 

@@ -15,15 +15,16 @@ static void shuffle(struct running *r, const struct instruction *in)
 {
     int self = (int)lane(), by = (int)ptx_get(r, &in->operand[2]) & 31;
     unsigned c = (unsigned)ptx_get(r, &in->operand[3]), mask = (unsigned)ptx_get(r, &in->operand[4]);
+    enum simt_shuffle how = SIMT_SHUFFLE_INDEX;
     int segment = c >> 8 & 31, first = self & segment, last = first | ((int)(c & 31) & ~segment), from = self;
     bool within = false;
     switch (in->field[MODE]) {
-    case M_UP: from = self - by, within = from >= last; break;
-    case M_DOWN: from = self + by, within = from <= last; break;
-    case M_BFLY: from = self ^ by, within = from <= last; break;
+    case M_UP: how = SIMT_SHUFFLE_UP, from = self - by, within = from >= last; break;
+    case M_DOWN: how = SIMT_SHUFFLE_DOWN, from = self + by, within = from <= last; break;
+    case M_BFLY: how = SIMT_SHUFFLE_XOR, from = self ^ by, within = from <= last; break;
     default: from = first | (by & ~segment), within = from <= last; break;
     }
-    u64 value = collective_shuffle(mask, (uint32_t)ptx_get(r, &in->operand[1]), (unsigned)(within ? from : self),
+    u64 value = collective_shuffle(how, mask, (uint32_t)ptx_get(r, &in->operand[1]), (unsigned)(within ? from : self),
                                    r->pc);
     ptx_set(r, &in->operand[0], value);
     ptx_set_second(r, &in->operand[0], within);
@@ -38,7 +39,9 @@ static const char *check_shuffle(struct instruction *in)
 static void vote(struct running *r, const struct instruction *in)
 {
     unsigned mask = (unsigned)ptx_get(r, &in->operand[2]);
-    unsigned yes = collective_ballot(mask, ptx_get_predicate(r, &in->operand[1]), r->pc);
+    const enum simt_vote how[] = {[M_ALL] = SIMT_VOTE_ALL, [M_ANY] = SIMT_VOTE_ANY, [M_BALLOT] = SIMT_VOTE_BALLOT};
+    unsigned yes = collective_vote(in->field[UNIFORM] ? SIMT_VOTE_UNIFORM : how[in->field[MODE]], mask,
+                                   ptx_get_predicate(r, &in->operand[1]), r->pc);
     unsigned lanes = mask & warp_of(running(), running()->cur)->live;
     u64 result = yes;
     if (in->field[MODE] == M_ALL)
@@ -62,8 +65,10 @@ static const char *check_vote(struct instruction *in)
 static void match(struct running *r, const struct instruction *in)
 {
     unsigned mask = (unsigned)ptx_get(r, &in->operand[2]);
-    unsigned same = collective_match(mask, ptx_source(r, in, 1), r->pc);
-    bool all = in->field[MODE] == M_ALL, agree = same == (mask & warp_of(running(), running()->cur)->live);
+    bool all = in->field[MODE] == M_ALL;
+    unsigned same = collective_match(all ? SIMT_MATCH_ALL : SIMT_MATCH_ANY, mask, ptx_source(r, in, 1),
+                                     ptx_types[in->type[0]].bytes, r->pc);
+    bool agree = same == (mask & warp_of(running(), running()->cur)->live);
     ptx_set(r, &in->operand[0], all && !agree ? 0 : same);
     ptx_set_second(r, &in->operand[0], agree);
 }
@@ -104,7 +109,7 @@ static void active_mask(struct running *r, const struct instruction *in)
 /* The lowest lane of those that have come. */
 static void elect(struct running *r, const struct instruction *in)
 {
-    unsigned lanes = collective_ballot((unsigned)ptx_get(r, &in->operand[1]), true, r->pc);
+    unsigned lanes = collective_vote(SIMT_VOTE_ELECT, (unsigned)ptx_get(r, &in->operand[1]), true, r->pc);
     unsigned leader = (unsigned)__builtin_ctz(lanes);
     ptx_set(r, &in->operand[0], leader);
     ptx_set_second(r, &in->operand[0], leader == lane());

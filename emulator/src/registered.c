@@ -2,6 +2,7 @@
 #include "device.h"
 #include "memory.h"
 #include "race.h"
+#include "work.h"
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -57,7 +58,7 @@ cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned flags)
     if (r) {
         r->object = (struct object){
             .base = host, .bytes = bytes, .unified = true, .host_flags = flags, .made_at = CALLER()};
-        r->object.cells = simt_checked ? race_cells(bytes, 2) : NULL;
+        r->object.cells = simt_checked ? race_cells(bytes, GLOBAL_READERS) : NULL;
         r->next = first;
         __atomic_store_n(&first, r, __ATOMIC_RELEASE);
     }
@@ -67,6 +68,7 @@ cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned flags)
 
 cudaError_t cudaHostUnregister(void *host)
 {
+    work_host_waits_for_all();
     pthread_rwlock_wrlock(&lock);
     struct registered **at = &first;
     while (*at && (*at)->object.base != host)

@@ -8,7 +8,9 @@
 #include "launch.h"
 #include "lines.h"
 #include "memory.h"
+#include "overlap.h"
 #include "shared.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <pthread.h>
@@ -62,6 +64,27 @@ static const char *called(const void *pc)
     char *out = text[next % 4];
     next++;
     snprintf(out, sizeof text[0], l.caller_line ? ", in a call from %s:%d" : "", l.caller, l.caller_line);
+    return out;
+}
+
+/* Of where a thread waits or runs: where the kernel calls the function around it, inlined or not. */
+static const char *called_by_kernel(const struct block *b, unsigned thread, const void *pc)
+{
+    enum { MOST = 64 };
+    const void *callers[MOST], *outermost = NULL;
+    unsigned n = fiber_callers(b, thread, pc, callers, MOST);
+    for (unsigned i = 0; i < n; i++)
+        if (is_known(callers[i]) && !strstr(lines_of(callers[i]).file, "emulator/src/"))
+            outermost = callers[i];
+    if (!outermost)
+        return called(pc);
+    static char text[4][600];
+    static unsigned next;
+    struct source_line l = lines_of(outermost);
+    char *out = text[next % 4];
+    next++;
+    snprintf(out, sizeof text[0], ", in a call from %s:%d", l.caller_line ? l.caller : l.file,
+             l.caller_line ? l.caller_line : l.line);
     return out;
 }
 
@@ -143,13 +166,8 @@ static const char *parameter_of(const struct launch *l, const struct object *o)
     return name;
 }
 
-static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+static void say_object(FILE *f, const struct launch *l, const struct object *o, const void *address, unsigned bytes)
 {
-    const struct object *o = memory_find(address);
-    if (!o)
-        o = memory_nearest(address);
-    if (!o)
-        return;
     say_distance(f, o, address, bytes);
     const char *name = l ? parameter_of(l, o) : "";
     if (*name)
@@ -159,6 +177,15 @@ static void say_allocation(FILE *f, const struct launch *l, const void *address,
     if (o->freed)
         fprintf(f, ", freed at %s", where(o->freed_at));
     fprintf(f, "\n");
+}
+
+static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+{
+    const struct object *o = memory_find(address);
+    if (!o)
+        o = memory_nearest(address);
+    if (o)
+        say_object(f, l, o, address, bytes);
 }
 
 static void say_variable(FILE *f, const struct object *o, const void *address, unsigned bytes)
@@ -242,6 +269,21 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
     __builtin_unreachable();
 }
 
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+{
+    const struct object *o = memory_closest(address);
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, "out of bounds", pc, address, bytes, access);
+    if (o && o->symbol)
+        say_variable(stderr, o, address, bytes);
+    else if (o)
+        say_object(stderr, b->launch, o, address, bytes);
+    fprintf(stderr, "  Nothing is there. Has an index overflowed, or does a pointer hold no address?\n");
+    stop();
+    __builtin_unreachable();
+}
+
 void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                     enum access access, const struct actor *other, const char *did, const char *why)
 {
@@ -283,21 +325,76 @@ static bool by_one_line(const struct conflict *c)
            strcmp(now.file, before.file) == 0;
 }
 
+static bool of_other_launch(const struct conflict *c) { return c->other.serial < c->block->launch->first_serial; }
+/* Something leads from one to the other: what is wrong with it. */
+static const char *advice_on_way(const struct conflict *c)
+{
+    static char text[1500];
+    const struct way *w = &c->way;
+    bool two_blocks = c->actor.serial != c->other.serial;
+    const char *needed = two_blocks ? "__threadfence()" : "__threadfence_block()";
+    const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
+    const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
+    if (two_blocks && strong->scope == SIMT_SCOPE_BLOCK)
+        snprintf(
+            text, sizeof text,
+            "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
+            "blocks.",
+            where(strong->pc));
+    else if (fence->pc && two_blocks && fence->scope == SIMT_SCOPE_BLOCK)
+        snprintf(text, sizeof text,
+                 "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
+                 where(fence->pc), needed);
+    else if (fence->pc)
+        snprintf(text, sizeof text,
+                 "A write (%s) and who reads it (%s) lead from one to the other, but something on the way orders less.",
+                 where(w->written.pc), where(w->read.pc));
+    else if (fence == &w->released)
+        snprintf(text, sizeof text,
+                 "A fence is missing before the operation that tells of it (%s): %s, by the same thread.",
+                 where(w->written.pc), needed);
+    else
+        snprintf(text, sizeof text, "A fence is missing behind the operation that is told of it (%s): %s.",
+                 where(w->read.pc), needed);
+    return text;
+}
+
 static const char *advice(const struct conflict *c)
 {
+    if (of_other_launch(c))
+        return "Nothing orders the two launches: an event that the later stream waits for, an edge of the graph, a "
+               "synchronisation, or cudaGridDependencySynchronize() in a kernel that is launched programmatically, is "
+               "missing between them.";
     bool one_block = c->actor.serial == c->other.serial;
     bool one_warp = one_block && c->actor.thread / WARP == c->other.thread / WARP;
+    bool mixed = (c->now == ACCESS_ATOMIC) != (c->before == ACCESS_ATOMIC);
+    if (c->why == TAKEN_FOR_CONSTANT)
+        return "What __ldg() and ld.global.nc read must stay as it is as long as the kernel runs: use a plain load.";
     if (c->why == SCOPE_TOO_SMALL)
-        return "The two are in different blocks, and the scope of a _block operation ends at its own.";
+        return "The two are in different blocks: an operation of block scope orders nothing between blocks, and is "
+               "atomic to its own alone.";
+    if (c->why == FENCE_MISSING && c->way.written.pc)
+        return advice_on_way(c);
     if (c->why == FENCE_MISSING)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
+    if (c->block->has_roles && one_block && by_one_line(c))
+        return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
+               "is missing between them.";
+    if (mixed)
+        return one_block ? "One of the two is atomic and the other is not: make both atomic, or put a barrier between."
+                         : "One of the two is atomic and the other is not: make both atomic, or use a second launch.";
     if (by_one_line(c))
         return one_block
                    ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
                      "__syncthreads() is missing between them."
                    : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
                      "an atomic operation, or a second launch.";
+    if (one_warp && c->block->has_roles)
+        return "Nothing orders the two lanes of this warp: a __syncwarp() is missing between.";
+    if (one_block && c->block->has_roles)
+        return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
+               "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
     if (one_block)
@@ -315,19 +412,31 @@ void report_race(const struct conflict *c)
     if (!reported_before(c->pc, c->other_pc)) {
         fflush(stdout);
         name_target(b, address, name, sizeof name);
-        fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
-                where(c->pc));
+        if (c->why == TAKEN_FOR_CONSTANT)
+            fprintf(stderr, "simt: read-only load of what the kernel writes: %s\n", where(c->pc));
+        else if (c->place.space == SPACE_SHARED || !of_other_launch(c))
+            fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
+                    where(c->pc));
+        else
+            fprintf(stderr, "simt: race between streams: %s\n", where(c->pc));
         say_kernel(stderr, l, c->actor.serial);
         fprintf(stderr, "  ");
         say_thread(stderr, l, c->actor.thread);
         fprintf(stderr, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
                 called(c->pc));
         fprintf(stderr, "  ");
-        if (c->other.serial != c->actor.serial) {
+        if (of_other_launch(c)) {
+            fprintf(stderr, "This ");
+            overlap_say_launch(stderr, l->first_serial);
+            fprintf(stderr, ".\n  The ");
+            overlap_say_launch(stderr, c->other.serial);
+            fprintf(stderr, ",");
+        } else if (c->other.serial != c->actor.serial) {
             say_block(stderr, l, c->other.serial);
             fprintf(stderr, ", ");
         }
-        say_thread(stderr, l, c->other.thread);
+        if (!of_other_launch(c))
+            say_thread(stderr, l, c->other.thread);
         fprintf(stderr, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
         if (c->place.space != SPACE_SHARED)
             say_target(stderr, b, address, c->bytes, false);
@@ -400,7 +509,7 @@ void report_call(const char *kind, const void *pc, const char *did, const char *
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " %s%s\n", did, called(pc));
+    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, b->cur, pc));
     if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
@@ -420,7 +529,9 @@ static bool waits_alike(const struct block *b, unsigned t, unsigned other)
         return x->waits_for == y->waits_for && x->pc == y->pc;
     if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind)
         return false;
-    return !x->call || !y->call || x->call->mask == y->call->mask;
+    if (x->call && y->call)
+        return x->call->mask == y->call->mask;
+    return x->waits_for == y->waits_for && x->asked == y->asked;
 }
 
 static void say_waiters(FILE *f, const struct block *b)
@@ -442,13 +553,13 @@ static void say_waiters(FILE *f, const struct block *b)
         } else if (!a->waits_for) {
             fprintf(f, " %s on", one ? "goes" : "go");
             if (a->pc)
-                fprintf(f, ", last seen at %s%s", where(a->pc), called(a->pc));
+                fprintf(f, ", last seen at %s%s", where(a->pc), called_by_kernel(b, t, a->pc));
             fprintf(f, "\n");
         } else {
             fprintf(f, " wait%s in %s", one ? "s" : "", a->waits_for->kind->call);
             if (a->waits_for->kind->describe)
                 a->waits_for->kind->describe(f, a);
-            fprintf(f, " at %s%s\n", where(a->pc), called(a->pc));
+            fprintf(f, " at %s%s\n", where(a->pc), called_by_kernel(b, t, a->pc));
         }
         t = end;
     }
@@ -479,23 +590,44 @@ void report_deadlock(struct block *b)
     __builtin_unreachable();
 }
 
-/* Two threads in what looks like one barrier, or one collective, but at different lines. */
-void report_divergence(struct block *b, unsigned thread, unsigned other)
+void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
+                       const void *other_pc)
 {
-    const struct thread *t = &b->threads[thread];
-    bool collective = t->call != NULL;
+    bool collective = b->threads[thread].call != NULL;
     pthread_mutex_lock(&lock);
     fflush(stdout);
-    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(t->pc));
+    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
-    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc), called(t->pc));
+    fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called(pc));
     say_thread(stderr, b->launch, other);
-    fprintf(stderr, " is in the one at %s%s\n", where(b->threads[other].pc), called(b->threads[other].pc));
-    fprintf(stderr, collective
-                        ? "  Lanes that are to meet in a collective must come to it at one place.\n"
-                        : "  A barrier in a branch is right only if all threads of the block take the branch.\n");
+    fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
+    fprintf(stderr,
+            collective
+                ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
+                : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
+                  "take the branch.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+void report_left_loop(struct block *b, unsigned thread, unsigned left)
+{
+    const struct thread *t = &b->threads[thread];
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
+            called_by_kernel(b, thread, t->pc));
+    say_thread(stderr, b->launch, left);
+    fprintf(stderr,
+            ", of the same warp, has been in it and then left the kernel\n"
+            "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
+            "leave before others.\n");
     stop();
     __builtin_unreachable();
 }
@@ -515,20 +647,55 @@ void report_outside_mask(struct block *b, unsigned thread)
     __builtin_unreachable();
 }
 
-void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
 {
-    bool named = u->mask >> u->from & 1;
+    const char *absent = !(u->mask >> u->from & 1)                                 ? "the mask does not name"
+                         : u->thread / WARP * WARP + u->from >= b->launch->threads ? "does not exist"
+                                                                                   : "has left the kernel";
     pthread_mutex_lock(&lock);
     fflush(stdout);
     fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, u->thread);
-    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s.\n", u->thread % WARP, u->from,
-            named ? "has left the kernel" : "the mask does not name");
+    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s%s\n", u->thread % WARP, u->from, absent,
+            called(u->pc));
     fprintf(stderr, "  That value is undefined, and ");
-    say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " writes what came of it at %s\n", where(pc));
+    if (pc) {
+        say_thread(stderr, b->launch, thread);
+        fprintf(stderr, " writes what came of it at %s%s\n", where(pc), called(pc));
+    } else {
+        fprintf(stderr, "what the kernel does depends on it.\n");
+    }
+    stop();
+    __builtin_unreachable();
+}
+
+void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                             enum access access, const char *before, const char *why)
+{
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    fprintf(stderr, "  This ");
+    overlap_say_launch(stderr, b->launch->first_serial);
+    fprintf(stderr, ".\n  %s\n  %s\n", before, why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
+                    const char *why)
+{
+    const struct object *variable = memory_covers(address) ? NULL : symbol_find(address);
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    fprintf(stderr, "simt: %s: %s\n  %s\n  %s\n", kind, where(pc), now, before);
+    if (memory_covers(address))
+        say_allocation(stderr, NULL, address, 1);
+    if (variable)
+        say_variable(stderr, variable, address, 1);
+    fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
 }
@@ -593,10 +760,70 @@ static const void *own_place(const void *const *pcs)
     return pcs[0];
 }
 
-static void say_block_in_hand(FILE *f, const struct block *b)
+/* Blocks of one launch whose threads do the same, in words. */
+struct alike {
+    const struct launch *launch;
+    char *words;
+    u64 n;
+    uint32_t first, last; /* serials */
+};
+
+static char *words_of(const struct block *b)
 {
-    say_kernel(f, b->launch, b->serial);
+    char *words = NULL;
+    size_t size;
+    FILE *f = open_memstream(&words, &size);
+    if (!f)
+        base_out_of_memory();
     say_waiters(f, b);
+    fclose(f);
+    return words;
+}
+
+static struct alike *add_block(struct alike *groups, unsigned *n, const struct block *b)
+{
+    char *words = words_of(b);
+    for (unsigned i = 0; i < *n; i++) {
+        struct alike *g = &groups[i];
+        if (g->launch != b->launch || strcmp(g->words, words) != 0)
+            continue;
+        g->n++;
+        g->first = b->serial < g->first ? b->serial : g->first;
+        g->last = b->serial > g->last ? b->serial : g->last;
+        free(words);
+        return groups;
+    }
+    groups = realloc(groups, (*n + 1) * sizeof *groups);
+    if (!groups)
+        base_out_of_memory();
+    groups[(*n)++] = (struct alike){b->launch, words, 1, b->serial, b->serial};
+    return groups;
+}
+
+static void say_alike(FILE *f, const struct alike *g)
+{
+    if (g->n == 1) {
+        say_kernel(f, g->launch, g->first);
+    } else {
+        fprintf(f, "  kernel %s, %llu blocks, the first ", g->launch->kernel->name, g->n);
+        say_block(f, g->launch, g->first);
+        fprintf(f, ", the last ");
+        say_block(f, g->launch, g->last);
+        fprintf(f, "\n");
+    }
+    fputs(g->words, f);
+}
+
+/* Blocks begin in the order of their numbers. */
+static void say_not_begun(FILE *f, const struct launch *l)
+{
+    u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
+    if (begun >= l->blocks)
+        return;
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
+            plural((unsigned)(l->blocks - begun)));
+    say_block(f, l, l->first_serial + (uint32_t)begun);
+    fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
 }
 
 /* The watchdog's: where each worker is, and what the threads of its block do. */
@@ -604,7 +831,9 @@ void report_endless(void)
 {
     static const void *pcs[MAX_WORKERS][WATCHDOG_FRAMES];
     pthread_t ids[MAX_WORKERS];
-    bool first = true;
+    struct alike *groups = NULL;
+    const struct launch *launch = NULL;
+    unsigned n_groups = 0;
     for (unsigned i = 0; i < simt_n_workers; i++)
         ids[i] = simt_workers[i].id;
     watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
@@ -616,17 +845,21 @@ void report_endless(void)
         const void *pc = current(b)->pc; /* where it polls; else, where it was stopped */
         if (!pc)
             pc = own_place(pcs[i]);
-        if (first)
+        if (!launch)
             fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
-        first = false;
+        launch = b->launch;
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");
         say_thread(stderr, b->launch, b->cur);
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
         for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
-            say_block_in_hand(stderr, other);
+            groups = add_block(groups, &n_groups, other);
     }
+    for (unsigned i = 0; i < n_groups; i++)
+        say_alike(stderr, &groups[i]);
+    if (launch)
+        say_not_begun(stderr, launch);
     fprintf(stderr, "  No thread has ended for as long as SIMT_TIMEOUT allows: %u seconds; 0 allows any time.\n",
             watchdog_seconds());
     end_at_once(1);

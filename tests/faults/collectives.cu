@@ -14,14 +14,41 @@ __global__ void absent_lanes(int *out)
     __syncwarp();  // expect absent_lanes: divergent collective
 }
 
-__global__ void two_lines(int *out)
+__global__ void two_directions(int *out)
 {
     int lane = threadIdx.x, v;
     if (lane < 16)
-        v = __shfl_down_sync(0xffffffff, lane, 1);  // expect two_lines: divergent collective
+        v = __shfl_down_sync(0xffffffff, lane, 1);  // expect two_directions: divergent collective
     else
-        v = __shfl_down_sync(0xffffffff, lane, 2);  // expect two_lines: divergent collective
+        v = __shfl_up_sync(0xffffffff, lane, 1);  // expect two_directions: divergent collective
     out[lane] = v;
+}
+
+__global__ void two_widths(int *out)
+{
+    int lane = threadIdx.x;
+    if (lane < 16)
+        out[lane] = __shfl_xor_sync(0xffffffff, lane, 1);  // expect two_widths: divergent collective
+    else
+        out[lane] = (int)__shfl_xor_sync(0xffffffff, 1ll * lane, 1);  // expect two_widths: divergent collective
+}
+
+__global__ void two_votes(int *out)
+{
+    int lane = threadIdx.x;
+    if (lane < 16)
+        out[lane] = __any_sync(0xffffffff, lane == 3);  // expect two_votes: divergent collective
+    else
+        out[lane] = __all_sync(0xffffffff, lane != 3);  // expect two_votes: divergent collective
+}
+
+__global__ void two_reductions(unsigned *out)
+{
+    unsigned lane = threadIdx.x;
+    if (lane < 16)
+        asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(out[lane]) : "r"(lane));  // expect two_reductions: divergent collective
+    else
+        out[lane] = __reduce_max_sync(0xffffffff, lane);  // expect two_reductions: divergent collective
 }
 
 __global__ void two_operations(int *out)
@@ -57,8 +84,14 @@ int main(int argc, char **argv)
     cudaMalloc(&out, 32 * sizeof(int));
     if (is(name, "absent_lanes"))
         absent_lanes<<<1, 32>>>(out);
-    if (is(name, "two_lines"))
-        two_lines<<<1, 32>>>(out);
+    if (is(name, "two_directions"))
+        two_directions<<<1, 32>>>(out);
+    if (is(name, "two_widths"))
+        two_widths<<<1, 32>>>(out);
+    if (is(name, "two_votes"))
+        two_votes<<<1, 32>>>(out);
+    if (is(name, "two_reductions"))
+        two_reductions<<<1, 32>>>((unsigned *)out);
     if (is(name, "two_operations"))
         two_operations<<<1, 32>>>(out);
     if (is(name, "not_in_the_mask"))

@@ -44,13 +44,12 @@ __global__ void total(const int *numbers, int n, int *part, int *sum)
 __global__ void places(int *out)
 {
     cg::grid_group grid = cg::this_grid();
-    cg::thread_group any = grid;
-    any.sync();
+    grid.sync();
     dim3 at = grid.thread_index();
     out[grid.thread_rank()] = grid.is_valid() && grid.block_rank() == blockIdx.x + gridDim.x * blockIdx.y &&
                               at.x == blockIdx.x * blockDim.x + threadIdx.x && grid.dim_threads().y == gridDim.y &&
-                              grid.dim_blocks().x == gridDim.x && any.size() == grid.num_threads() &&
-                              grid.block_index().y == blockIdx.y && any.thread_rank() == grid.thread_rank();
+                              grid.dim_blocks().x == gridDim.x && grid.size() == grid.num_threads() &&
+                              grid.block_index().y == blockIdx.y;
 }
 
 __global__ void is_it_valid(int *out) { *out = cg::this_grid().is_valid(); }

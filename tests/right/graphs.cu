@@ -11,6 +11,16 @@ __global__ void sum(const float *x, const float *y, float *out)
     out[i] = x[i] + y[i];
 }
 
+static cudaError_t depend(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to)
+{
+#if CUDART_VERSION >= 13000
+    cudaGraphEdgeData ordinary = {};
+    return cudaGraphAddDependencies(graph, from, to, &ordinary, 1);
+#else
+    return cudaGraphAddDependencies(graph, from, to, 1);
+#endif
+}
+
 static void count(void *calls) { ++*(int *)calls; }
 
 static void expect_all(const float *device, float want)
@@ -49,8 +59,8 @@ static void by_nodes(cudaStream_t stream)
     cudaMemsetParams fill = {};
     fill.dst = x, fill.elementSize = 4, fill.width = N, fill.height = 1;
     CHECK(cudaGraphAddMemsetNode(&zero, graph, NULL, 0, &fill));
-    CHECK(cudaGraphAddDependencies(graph, &zero, &first, 1));
-    CHECK(cudaGraphAddDependencies(graph, &first, &second, 1));
+    CHECK(depend(graph, &zero, &first));
+    CHECK(depend(graph, &first, &second));
     CHECK(cudaGraphAddMemcpyNode1D(&back, graph, &second, 1, host, x, sizeof host, cudaMemcpyDeviceToHost));
     cudaHostNodeParams call = {};
     call.fn = count, call.userData = &calls;

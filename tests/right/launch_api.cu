@@ -69,8 +69,8 @@ int main()
     attribute.val.clusterDim.x = attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     CHECK(cudaLaunchKernelEx(&config, dynamic, out, n));
 
-    SAME(cudaLaunchKernel((void *)host_function, 1, 1, of_overloaded, 0, 0), cudaErrorInvalidDeviceFunction);
-    SAME(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+    SAME(cudaLaunchKernel((void *)host_function, 1, 1, of_overloaded, 0, 0), cudaErrorInvalidResourceHandle);
+    SAME(cudaGetLastError(), cudaErrorInvalidResourceHandle);
     SAME(cudaLaunchKernel((void *)bounded, 1, 97, of_overloaded, 0, 0) != cudaSuccess, 1);
     SAME(cudaGetLastError() != cudaSuccess, 1);
     SAME(cudaLaunchKernel((void *)nothing, 0, 1, NULL, 0, 0) != cudaSuccess, 1);

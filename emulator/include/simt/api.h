@@ -57,27 +57,27 @@ SIMT_INLINE cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *pointer
 template <class T> SIMT_INLINE void *simt_address(const T &symbol) { return (void *)__builtin_addressof(symbol); }
 template <class T>
 SIMT_INLINE cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
-                                                cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0)
+                                                cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0)
 {
-    return simt_copy_to_symbol(simt_address(symbol), from, bytes, offset, kind);
+    return simt_copy_to_symbol(simt_address(symbol), from, bytes, offset, kind, stream);
 }
 template <class T>
 SIMT_INLINE cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
                                            cudaMemcpyKind kind = cudaMemcpyHostToDevice)
 {
-    return simt_copy_waits(simt_copy_to_symbol(simt_address(symbol), from, bytes, offset, kind), kind);
+    return simt_copy_waits(simt_copy_to_symbol(simt_address(symbol), from, bytes, offset, kind, 0), kind);
 }
 template <class T>
 SIMT_INLINE cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes, size_t offset = 0,
-                                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t = 0)
+                                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0)
 {
-    return simt_copy_from_symbol(to, simt_address(symbol), bytes, offset, kind);
+    return simt_copy_from_symbol(to, simt_address(symbol), bytes, offset, kind, stream);
 }
 template <class T>
 SIMT_INLINE cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                                              cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
 {
-    return simt_copy_waits(simt_copy_from_symbol(to, simt_address(symbol), bytes, offset, kind), kind);
+    return simt_copy_waits(simt_copy_from_symbol(to, simt_address(symbol), bytes, offset, kind, 0), kind);
 }
 template <class T> SIMT_INLINE cudaError_t cudaGetSymbolAddress(void **address, const T &symbol)
 {

@@ -79,15 +79,50 @@ SIMT_ATOMIC_CAS_OF(unsigned)
 SIMT_ATOMIC_CAS_OF(unsigned long long)
 SIMT_ATOMIC_CAS_OF(unsigned short)
 /* Of a vector, each element is atomic by itself. */
-SIMT_INLINE float2 atomicAdd(float2 *address, float2 value)
+namespace simt
 {
-    return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};
-}
-SIMT_INLINE float4 atomicAdd(float4 *address, float4 value)
+template <class V, unsigned n> SIMT_INLINE V atomic_add(::simt_scope scope, V *address, V value)
 {
-    return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y), atomicAdd(&address->z, value.z),
-            atomicAdd(&address->w, value.w)};
+    unsigned long long values[n] = {};
+    for (unsigned i = 0; i < n; i++)
+        __builtin_memcpy(&values[i], (const char *)&value + i * sizeof(float), sizeof(float));
+    simt_atomic_vector(SIMT_ATOMIC_ADD, SIMT_F32, scope, address, n, values);
+    for (unsigned i = 0; i < n; i++)
+        __builtin_memcpy((char *)&value + i * sizeof(float), &values[i], sizeof(float));
+    return value;
 }
+/* Whole values of 16 bytes. */
+template <class T> inline constexpr bool is_wide = sizeof(T) == 16 && alignof(T) >= 16 &&
+                                                   std::is_trivially_copyable_v<T>;
+template <class T>
+SIMT_INLINE T atomic_wide(::simt_atomic_op op, ::simt_scope scope, T *address, T value, const T *compare)
+{
+    simt_atomic_wide(op, scope, (void *)address, (void *)&value, (const void *)compare);
+    return value;
+}
+}  // namespace simt
+#define SIMT_ATOMIC_OF_SCOPE(SUFFIX, SCOPE) \
+    SIMT_INLINE float2 atomicAdd##SUFFIX(float2 *address, float2 value) \
+    { \
+        return simt::atomic_add<float2, 2>(SCOPE, address, value); \
+    } \
+    SIMT_INLINE float4 atomicAdd##SUFFIX(float4 *address, float4 value) \
+    { \
+        return simt::atomic_add<float4, 4>(SCOPE, address, value); \
+    } \
+    template <class T> SIMT_INLINE std::enable_if_t<simt::is_wide<T>, T> atomicExch##SUFFIX(T *address, T value) \
+    { \
+        return simt::atomic_wide<T>(SIMT_ATOMIC_EXCHANGE, SCOPE, address, value, nullptr); \
+    } \
+    template <class T> \
+    SIMT_INLINE std::enable_if_t<simt::is_wide<T>, T> atomicCAS##SUFFIX(T *address, T compare, T value) \
+    { \
+        return simt::atomic_wide<T>(SIMT_ATOMIC_CAS, SCOPE, address, value, &compare); \
+    }
+SIMT_ATOMIC_OF_SCOPE(, SIMT_SCOPE_DEVICE)
+SIMT_ATOMIC_OF_SCOPE(_block, SIMT_SCOPE_BLOCK)
+SIMT_ATOMIC_OF_SCOPE(_system, SIMT_SCOPE_SYSTEM)
+#undef SIMT_ATOMIC_OF_SCOPE
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_CAS_OF
 #undef SIMT_ATOMIC_CAS_WITH

@@ -35,7 +35,7 @@ SIMT_INLINE void configure(const char *text, const char *file, int line, dim3 gr
                            size_t dynamic_shared = 0, cudaStream_t stream = 0)
 {
     ::simt_configuration c = {
-        {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_shared, stream, text, file, line, false};
+        {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_shared, stream, text, file, line, false, false};
     ::simt_configure(&c);
 }
 

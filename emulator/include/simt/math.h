@@ -92,8 +92,18 @@ SIMT_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 SIMT_INLINE int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
 SIMT_INLINE int __ffs(int x) { return __builtin_ffs(x); }
 SIMT_INLINE int __ffsll(long long x) { return __builtin_ffsll(x); }
-SIMT_INLINE int __mul24(int a, int b) { return a * b; }
-SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) { return a * b; }
+/* Products of the lower 24 bits. */
+SIMT_INLINE int __mul24(int a, int b)
+{
+    long long x = (int)((unsigned)a << 8) >> 8, y = (int)((unsigned)b << 8) >> 8;
+    return (int)(x * y);
+}
+SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
+/* Averages, rounded down or, by __rhadd and __urhadd, up. */
+SIMT_INLINE int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
+SIMT_INLINE int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
+SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a + b) >> 1); }
+SIMT_INLINE unsigned __urhadd(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a + b + 1) >> 1); }
 SIMT_INLINE int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
 SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
 SIMT_INLINE long long __mul64hi(long long a, long long b) { return (long long)(((__int128)a * b) >> 64); }
@@ -149,7 +159,6 @@ SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
     template <class T> SIMT_INLINE T NAME(const T *p) { return *p; }
 #define SIMT_STORE(NAME) \
     template <class T> SIMT_INLINE void NAME(T *p, std::enable_if_t<true, T> value) { *p = value; }
-SIMT_LOAD(__ldg)
 SIMT_LOAD(__ldcg)
 SIMT_LOAD(__ldca)
 SIMT_LOAD(__ldcs)
@@ -159,6 +168,11 @@ SIMT_STORE(__stwb)
 SIMT_STORE(__stcg)
 SIMT_STORE(__stcs)
 SIMT_STORE(__stwt)
+template <class T> SIMT_INLINE T __ldg(const T *p)
+{
+    simt_read_only(p, sizeof *p);
+    return *p;
+}
 #undef SIMT_LOAD
 #undef SIMT_STORE
 

@@ -10,7 +10,7 @@ namespace simt
 extern "C" {
 #endif
 
-enum element_type { E_F16, E_BF16, E_TF32, E_F32, E_F64, E_S8, E_U8, E_S32, E_E4M3, E_E5M2 };
+enum element_type { E_F16, E_BF16, E_TF32, E_F32, E_F64, E_S8, E_U8, E_S32, E_E4M3, E_E5M2, E_S4, E_U4, E_B1 };
 
 /* Which family of layouts: mma.sync's are documented, those of wmma and of nvcuda::wmma were dumped from hardware. */
 enum layout_family { LAYOUT_MMA, LAYOUT_WMMA };
@@ -21,6 +21,7 @@ struct product {
     unsigned m, n, k;
     enum element_type a, b, c, d;
     bool saturates; /* .satfinite, of integers */
+    bool conjoins;  /* of single bits: their and is counted, else their exclusive or */
 };
 
 enum operand { OPERAND_A, OPERAND_B, OPERAND_C, OPERAND_D };

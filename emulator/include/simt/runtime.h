@@ -65,6 +65,10 @@ SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, const struct si
 unsigned simt_shared_address(const void *generic);
 void *simt_shared_generic(unsigned shared);
 
+/* In which space does a generic address lie? */
+enum simt_space { SIMT_IN_GLOBAL, SIMT_IN_SHARED, SIMT_IN_LOCAL, SIMT_IN_CONSTANT };
+bool simt_is_in(enum simt_space space, const void *generic);
+
 /* Index functions never change for a thread, so the compiler may call them once. dim: 0 x, 1 y, 2 z. */
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_idx(int dim) __attribute__((const, nothrow));
@@ -87,13 +91,22 @@ void simt_bad_partition(unsigned size) __attribute__((noreturn));
 /* The grid as a group: was the launch cooperative? Only then may its blocks wait for each other. */
 bool simt_grid_is_whole(void);
 SIMT_NOMERGE void simt_grid_sync(void);
+/* The two halves of the block's barrier, and of the grid's. */
+SIMT_NOMERGE void simt_barrier_arrive(void);
+SIMT_NOMERGE void simt_barrier_wait(void);
+SIMT_NOMERGE void simt_grid_arrive(void);
+SIMT_NOMERGE void simt_grid_wait(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
+#define SIMT_SHUFFLE_WIDE 4u /* added to one of these: of 8 bytes, two instructions on a GPU */
 SIMT_NOMERGE unsigned long long simt_warp_shuffle(enum simt_shuffle how, unsigned mask, unsigned long long bits, int by,
                                                   int width);
-SIMT_NOMERGE unsigned simt_warp_ballot(unsigned mask, int predicate);
+enum simt_vote { SIMT_VOTE_BALLOT, SIMT_VOTE_ANY, SIMT_VOTE_ALL, SIMT_VOTE_UNIFORM, SIMT_VOTE_ELECT };
+SIMT_NOMERGE unsigned simt_warp_vote(enum simt_vote how, unsigned mask, int predicate); /* the lanes that say yes */
 SIMT_NOMERGE unsigned simt_warp_active(void);
-SIMT_NOMERGE unsigned simt_warp_match(unsigned mask, unsigned long long bits); /* the lanes with the same bits */
+enum simt_match { SIMT_MATCH_ANY, SIMT_MATCH_ALL };
+/* The lanes with the same bits. */
+SIMT_NOMERGE unsigned simt_warp_match(enum simt_match how, unsigned mask, unsigned long long bits, unsigned bytes);
 enum simt_reduce {
     SIMT_REDUCE_ADD,
     SIMT_REDUCE_MIN,
@@ -128,14 +141,41 @@ enum simt_type {
     SIMT_F32,
     SIMT_F64,
     SIMT_U16,
+    SIMT_I16,
+    SIMT_U8,
+    SIMT_I8,
     SIMT_F16,
     SIMT_BF16,
     SIMT_F16X2,
-    SIMT_BF16X2
+    SIMT_BF16X2,
+    SIMT_B128
 };
 /* Value and compare as bit patterns; returns the old value's. */
 SIMT_NOMERGE unsigned long long simt_atomic(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope,
                                             void *address, unsigned long long value, unsigned long long compare);
+/* Of n neighbours, each by itself; the values become the old ones. */
+SIMT_NOMERGE void simt_atomic_vector(enum simt_atomic_op op, enum simt_type type, enum simt_scope scope, void *address,
+                                     unsigned n, unsigned long long *values);
+/* Of 16 bytes, by exchange or comparison; the value becomes the old one. */
+SIMT_NOMERGE void simt_atomic_wide(enum simt_atomic_op op, enum simt_scope scope, void *address, void *value,
+                                   const void *compare);
+
+/* As cuda::atomic has them, with the orders of C++, numbered as its memory_order; also by the host. A value comes from and
+ * goes to that address. */
+enum simt_order { SIMT_RELAXED, SIMT_CONSUME, SIMT_ACQUIRE, SIMT_RELEASE, SIMT_ACQUIRE_RELEASE, SIMT_SEQUENTIAL };
+struct simt_ordering {
+    enum simt_scope scope;
+    enum simt_order order, failure; /* failure: of a comparison that does not hold */
+};
+SIMT_NOMERGE void simt_ordered_load(struct simt_ordering how, const void *address, void *value, unsigned bytes);
+SIMT_NOMERGE void simt_ordered_store(struct simt_ordering how, void *address, const void *value, unsigned bytes);
+/* The value becomes the old one. Was something written? */
+SIMT_NOMERGE bool simt_ordered_change(struct simt_ordering how, enum simt_atomic_op op, enum simt_type type,
+                                      void *address, void *value, const void *compare);
+SIMT_NOMERGE void simt_ordered_fence(enum simt_order order, enum simt_scope scope);
+
+/* The load that follows takes memory for constant as long as the kernel runs, as __ldg() does. */
+SIMT_NOMERGE void simt_read_only(const void *address, unsigned bytes);
 
 /* A texture fetch: where, and the texel's components as 32 bits each. An object is a number, as in CUDA. */
 enum simt_texture_way { SIMT_BY_PLACE, SIMT_BY_INDEX, SIMT_IN_LAYER, SIMT_IN_CUBE };
@@ -205,7 +245,10 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
+    bool programmatic; /* it may begin before the launch in front of it has ended */
 };
+void simt_grid_dependency_wait(void); /* for the launch in front, by a kernel of a programmatic one */
+bool simt_default_stream_is_per_thread(void); /* from now on */
 void simt_configure(const struct simt_configuration *configuration);
 
 /* `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of `params_bytes` bytes,

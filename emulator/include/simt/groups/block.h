@@ -20,7 +20,7 @@ public:
     SIMT_MEMBER void sync() const
     {
         if (kind == OF_BLOCK)
-            __syncthreads();
+            __barrier_sync(0);
         else if (kind == OF_LANES)
             __syncwarp(mask);
         else
@@ -50,12 +50,15 @@ class thread_block : public thread_group
     friend thread_block this_thread_block();
 
 public:
-    /* What a thread does between the two may not depend on others, so all may as well meet in the second. */
     struct arrival_token {
     };
-    static arrival_token barrier_arrive() { return {}; }
-    SIMT_MEMBER static void barrier_wait(arrival_token &&) { __syncthreads(); }
-    SIMT_MEMBER static void sync() { __syncthreads(); }
+    SIMT_MEMBER static arrival_token barrier_arrive()
+    {
+        simt_barrier_arrive();
+        return {};
+    }
+    SIMT_MEMBER static void barrier_wait(arrival_token &&) { simt_barrier_wait(); }
+    SIMT_MEMBER static void sync() { __barrier_sync(0); }
     SIMT_MEMBER static unsigned thread_rank() { return simt::rank_in_block(); }
     SIMT_MEMBER static unsigned num_threads() { return simt::block_threads(); }
     SIMT_MEMBER static unsigned size() { return simt::block_threads(); }

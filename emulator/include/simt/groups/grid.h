@@ -14,8 +14,12 @@ class grid_group : public thread_group
 
 public:
     using arrival_token = thread_block::arrival_token;
-    static arrival_token barrier_arrive() { return {}; }
-    SIMT_MEMBER static void barrier_wait(arrival_token &&) { simt_grid_sync(); }
+    SIMT_MEMBER static arrival_token barrier_arrive()
+    {
+        simt_grid_arrive();
+        return {};
+    }
+    SIMT_MEMBER static void barrier_wait(arrival_token &&) { simt_grid_wait(); }
     SIMT_MEMBER static void sync() { simt_grid_sync(); }
     SIMT_MEMBER static bool is_valid() { return simt_grid_is_whole(); }
     SIMT_MEMBER static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }

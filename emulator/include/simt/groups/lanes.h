@@ -40,8 +40,9 @@ template <class T> SIMT_INLINE T shuffle_any(simt_shuffle how, unsigned mask, co
                   "a group's shuffle moves a trivially copyable value of at most 32 bytes");
     unsigned long long words[(sizeof(T) + 7) / 8] = {};
     __builtin_memcpy((void *)words, (const void *)__builtin_addressof(value), sizeof(T));
+    simt_shuffle form = simt_shuffle(how | (sizeof(T) > 4 ? SIMT_SHUFFLE_WIDE : 0));
     for (unsigned long long &word : words)
-        word = simt_warp_shuffle(how, mask, word, by, width);
+        word = simt_warp_shuffle(form, mask, word, by, width);
     T result;
     __builtin_memcpy((void *)__builtin_addressof(result), (const void *)words, sizeof(T));
     return result;
