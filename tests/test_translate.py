@@ -375,6 +375,27 @@ def test_own_headers_come_first(tmp_path):
     assert run(tmp_path / "a.out").returncode == 0
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("found", [True, False])
+@pytest.mark.parametrize("header, text", [("cub/grid/grid_queue.cuh", "int x;"), ("cuda/std/chrono", "#error the toolkit's"),
+                                          ("cub/block/block_reduce.cuh", None), ("cuda/std/cassert", None)])
+def test_headers_of_a_toolkit_stay_out(tmp_path, header, text, found, compiler):
+    file = tmp_path / "toolkit" / header
+    file.parent.mkdir(parents=True)
+    file.write_text(text or "#error the toolkit's\n")
+    (tmp_path / "toolkit" / "cuda_runtime_api.h").write_text("#error the toolkit's\n")
+    (tmp_path / "sub.h").write_text(f"\n#include <{header}>\n")
+    (tmp_path / "a.cu").write_text('#include "sub.h"\nint main() { return 0; }\n')
+    env = {**os.environ, "CXX": compiler, **({"CPATH": str(tmp_path / "toolkit")} if found else {})}
+    for options in ([], ["-Itoolkit"]) if found else ([],):
+        done = simtcc(*options, "a.cu", cwd=tmp_path, env=env)
+        if text is None:
+            assert (done.returncode, done.stderr) == (0, "")
+        else:
+            assert done.returncode == 2
+            assert re.search(rf"sub\.h:2:.*error: <{header}> is not offered by the emulator", done.stderr), done.stderr
+
+
 # Files that share device variables and functions, which nvcc links with -rdc=true.
 SEVERAL = {
     "main.cu": "extern __device__ int count;\nextern __constant__ float scale[2];\n__device__ int twice(int);\n"

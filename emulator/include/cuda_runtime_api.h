@@ -169,9 +169,9 @@ enum cudaDriverEntryPointQueryResult {
 #define cudaEnableDefault 0x0
 #define cudaEnableLegacyStream 0x1
 #define cudaEnablePerThreadDefaultStream 0x2
-static inline cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
-                                                           unsigned long long flags,
-                                                           enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL))
+static inline cudaError_t cudaGetDriverEntryPointByVersion(
+    const char *symbol, void **function, unsigned version, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL))
 {
     (void)version;
     (void)flags;

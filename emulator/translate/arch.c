@@ -15,10 +15,10 @@
 #include <string.h>
 
 struct item {
-    int first, last; /* tokens */
-    int body;        /* the `{` of a function, namespace or class; 0: none */
-    int name;        /* of a variable; 0: it is none */
-    bool scope;      /* a namespace or a class: made of items itself */
+    int first, last;   /* tokens */
+    int body;          /* the `{` of a function, namespace or class; 0: none */
+    int name;          /* of a variable; 0: it is none */
+    bool scope;        /* a namespace or a class: made of items itself */
     bool initialisers; /* a constructor's, in front of its body */
     bool global, device, host, constant;
     unsigned hash, head_hash, name_hash; /* of all its tokens, of those in front of the body, of the name */

@@ -17,6 +17,7 @@ struct kernel {
     char *self;        /* what it is called inside of itself */
     int template_open; /* the `<` of the innermost template parameters; 0: none */
     int bounds;        /* the `(` of __launch_bounds__; 0: none */
+    bool of_friend;    /* cannot be defined there: a name that only its arguments find */
 };
 
 /* Walks from the declaration's first word to its parameters. */
@@ -34,7 +35,7 @@ static bool find_parameters(struct kernel *k)
             k->template_open = i + 1;
             i = angle_close(i + 1);
         } else if (is(i, "friend")) {
-            return false;
+            k->of_friend = true;
         } else if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) {
             i = angle_close(i);
         } else if (is(i, "(")) {
@@ -171,7 +172,7 @@ void kernel_declaration(int i)
     replace(i, "__attribute__((noinline, noipa, used))");
     bool found = find_parameters(&k) && find_name(&k);
     int brace = found ? find_body(k.close + 1) : -1;
-    if (brace < 0)
+    if (brace < 0 || (brace > 0 && k.of_friend))
         refuse(i, "the emulator cannot read this `__global__` function's declaration");
     if (brace <= 0)
         return;

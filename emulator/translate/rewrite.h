@@ -8,9 +8,9 @@ enum scope_kind { NAMESPACE, CLASS, FUNCTION }; /* FUNCTION: initialisers and en
 
 struct scope {
     enum scope_kind kind;
-    bool device;  /* may a kernel's thread come here? */
-    int n_arrays; /* how many shared arrays were known when it began */
-    int n_locals; /* and how many local variables */
+    bool device;     /* may a kernel's thread come here? */
+    int n_arrays;    /* how many shared arrays were known when it began */
+    int n_locals;    /* and how many local variables */
     int first_local; /* in a function: its own are those from here on */
 };
 
@@ -23,7 +23,8 @@ void scope_mark_lambda(int i); /* at any `[` */
 
 /* ---- statements.c ---- */
 void statements_read(void);
-int statement_begin(int i); /* the first token of the statement around i; of `for (`, of what stands in its parentheses */
+int statement_begin(
+    int i); /* the first token of the statement around i; of `for (`, of what stands in its parentheses */
 
 /* ---- arch.c ---- */
 void arch_merge(const char *host, const char *device, const char *runtime); /* reads both, leaves one text, lexed */
@@ -59,10 +60,10 @@ void shared_forget(int n);                 /* back to n arrays */
 bool begins_declaration(int i); /* a type, then a name, then what follows a declared name? */
 
 /* ---- returned.c ---- */
-int locals_begin(int token); /* how many local variables were known before this token */
-void locals_forget(int n);   /* back to n */
-void local_declaration(int i); /* at any name */
-void local_hide(int i);      /* a name of no local variable */
+int locals_begin(int token);     /* how many local variables were known before this token */
+void locals_forget(int n);       /* back to n */
+void local_declaration(int i);   /* at any name */
+void local_hide(int i);          /* a name of no local variable */
 void returned_assignment(int i); /* at any `=` */
 
 /* ---- device.c ---- */

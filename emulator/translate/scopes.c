@@ -43,10 +43,10 @@ void scope_open(int brace)
     *scope = *around;
     scope->kind = kind;
     scope->n_arrays = n_arrays;
-    scope->n_locals = locals_begin(lambda            ? lambda
-                                   : of_function     ? head
+    scope->n_locals = locals_begin(lambda               ? lambda
+                                   : of_function        ? head
                                    : is(brace - 1, ")") ? tokens[brace - 1].partner
-                                                     : brace);
+                                                        : brace);
     if (of_function)
         scope->first_local = scope->n_locals;
     for (int i = lambda ? lambda : head; i < brace && (lambda || of_function); i++)

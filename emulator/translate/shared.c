@@ -169,8 +169,9 @@ void shared_use(int i)
         replace(i, format("simt_T_%s", name));
         return;
     }
-    replace(i, names_find(&arrays, i)->kind == DYNAMIC ? format("(*(simt_T_%s *)::simt_shared_dynamic())", name)
-                              : format("(*(simt_T_%s *)::simt_shared(&simt_site_%s))", name, name));
+    replace(i, names_find(&arrays, i)->kind == DYNAMIC
+                   ? format("(*(simt_T_%s *)::simt_shared_dynamic())", name)
+                   : format("(*(simt_T_%s *)::simt_shared(&simt_site_%s))", name, name));
 }
 
 /* A lambda need not capture what is no local variable: `[&A, n]` becomes `[n]`. */

@@ -177,9 +177,9 @@ static const char *token_end(const char *p, enum kind *kind)
  * behind them moves, and nobody else has to know of them. */
 static const struct alternative {
     const char *text, *meaning;
-} alternatives[] = {{"<%", "{"},    {"%>", "}"},   {"<:", "["},     {":>", "]"},      {"and", "&&"},    {"and_eq", "&="},
-                    {"bitand", "&"}, {"bitor", "|"}, {"compl", "~"}, {"not", "!"},     {"not_eq", "!="}, {"or", "||"},
-                    {"or_eq", "|="}, {"xor", "^"},   {"xor_eq", "^="}};
+} alternatives[] = {{"<%", "{"},      {"%>", "}"},     {"<:", "["},     {":>", "]"},    {"and", "&&"},
+                    {"and_eq", "&="}, {"bitand", "&"}, {"bitor", "|"},  {"compl", "~"}, {"not", "!"},
+                    {"not_eq", "!="}, {"or", "||"},    {"or_eq", "|="}, {"xor", "^"},   {"xor_eq", "^="}};
 
 static void write_plainly(char *p)
 {

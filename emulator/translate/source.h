@@ -11,7 +11,7 @@ struct token {
     unsigned start, length;
     int line, file;
     unsigned char kind;
-    bool spaced; /* is there white space before it? */
+    bool spaced;  /* is there white space before it? */
     bool ends_do; /* of a `while`: does it end a do-while? */
     int partner;  /* of a bracket: the token that closes or opens it, itself if there is none; of `<` and `>`: 0 */
     int begin;    /* the first token of the statement around it; of `for (`, of what stands in its parentheses */
@@ -64,7 +64,7 @@ void delete(int first, int last);
 /* What is allocated is never freed: the program is short-lived. */
 char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void refuse(int i, const char *format, ...) __attribute__((format(printf, 2, 3))); /* "FILE:LINE: error: …" */
-extern int refusals; /* the twentieth ends the program */
+extern int refusals;                                                               /* the twentieth ends the program */
 bool is_refused(int i); /* a word of a header that the emulator does not offer: then it has been refused */
 
 #endif

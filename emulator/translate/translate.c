@@ -5,7 +5,8 @@
  * IN and OUT default to standard input and output. FILE is IN as it is preprocessed for a GPU, with __CUDA_ARCH__
  * defined: kernels and device functions are taken from there (arch.c).
  * Rewritten are kernels (kernel.c), launches (launch.c), `__shared__` (shared.c), `__device__` and its like (device.c),
- * inline PTX (assembly.c), assignments of what functions return (returned.c); `#pragma unroll` is dropped (source.c). No
+ * inline PTX (assembly.c), assignments of what functions return (returned.c), loops with nothing in them (here);
+ * `#pragma unroll` is dropped, and digraphs are what they stand for (source.c). No
  * token changes its line, so compilers, debuggers and the emulator name the lines that the author wrote. It knows no
  * types and parses no expressions: brackets, and the words in front of them, suffice.
  *

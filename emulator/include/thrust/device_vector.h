@@ -28,7 +28,7 @@ template <class T> T *raw_pointer_cast(T *p) { return p; }
 
 template <class T> class device_vector
 {
-    static_assert(std::is_trivially_copyable_v<T>, "the elements of a device_vector are copied as bytes here");
+    static_assert(std::is_trivially_destructible_v<T>, "the elements of a device_vector are copied as bytes here");
     T *memory = nullptr;
     size_t count = 0;
 
