@@ -129,10 +129,10 @@ static enum space check(struct block *b, const void *pc, const void *address, un
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
         if (p.object)
             check_bounds(b, pc, &p, address, bytes, kind);
-        if (p.object && b->launch->overlap)
-            overlap_access(b, address, bytes, kind, pc);
         if (p.object && p.object->cells && work_several)
             race_access(b, pc, &p, bytes, kind, scope);
+        if (p.object && b->launch->overlap)
+            overlap_access(b, address, bytes, kind, pc);
         return p.space;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
@@ -140,8 +140,6 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     check_bounds(b, pc, &p, address, bytes, kind);
     if (b->n_guarded && p.space == SPACE_SHARED)
         async_check(b, pc, address, bytes, kind);
-    if (b->launch->overlap && p.space == SPACE_GLOBAL)
-        overlap_access(b, address, bytes, kind, pc);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
@@ -154,6 +152,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     }
     if (p.object->cells || p.space == SPACE_SHARED)
         race_access(b, pc, &p, bytes, kind, scope);
+    if (b->launch->overlap && p.space == SPACE_GLOBAL)
+        overlap_access(b, address, bytes, kind, pc);
     if (kind == ACCESS_VOLATILE_STORE)
         message_store(b, address, bytes, scope);
     return p.space;

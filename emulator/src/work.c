@@ -24,6 +24,7 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct queue *queues;
 static unsigned n_queues;
 static struct past host;
+static u64 n_issued;
 
 static bool default_is_per_thread;
 
@@ -182,6 +183,8 @@ struct work work_begin(cudaStream_t stream, enum work_kind kind)
         past_copy(&q->early, &w.before);
     q->last++;
     w.number = q->last;
+    n_issued++;
+    w.issued = n_issued;
     past_add(&q->past, w.queue, w.number);
     __atomic_store_n(&work_pending, true, __ATOMIC_RELAXED);
     work_unlock();
@@ -363,6 +366,7 @@ void work_launched(const struct work *w, struct launched l)
         }
     }
     l.number = w->number;
+    l.issued = w->issued;
     q->launches[q->n_launches] = l;
     q->n_launches++;
     work_unlock();
