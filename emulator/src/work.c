@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_LOOKED_AT 1024 /* launches of a queue: of more that nothing has waited for, the first are forgotten */
+
 enum { LEGACY, PER_THREAD, FIRST_OWN };
 
 struct queue {
@@ -419,7 +421,9 @@ void work_each_unordered(const struct past *p, void (*visit)(void *context, unsi
         uint32_t known = i < p->n ? p->done[i] : 0;
         if (!q->n_launches || q->launches[q->n_launches - 1].number <= known)
             continue;
-        for (size_t j = first_behind(q, known); j < q->n_launches; j++)
+        size_t first = first_behind(q, known),
+               latest = q->n_launches > MOST_LOOKED_AT ? q->n_launches - MOST_LOOKED_AT : 0;
+        for (size_t j = first > latest ? first : latest; j < q->n_launches; j++)
             visit(context, i, &q->launches[j]);
     }
 }

@@ -83,7 +83,7 @@ void work_launched(const struct work *w, struct launched l);
 void work_launch_ended(const struct work *w, bool synchronises);
 const struct launched *work_launch_of(uint32_t serial, unsigned *queue); /* with the lock held; NULL: long done */
 void work_forget_launches(void);
-/* Calls `visit` on each that has not happened before; with the lock held. */
+/* Calls `visit` on each of the latest that has not happened before; with the lock held. */
 void work_each_unordered(const struct past *p, void (*visit)(void *context, unsigned queue, const struct launched *l),
                          void *context);
 
