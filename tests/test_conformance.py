@@ -1,7 +1,10 @@
-"""Tensor cores are as an H200's: tests/conformance/*.cu ran there, and what they printed is kept beside them.
+"""Tensor cores and integer instructions are as an H200's: tests/conformance/*.cu ran there, and what they printed is kept
+beside them.
 
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a lanes.cu -o lanes && ./lanes > lanes_h200.jsonl
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a products.cu -o products && ./products > products_h200.jsonl
+
+and so for fragments.cu and integers.cu.
 """
 
 import json
@@ -73,3 +76,15 @@ def test_products_are_those_of_hardware(compile_cu, compiler):
         if "words" in want:
             wrong += differences(want, have)
     assert not wrong, "\n".join(wrong[:40])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name, n_lines", [("fragments", 55), ("integers", 859)])
+def test_all_bits_are_those_of_hardware(compile_cu, compiler, name, n_lines):
+    recorded = lines_of((CONFORMANCE / f"{name}_h200.jsonl").read_text())
+    done = run(compile_cu(Program(CONFORMANCE / f"{name}.cu", compiler)))
+    assert done.returncode == 0, done.stderr
+    assert len(recorded) == n_lines
+    emulated = lines_of(done.stdout)
+    assert [want for want, have in zip(recorded, emulated) if want != have] == []
+    assert len(emulated) == n_lines

@@ -74,3 +74,22 @@ def test_lines_in_a_shared_object(tmp_path, compiler):
     assert done.returncode == 0, done.stderr
     lines = {entry["line"]: entry for kernel in json.loads(out.read_text())["kernels"] for entry in kernel["lines"]}
     assert requests(lines) == expected()
+
+
+def test_the_table_has_copies_too(compile_cu, tmp_path):
+    """Of each kernel the last line of copies, its total, is what the JSON says; kernels without copies have none."""
+    program, out = compile_cu(Program(TESTS / "right" / "async.cu")), tmp_path / "profile.jsonl"
+    table = run(program, SIMT_PROFILE="1").stderr
+    run(program, SIMT_PROFILE="1", SIMT_PROFILE_JSON=str(out))
+    pattern = (r"^ +copies: global requests (\d+), sectors (\d+), bytes (\d+); "
+               r"shared requests (\d+), wavefronts (\d+), conflicts (\d+)$")
+    names = ("copy_ld_requests", "copy_ld_sectors", "copy_ld_bytes", "copy_st_requests", "copy_st_wavefronts", "copy_st_conflicts")
+    wanted, printed = [], []
+    for kernel in json.loads(out.read_text())["kernels"]:
+        counts = tuple(kernel["total"][name] for name in names)
+        wanted += [counts] if any(counts) else []
+    for part in re.split(r"^\S.*  \d+ launch(?:es)?, grid ", table, flags=re.M)[1:]:
+        found = [tuple(map(int, numbers)) for numbers in re.findall(pattern, part, re.M)]
+        assert not found or tuple(map(sum, zip(*found[:-1]))) == found[-1]
+        printed += found[-1:]
+    assert printed == wanted and len(wanted) > 3

@@ -1,5 +1,6 @@
 """A kernel that never ends is reported after SIMT_TIMEOUT seconds, with its line; a slow one is left alone."""
 
+import re
 import subprocess
 import time
 
@@ -20,6 +21,21 @@ def test_endless_kernel_is_reported(compile_cu, program, workers):
     assert done.stderr.startswith("simt: endless kernel")
     assert any(f"endless.cu:{line}" in done.stderr for line in (LINE, LINE + 1))  # the condition, or the empty statement
     assert 0.9 < time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("program", [PROGRAM], ids=str)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_blocks_that_do_the_same_are_one_line(compile_cu, program, workers):
+    """Of 6,000 blocks each is counted once: on its own, among others that do the same, or as not begun."""
+    done = run(compile_cu(program), "many", SIMT_TIMEOUT="2", SIMT_WORKERS=workers)
+    assert done.returncode == 1 and done.stderr.startswith("simt: endless kernel")
+    lines = done.stderr.splitlines()
+    assert len(lines) < 40
+    alike = [int(n) for n in re.findall(r"^  kernel waits, (\d+) blocks, the first block \(\d+,0,0\), the last block", done.stderr, re.M)]
+    alone = len(re.findall(r"^  kernel waits, block \(\d+,0,0\)$", done.stderr, re.M))
+    [waiting] = re.findall(r"^  kernel waits, (\d+) blocks, from block \((\d+),0,0\) on, have not begun$", done.stderr, re.M)
+    assert sum(alike) + alone + int(waiting[0]) == 6000
+    assert int(waiting[0]) + int(waiting[1]) == 6000 and max(alike) > 1000
 
 
 @pytest.mark.parametrize("program", [PROGRAM], ids=str)

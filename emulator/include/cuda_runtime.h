@@ -131,13 +131,27 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
 }
 }  // namespace simt
 
-/* ---- shared addresses (CUDA C++ Programming Guide, "Address Space Conversion Functions") ------------------- */
+/* ---- spaces (CUDA C++ Programming Guide, "Address Space Predicate Functions", "… Conversion Functions") ----- */
+
+SIMT_INLINE unsigned __isGlobal(const void *p) { return simt_is_in(SIMT_IN_GLOBAL, p); }
+SIMT_INLINE unsigned __isShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isCtaShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
+SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
+/* A parameter is a variable of its thread here, also with __grid_constant__. */
+#include "simt/parameters.h"
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
-/* Global addresses are the generic ones. */
-SIMT_INLINE size_t __cvta_generic_to_global(const void *p) { return (size_t)p; }
-SIMT_INLINE void *__cvta_global_to_generic(size_t global) { return (void *)global; }
+/* Those of other spaces are the generic ones here. */
+#define SIMT_SAME_ADDRESS(SPACE) \
+    SIMT_INLINE size_t __cvta_generic_to_##SPACE(const void *p) { return (size_t)p; } \
+    SIMT_INLINE void *__cvta_##SPACE##_to_generic(size_t address) { return (void *)address; }
+SIMT_SAME_ADDRESS(global)
+SIMT_SAME_ADDRESS(local)
+SIMT_SAME_ADDRESS(constant)
+#undef SIMT_SAME_ADDRESS
 
 /* ---- warp collectives ------------------------------------------------------------------------------------ */
 
@@ -179,7 +193,10 @@ SIMT_INLINE int __any_sync(unsigned mask, int predicate)
 {
     return simt_warp_vote(SIMT_VOTE_ANY, mask, !!predicate) != 0;
 }
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0; }
+SIMT_INLINE int __all_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0;
+}
 namespace simt
 {
 template <class T> SIMT_INLINE unsigned match(simt_match how, unsigned mask, T value)

@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "overlap.h"
 #include "report.h"
+#include "undefined.h"
 #include <string.h>
 
 #define POLL_LIMIT (1u << 12) /* volatile loads count for as many as would make this few */
@@ -90,6 +91,8 @@ static void check_nowhere(struct block *b, const void *pc, const void *address, 
 {
     if ((uintptr_t)address < 65536)
         report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
+    if (!memory_is_host(address))
+        report_far(b, pc, address, bytes, kind);
     report_access(b, "host pointer in a kernel", pc, address, bytes, kind,
                   "That memory belongs to the host; a kernel sees what cudaMalloc and its like returned.");
 }
@@ -140,6 +143,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     check_bounds(b, pc, &p, address, bytes, kind);
     if (b->n_guarded && p.space == SPACE_SHARED)
         async_check(b, pc, address, bytes, kind);
+    if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
+        undefined_store(b, address, bytes, pc);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
@@ -187,8 +192,6 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
     struct block *b = w->block;
     moves_on(w);
     if (kind == ACCESS_STORE) {
-        w->stored_bytes = bytes;
-        w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
     if (block_is_own_stack(b, address) && !((uintptr_t)address & (bytes - 1)))

@@ -23,8 +23,6 @@ u64 access_value(const void *address, unsigned bytes); /* of at most 8 bytes; th
 /* Called before a thread does anything else than its last access: that is done now. */
 static inline void moves_on(struct worker *w)
 {
-    if (w->block->n_undefined && w->storing)
-        collective_check_value(w->block, access_value(w->storing, w->stored_bytes), w->stored_bytes, w->stored_at);
     __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
     if (w->lent)
         race_take_back(w);

@@ -40,6 +40,7 @@ static bool swap_wide(void *p, u128 from, u128 to)
 static u128 load(const void *p, unsigned bytes)
 {
     switch (bytes) {
+    case 1: return __atomic_load_n((const uint8_t *)p, __ATOMIC_SEQ_CST);
     case 2: return __atomic_load_n((const uint16_t *)p, __ATOMIC_SEQ_CST);
     case 4: return __atomic_load_n((const uint32_t *)p, __ATOMIC_SEQ_CST);
     case 8: return __atomic_load_n((const u64 *)p, __ATOMIC_SEQ_CST);
@@ -49,10 +50,13 @@ static u128 load(const void *p, unsigned bytes)
 
 static bool swap(void *p, unsigned bytes, u128 from, u128 to)
 {
+    uint8_t f8 = (uint8_t)from;
     uint16_t f16 = (uint16_t)from;
     uint32_t f32 = (uint32_t)from;
     u64 f64 = (u64)from;
     switch (bytes) {
+    case 1:
+        return __atomic_compare_exchange_n((uint8_t *)p, &f8, (uint8_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     case 2:
         return __atomic_compare_exchange_n((uint16_t *)p, &f16, (uint16_t)to, false, __ATOMIC_SEQ_CST,
                                            __ATOMIC_SEQ_CST);
@@ -111,6 +115,9 @@ static const struct {
     [SIMT_I64] = {.bytes = 8},
     [SIMT_U64] = {.bytes = 8},
     [SIMT_U16] = {.bytes = 2},
+    [SIMT_I16] = {.bytes = 2},
+    [SIMT_U8] = {.bytes = 1},
+    [SIMT_I8] = {.bytes = 1},
     [SIMT_F32] = {4, add_float, false, from_float},
     [SIMT_F64] = {8, add_double, false, from_double},
     [SIMT_F16] = {2, add_half, false, from_half},
@@ -127,10 +134,13 @@ static u64 add(enum simt_type type, u64 old, u64 value)
     return types[type].add ? types[type].add(old, value) : old + value;
 }
 
-/* A number wins over NaN, and +0 is greater than -0 (PTX ISA, "min", "max"). */
+/* A number wins over NaN, and +0 is greater than -0 (PTX ISA, "min", "max"). Of two NaNs of 16 bits comes 0x7fff. */
 static u64 extreme_of(enum simt_type type, u64 old, u64 value, bool most)
 {
     double a = types[type].number(old), b = types[type].number(value);
+    bool narrow = types[type].bytes == 2 || types[type].pair;
+    if (narrow && a != a && b != b)
+        return 0x7fff;
     if (a != a || b != b)
         return a != a ? value : old;
     bool less = a < b || (a == b && __builtin_signbit(a));
@@ -147,9 +157,9 @@ static u64 extreme(enum simt_type type, u64 old, u64 value, bool most)
 
 static u64 combine(enum simt_atomic_op op, enum simt_type type, u64 old, u64 value, u64 compare)
 {
-    bool is_signed = type == SIMT_I32 || type == SIMT_I64;
-    long long a = type == SIMT_I32 ? (int32_t)old : (long long)old;
-    long long b = type == SIMT_I32 ? (int32_t)value : (long long)value;
+    bool is_signed = type == SIMT_I32 || type == SIMT_I64 || type == SIMT_I16 || type == SIMT_I8;
+    unsigned unused = 64 - 8 * types[type].bytes;
+    long long a = (long long)(old << unused), b = (long long)(value << unused);
     bool less = is_signed ? a < b : old < value;
     if (types[type].number && (op == SIMT_ATOMIC_MIN || op == SIMT_ATOMIC_MAX))
         return extreme(type, old, value, op == SIMT_ATOMIC_MAX);
@@ -206,8 +216,6 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
         note_system_scope(address);
     if (simt_checked && a->op == SIMT_ATOMIC_CAS)
         race_compare_and_swap(b, address, bytes);
-    if (b->n_undefined)
-        collective_check_value(b, (u64)value, bytes < 8 ? bytes : 8, pc);
     bool held = simt_checked && message_atomic_begin(b, address);
     u128 old, new;
     do {
@@ -225,6 +233,18 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
                                    .before = (u64)old}; /* of 16 bytes no history is kept */
     message_atomic_end(b, &strong, held);
     moves_on(simt_worker);
+    return old;
+}
+
+unsigned atomic_bytes(enum simt_type type) { return types[type].bytes; }
+
+u128 atomic_of_host(const struct atomic *a, void *address, u128 value, u128 compare)
+{
+    unsigned bytes = types[a->type].bytes;
+    u128 old;
+    do
+        old = load(address, bytes);
+    while (!swap(address, bytes, old, result(a, old, value, compare)));
     return old;
 }
 

@@ -1,8 +1,47 @@
 /* Memory for the runtime's own tables. */
 #define _GNU_SOURCE
 #include "base.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+/* What is reserved, for base_is_reserved(); more than that is not remembered. */
+#define MOST_RESERVED 4096
+static struct {
+    unsigned char *start;
+    size_t bytes;
+} reserved[MOST_RESERVED];
+static unsigned n_reserved;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void remember(void *memory, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    if (n_reserved < MOST_RESERVED) {
+        reserved[n_reserved].start = memory;
+        reserved[n_reserved++].bytes = bytes;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void forget(const void *memory)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n_reserved; i++)
+        if (reserved[i].start == memory)
+            reserved[i--] = reserved[--n_reserved];
+    pthread_mutex_unlock(&lock);
+}
+
+bool base_is_reserved(const void *address)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n_reserved; i++)
+        found |= (size_t)((const unsigned char *)address - reserved[i].start) < reserved[i].bytes;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
 
 void *base_reserve(size_t bytes)
 {
@@ -11,13 +50,16 @@ void *base_reserve(size_t bytes)
     if (memory == MAP_FAILED) {
         base_out_of_memory();
     }
+    remember(memory, bytes);
     return memory;
 }
 
 void base_release(void *memory, size_t bytes)
 {
-    if (memory)
-        munmap(memory, bytes ? bytes : 1);
+    if (!memory)
+        return;
+    forget(memory);
+    munmap(memory, bytes ? bytes : 1);
 }
 
 void base_forget(void *memory, size_t bytes) { madvise(memory, bytes, MADV_DONTNEED); }

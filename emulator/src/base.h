@@ -54,6 +54,7 @@ static inline bool access_collective_load(enum access kind)
 /* Zeroed memory that costs nothing until it is touched. Ends the program with status 2 where there is none. */
 void *base_reserve(size_t bytes);
 void base_release(void *memory, size_t bytes);
+bool base_is_reserved(const void *address);
 void base_forget(void *memory, size_t bytes); /* zeroes it, and gives its pages back */
 
 void base_json_string(FILE *f, const char *s); /* quoted, as JSON has it */

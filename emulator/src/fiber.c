@@ -260,7 +260,11 @@ unsigned fiber_callers(const struct block *b, unsigned thread, const void *pc, c
     return n;
 }
 
-bool fiber_is_stack(const void *address)
+static bool within(const void *address, unsigned slots)
 {
-    return all_slots && (size_t)((const unsigned char *)address - all_slots) < (size_t)MOST_SLOTS * STACK_SLOT;
+    return all_slots && (size_t)((const unsigned char *)address - all_slots) < (size_t)slots * STACK_SLOT;
 }
+
+/* Slots that no thread has had yet are nobody's memory. */
+bool fiber_is_stack(const void *address) { return within(address, __atomic_load_n(&n_slots, __ATOMIC_RELAXED)); }
+bool fiber_is_reserved(const void *address) { return within(address, MOST_SLOTS); }

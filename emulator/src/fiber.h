@@ -31,8 +31,9 @@ void fiber_free_stacks(struct block *b);
  * Returns how many: none where the switch keeps no frames. */
 unsigned fiber_callers(const struct block *b, unsigned thread, const void *pc, const void **out, unsigned most);
 
-bool fiber_is_stack(const void *address); /* any thread's; block_is_own_stack(): the running thread's */
-unsigned fiber_stack_bytes(void);         /* that a kernel may use */
+bool fiber_is_stack(const void *address);    /* any thread's; block_is_own_stack(): the running thread's */
+bool fiber_is_reserved(const void *address); /* for stacks that are, or that may come */
+unsigned fiber_stack_bytes(void);            /* that a kernel may use */
 const char *fiber_kind(void);
 
 #endif

@@ -70,8 +70,8 @@ static void transpose(const struct exchange *x)
         *element(matrix, false, lane, 1) = (uint16_t)(word >> 16);
     }
     for (unsigned lane = 0; lane < WARP; lane++)
-        *(uint32_t *)collective_payload(x, lane) =
-            *element(matrix, true, lane, 0) | (uint32_t)*element(matrix, true, lane, 1) << 16;
+        *(uint32_t *)collective_payload(x, lane) = *element(matrix, true, lane, 0) |
+                                                   (uint32_t)*element(matrix, true, lane, 1) << 16;
 }
 
 static const struct collective_op movmatrix_op = {COLLECTIVE("movmatrix"), .event = EVENTS, .whole = true,

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "memory.h"
 #include "device.h"
+#include "fiber.h"
 #include "graph.h"
 #include "overlap.h"
 #include "race.h"
@@ -801,23 +802,50 @@ static size_t distance(const struct object *o, const unsigned char *p)
     return (size_t)(p - (o->base + o->bytes));
 }
 
-const struct object *memory_nearest(const void *address)
+static const struct object *nearest_in(const struct area *a, const void *address)
 {
-    size_t offset = memory_offset(address);
-    if (offset >= MEMORY_SPAN)
-        return NULL;
-    const struct area *a = &areas[AREA_DEVICE];
-    if (offset >= MEMORY_HALF)
-        a = &areas[AREA_UNIFIED];
-    else if (offset >= MEMORY_HEAP_START)
-        a = &areas[AREA_HEAP];
+    if (!a->granule)
+        return NULL; /* before the first allocation */
+    const unsigned char *start = memory_base + a->start;
     size_t granules = (__atomic_load_n(&a->high, __ATOMIC_ACQUIRE) - a->start) / a->granule;
-    size_t here = (offset - a->start) / a->granule;
+    size_t here = (const unsigned char *)address < start
+                      ? 0
+                      : (size_t)((const unsigned char *)address - start) / a->granule;
     if (!granules)
         return NULL;
     const struct object *below = toward(a, here < granules ? here : granules - 1, granules, -1);
     const struct object *above = toward(a, here, granules, 1);
     return distance(below, address) <= distance(above, address) ? below : above;
+}
+
+const struct object *memory_nearest(const void *address)
+{
+    size_t offset = memory_offset(address);
+    if (offset >= MEMORY_SPAN)
+        return NULL;
+    if (offset >= MEMORY_HALF)
+        return nearest_in(&areas[AREA_UNIFIED], address);
+    return nearest_in(&areas[offset >= MEMORY_HEAP_START ? AREA_HEAP : AREA_DEVICE], address);
+}
+
+bool memory_is_host(const void *address)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    if (fiber_is_reserved(address) || base_is_reserved(address) || memory_covers(address))
+        return false;
+    return mincore((void *)((uintptr_t)address / page * page), 1, &resident) == 0;
+}
+
+const struct object *memory_closest(const void *address)
+{
+    const struct object *best = symbol_closest(address);
+    for (unsigned i = 0; i < AREAS; i++) {
+        const struct object *o = nearest_in(&areas[i], address);
+        if (distance(o, address) < distance(best, address))
+            best = o;
+    }
+    return best;
 }
 
 enum memory_state memory_host_fault(const void *address, const struct object **object)

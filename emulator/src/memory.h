@@ -56,7 +56,11 @@ static inline bool memory_freed(const struct object *object)
 }
 
 const struct object *memory_nearest(const void *address); /* for reports, and safe in a signal handler; NULL: none */
-bool memory_is_constant(const void *address);             /* in a read-only part of the program */
+/* Of an address that is none of the above: is something there at all, and is it not the emulator's own? */
+bool memory_is_host(const void *address);
+/* Of allocations and variables, that which is the fewest bytes away from any address; NULL: there is none. */
+const struct object *memory_closest(const void *address);
+bool memory_is_constant(const void *address); /* in a read-only part of the program */
 
 /* Opens device and managed memory to this process while a launch or a copy runs; calls nest, and host threads may call
  * at once. */
@@ -103,6 +107,7 @@ size_t memory_heap_limit_now(void);
 
 /* ---- symbols.c ---- */
 const struct object *symbol_find(const void *address);        /* the variable there; NULL: none */
+const struct object *symbol_closest(const void *address);     /* however far; NULL: there is none */
 const struct object *symbol_nearest(const void *address);     /* within 256 bytes of one; NULL: none is near */
 void symbol_each(void (*visit)(const struct object *object)); /* of those with cells */
 

@@ -166,6 +166,17 @@ static void table_row(FILE *f, const char *name, const struct counts *c, const c
             sectors, per, c->event[EVENT_BARRIER], text);
 }
 
+/* Copies by cp.async, of which most lines have none. */
+static void print_copies(FILE *f, const struct counts *c)
+{
+    const struct access_counts *load = &c->access[COPY_LD], *store = &c->access[COPY_ST];
+    if (load->requests + store->requests)
+        fprintf(f,
+                "       copies: global requests %llu, sectors %llu, bytes %llu; shared requests %llu, wavefronts %llu, "
+                "conflicts %llu\n",
+                load->requests, load->sectors, load->bytes, store->requests, store->wavefronts, store->conflicts);
+}
+
 /* What a kernel does with matrices, below its lines. */
 static void print_matrices(FILE *f, const struct counts *total)
 {
@@ -198,12 +209,14 @@ static void print_table(FILE *f)
             source_text(&k->lines[n], text, sizeof text);
             snprintf(line, sizeof line, "%d", k->lines[n].line);
             table_row(f, line, &k->places[n].counts, text);
+            print_copies(f, &k->places[n].counts);
         }
         table_row(f, "total", &total, "");
         const u64 *e = total.event;
         if (e[EVENT_SHUFFLE] + e[EVENT_VOTE] + e[EVENT_WARP_BARRIER] + e[EVENT_ATOMIC])
             fprintf(f, "       shuffles %llu, votes %llu, warp barriers %llu, atomics %llu\n", e[EVENT_SHUFFLE],
                     e[EVENT_VOTE], e[EVENT_WARP_BARRIER], e[EVENT_ATOMIC]);
+        print_copies(f, &total);
         print_matrices(f, &total);
     }
 }

@@ -83,8 +83,8 @@ enum field {
     PART, /* .lo, .hi, .wide */
     OPERATION,
     OPERATION2, /* .popc behind .and or .xor, of mma */
-    MODE,  /* of shifts, shuffles, votes, prmt */
-    LIMIT, /* .wrap, .clamp */
+    MODE,       /* of shifts, shuffles, votes, prmt */
+    LIMIT,      /* .wrap, .clamp */
     COUNT,
     LAYOUT,
     LAYOUT2,
@@ -160,7 +160,7 @@ enum mode {
 
 enum operand_kind { O_NONE, O_SLOT, O_CONSTANT, O_SPECIAL, O_SINK, O_VECTOR, O_ADDRESS };
 
-struct selection { /* r.h1, r.b3210: which parts of a register, the lowest place first */
+struct selection {           /* r.h1, r.b3210: which parts of a register, the lowest place first */
     uint8_t bytes, n, at[4]; /* n 0: all of it */
 };
 
@@ -176,7 +176,7 @@ struct ptx_operand {
     uint16_t slot;   /* of the register, also of an address's; NO_SLOT: the address is a number */
     uint16_t second; /* q of p|q; NO_SLOT: none */
     struct selection selection;
-    u64 value;       /* a register: which bits it has; a constant; an address: what is added to the register */
+    u64 value; /* a register: which bits it has; a constant; an address: what is added to the register */
     special_register *special;
     const struct ptx_operand *elements;
 };

@@ -212,7 +212,8 @@ static void sum_of_difference(struct running *r, const struct instruction *in)
 /* ---- pairs of 16 bits ---- */
 
 /* The row's function, once for each half, by an instruction of its type. */
-static void of_pair(struct running *r, const struct instruction *in, void (*one)(struct running *, const struct instruction *))
+static void of_pair(struct running *r, const struct instruction *in,
+                    void (*one)(struct running *, const struct instruction *))
 {
     u64 all = 0, slots[3];
     struct running of_half = *r;

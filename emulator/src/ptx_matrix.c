@@ -100,7 +100,7 @@ static void multiply(struct running *r, const struct instruction *in)
 static enum element_type element_of(enum type t)
 {
     static const enum element_type of[TYPES] = {
-        [T_F16] = E_F16, [T_BF16] = E_BF16, [T_TF32] = E_TF32, [T_F32] = E_F32,  [T_S8] = E_S8,
+        [T_F16] = E_F16, [T_BF16] = E_BF16, [T_TF32] = E_TF32, [T_F32] = E_F32,   [T_S8] = E_S8,
         [T_U8] = E_U8,   [T_S32] = E_S32,   [T_E4M3] = E_E4M3, [T_E5M2] = E_E5M2, [T_F64] = E_F64,
         [T_S4] = E_S4,   [T_U4] = E_U4,     [T_B1] = E_B1};
     return of[t];

@@ -51,13 +51,24 @@ static void convert_address(struct running *r, const struct instruction *in)
 
 static const char *check_conversion(struct instruction *in) { return in->field[SPACE] ? NULL : "the space is missing"; }
 
+bool simt_is_in(enum simt_space space, const void *generic)
+{
+    static const enum space spaces[] = {[SIMT_IN_GLOBAL] = SPACE_GLOBAL,
+                                        [SIMT_IN_SHARED] = SPACE_SHARED,
+                                        [SIMT_IN_LOCAL] = SPACE_LOCAL,
+                                        [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
+    enum space found = place_of(running(), generic, 1).space;
+    return (found == SPACE_NOWHERE ? SPACE_GLOBAL : found) == spaces[space]; /* to a GPU all else is global */
+}
+
 static void is_space(struct running *r, const struct instruction *in)
 {
-    static const enum ptx_space spaces[] = {
-        [SPACE_NOWHERE] = S_GENERIC, [SPACE_SHARED] = S_SHARED,    [SPACE_GLOBAL] = S_GLOBAL,
-        [SPACE_LOCAL] = S_LOCAL,     [SPACE_PARAMETERS] = S_CONST, [SPACE_CONSTANT] = S_CONST};
-    struct place p = place_of(running(), (const void *)(uintptr_t)ptx_get(r, &in->operand[1]), 1);
-    ptx_set(r, &in->operand[0], spaces[p.space] == in->field[SPACE]);
+    static const enum simt_space spaces[] = {[S_GLOBAL] = SIMT_IN_GLOBAL,
+                                             [S_SHARED] = SIMT_IN_SHARED,
+                                             [S_LOCAL] = SIMT_IN_LOCAL,
+                                             [S_CONST] = SIMT_IN_CONSTANT};
+    const void *address = (const void *)(uintptr_t)ptx_get(r, &in->operand[1]);
+    ptx_set(r, &in->operand[0], simt_is_in(spaces[in->field[SPACE]], address));
 }
 
 /* ---- loads and stores ---- */
@@ -180,9 +191,10 @@ static enum simt_atomic_op op_of(const struct instruction *in)
 static enum simt_type type_of(const struct instruction *in)
 {
     static const enum simt_type types[TYPES] = {
-        [T_B128] = SIMT_B128, [T_B16] = SIMT_U16,   [T_B32] = SIMT_U32,     [T_B64] = SIMT_U64,       [T_U32] = SIMT_U32, [T_U64] = SIMT_U64,
-        [T_S32] = SIMT_I32,   [T_S64] = SIMT_I64,     [T_F32] = SIMT_F32,       [T_F64] = SIMT_F64, [T_F16] = SIMT_F16,
-        [T_BF16] = SIMT_BF16, [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
+        [T_B128] = SIMT_B128,   [T_B16] = SIMT_U16,       [T_B32] = SIMT_U32, [T_B64] = SIMT_U64,
+        [T_U32] = SIMT_U32,     [T_U64] = SIMT_U64,       [T_S32] = SIMT_I32, [T_S64] = SIMT_I64,
+        [T_F32] = SIMT_F32,     [T_F64] = SIMT_F64,       [T_F16] = SIMT_F16, [T_BF16] = SIMT_BF16,
+        [T_F16X2] = SIMT_F16X2, [T_BF16X2] = SIMT_BF16X2,
     };
     return types[in->type[0]];
 }

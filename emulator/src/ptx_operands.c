@@ -242,6 +242,9 @@ static void settle_decimals(const struct reader *r, struct instruction *in)
     for (unsigned i = 0; i < in->n; i++)
         for (unsigned e = 0; e < in->operand[i].n; e++) {
             struct ptx_operand *each = (struct ptx_operand *)&in->operand[i].elements[e];
+            if (each->decimal && in->operand[i].kind == O_VECTOR)
+                reader_refuse(
+                    r, "of a decimal number in a vector hardware takes other bits: write it as 0f or 0d and its bits");
             if (each->decimal)
                 settle_decimal(r, in, each);
         }

@@ -1,5 +1,6 @@
 /* Inline PTX: video instructions, which choose bytes or halves of their operands, and do a second thing with the result
- * (PTX ISA, "Scalar Video Instructions", "SIMD Video Instructions"). */
+ * (PTX ISA, "Scalar Video Instructions", "SIMD Video Instructions"). GPUs since sm_50 have most of them no longer: ptxas makes
+ * them of others, and of some forms something else than the ISA says. Those are refused (tests/conformance/integers.cu). */
 #include "ptx.h"
 
 typedef __int128 s128;
@@ -58,7 +59,10 @@ static long long fitted(long long x, unsigned bytes, bool with_sign)
 }
 
 /* Of the result and of both operands; vset has none of the result, which is unsigned. */
-static enum type result_type(const struct instruction *in, enum video what) { return what == V_SET ? T_U32 : in->type[0]; }
+static enum type result_type(const struct instruction *in, enum video what)
+{
+    return what == V_SET ? T_U32 : in->type[0];
+}
 static enum type operand_type(const struct instruction *in, enum video what, unsigned i)
 {
     return in->type[what == V_SET ? i : i + 1];
@@ -84,16 +88,6 @@ static long long selected(const struct running *r, const struct ptx_operand *o, 
     return part((uint32_t)ptx_get(r, o), s->n ? s->bytes : 4, s->n ? s->at[0] : 0, t);
 }
 
-static long long second(const struct instruction *in, long long result, long long c)
-{
-    switch (in->field[OPERATION]) {
-    case OP_ADD: return result + c;
-    case OP_MIN: return result < c ? result : c;
-    case OP_MAX: return result < c ? c : result;
-    default: return result;
-    }
-}
-
 static void scalar(struct running *r, const struct instruction *in, enum video what)
 {
     const struct selection *to = &in->operand[0].selection;
@@ -105,7 +99,7 @@ static void scalar(struct running *r, const struct instruction *in, enum video w
     long long result = result_of(in, what, a, b);
     result = in->field[SATURATE] ? fitted(result, bytes, is_signed(t)) : part((u64)result, 4, 0, t);
     if (!to->n) {
-        ptx_set(r, &in->operand[0], (uint32_t)second(in, result, part(c, 4, 0, t)));
+        ptx_set(r, &in->operand[0], (uint32_t)(result + (in->field[OPERATION] ? part(c, 4, 0, t) : 0)));
         return;
     }
     unsigned up = 8 * bytes * to->at[0];
@@ -117,6 +111,21 @@ static const char *check_one(const struct ptx_operand *o)
 {
     const struct selection *s = &o->selection;
     return s->n > 1 || (s->n && s->at[0] * s->bytes >= 4) ? "of an operand .b0 to .b3, .h0 or .h1 can be chosen" : NULL;
+}
+
+#define DIFFERS "hardware does not do what the PTX ISA says of "
+
+/* Forms of which an H200 makes something else than the ISA. */
+static const char *why_differs(const struct instruction *in, enum video what)
+{
+    bool saturates = in->field[SATURATE];
+    if (in->operand[0].selection.n && what != V_SET)
+        return DIFFERS "a result of which a part is chosen";
+    if (in->field[OPERATION] == OP_MIN || in->field[OPERATION] == OP_MAX)
+        return DIFFERS "a second operation .min or .max";
+    if (saturates && (what == V_SHIFT_LEFT || in->type[0] == T_U32))
+        return DIFFERS ".sat of .u32, and of vshl";
+    return NULL;
 }
 
 static const char *check_scalar(struct instruction *in, enum video what)
@@ -131,7 +140,8 @@ static const char *check_scalar(struct instruction *in, enum video what)
         return "a second operation and a part of the result do not go together";
     if ((in->n == 4) != (merges || combines))
         return "a third number is for a second operation, or for the rest of a result of which a part is chosen";
-    return check_types(in, what);
+    const char *why = check_types(in, what);
+    return why ? why : why_differs(in, what);
 }
 
 /* ---- two or four numbers ---- */
@@ -198,26 +208,18 @@ static bool product_is_negated(const struct instruction *in) { return in->operan
 static void multiply_and_add(struct running *r, const struct instruction *in)
 {
     long long a = selected(r, &in->operand[1], in->type[1]), b = selected(r, &in->operand[2], in->type[2]);
-    bool with_sign = is_signed(in->type[1]) || is_signed(in->type[2]) || product_is_negated(in) || in->operand[3].minus;
-    uint32_t c = (uint32_t)ptx_get(r, &in->operand[3]);
-    s128 result = (s128)a * b;
-    if (product_is_negated(in))
-        result = ~result;
-    else if (in->operand[3].minus)
-        c = ~c;
-    result += with_sign ? (int32_t)c : (long long)c;
-    result += in->field[PLUS_ONE] || product_is_negated(in) || in->operand[3].minus;
-    result >>= in->field[SCALE];
-    if (in->field[SATURATE]) {
-        s128 most = with_sign ? INT32_MAX : UINT32_MAX, least = with_sign ? INT32_MIN : 0;
-        result = result < least ? least : result > most ? most : result;
-    }
+    s128 product = (s128)a * b, c = (int32_t)ptx_get(r, &in->operand[3]);
+    s128 result = (product_is_negated(in) ? -product : product) + (in->operand[3].minus ? -c : c);
+    result = (result + in->field[PLUS_ONE]) >> in->field[SCALE];
+    if (in->field[SATURATE])
+        result = result < INT32_MIN ? INT32_MIN : result > INT32_MAX ? INT32_MAX : result;
     ptx_set(r, &in->operand[0], (uint32_t)result);
 }
 
 static const char *check_multiply_and_add(struct instruction *in)
 {
     bool minus = in->operand[1].minus || in->operand[2].minus || in->operand[3].minus;
+    bool with_sign = in->type[1] == T_S32 && in->type[2] == T_S32;
     for (unsigned i = 1; i < 3; i++)
         if (check_one(&in->operand[i]))
             return check_one(&in->operand[i]);
@@ -227,7 +229,10 @@ static const char *check_multiply_and_add(struct instruction *in)
         return ".po and a minus do not go together";
     if (product_is_negated(in) && in->operand[3].minus)
         return "either the product or what is added can have a minus";
-    return in->n_types == 3 ? NULL : "it needs three types, of the result and of both factors";
+    if (in->n_types != 3)
+        return "it needs three types, of the result and of both factors";
+    return (in->field[SATURATE] || in->field[SCALE]) && !with_sign ? DIFFERS ".sat and .shr with a factor of .u32"
+                                                                   : NULL;
 }
 
 /* ---- rows ---- */

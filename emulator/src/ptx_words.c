@@ -3,17 +3,17 @@
 #include <string.h>
 
 const struct type_info ptx_types[TYPES] = {
-    [T_NONE] = {"", 0, false},         [T_PRED] = {"pred", 1, false},     [T_B8] = {"b8", 1, false},
-    [T_B16] = {"b16", 2, false},       [T_B32] = {"b32", 4, false},       [T_B64] = {"b64", 8, false},
-    [T_B128] = {"b128", 16, false},    [T_B1] = {"b1", 1, false},         [T_U2] = {"u2", 1, false},
-    [T_S2] = {"s2", 1, true},          [T_U4] = {"u4", 1, false},         [T_S4] = {"s4", 1, true},
-    [T_U16X2] = {"u16x2", 4, false},   [T_S16X2] = {"s16x2", 4, false},   [T_U8] = {"u8", 1, false},         [T_U16] = {"u16", 2, false},
-    [T_U32] = {"u32", 4, false},       [T_U64] = {"u64", 8, false},       [T_S8] = {"s8", 1, true},
-    [T_S16] = {"s16", 2, true},        [T_S32] = {"s32", 4, true},        [T_S64] = {"s64", 8, true},
-    [T_F16] = {"f16", 2, false},       [T_F16X2] = {"f16x2", 4, false},   [T_BF16] = {"bf16", 2, false},
-    [T_BF16X2] = {"bf16x2", 4, false}, [T_TF32] = {"tf32", 4, false},     [T_F32] = {"f32", 4, false},
-    [T_F64] = {"f64", 8, false},       [T_E4M3] = {"e4m3", 1, false},     [T_E5M2] = {"e5m2", 1, false},
-    [T_E4M3X2] = {"e4m3x2", 2, false}, [T_E5M2X2] = {"e5m2x2", 2, false},
+    [T_NONE] = {"", 0, false},       [T_PRED] = {"pred", 1, false},     [T_B8] = {"b8", 1, false},
+    [T_B16] = {"b16", 2, false},     [T_B32] = {"b32", 4, false},       [T_B64] = {"b64", 8, false},
+    [T_B128] = {"b128", 16, false},  [T_B1] = {"b1", 1, false},         [T_U2] = {"u2", 1, false},
+    [T_S2] = {"s2", 1, true},        [T_U4] = {"u4", 1, false},         [T_S4] = {"s4", 1, true},
+    [T_U16X2] = {"u16x2", 4, false}, [T_S16X2] = {"s16x2", 4, false},   [T_U8] = {"u8", 1, false},
+    [T_U16] = {"u16", 2, false},     [T_U32] = {"u32", 4, false},       [T_U64] = {"u64", 8, false},
+    [T_S8] = {"s8", 1, true},        [T_S16] = {"s16", 2, true},        [T_S32] = {"s32", 4, true},
+    [T_S64] = {"s64", 8, true},      [T_F16] = {"f16", 2, false},       [T_F16X2] = {"f16x2", 4, false},
+    [T_BF16] = {"bf16", 2, false},   [T_BF16X2] = {"bf16x2", 4, false}, [T_TF32] = {"tf32", 4, false},
+    [T_F32] = {"f32", 4, false},     [T_F64] = {"f64", 8, false},       [T_E4M3] = {"e4m3", 1, false},
+    [T_E5M2] = {"e5m2", 1, false},   [T_E4M3X2] = {"e4m3x2", 2, false}, [T_E5M2X2] = {"e5m2x2", 2, false},
 };
 
 static const struct word {
@@ -148,9 +148,9 @@ static const struct word {
 
 #define MOST_MODIFIER 32
 
-static const struct row *const tables[] = {ptx_move_rows,   ptx_integer_rows, ptx_float_rows,  ptx_convert_rows,
-                                           ptx_memory_rows, ptx_warp_rows,    ptx_matrix_rows, ptx_sync_rows,
-                                           ptx_video_rows};
+static const struct row *const tables[] = {ptx_move_rows,    ptx_integer_rows, ptx_float_rows,
+                                           ptx_convert_rows, ptx_memory_rows,  ptx_warp_rows,
+                                           ptx_matrix_rows,  ptx_sync_rows,    ptx_video_rows};
 
 /* Is the opcode that stem, or does it go on from it? */
 static bool begins(const char *opcode, const char *stem)

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "overlap.h"
 #include "shared.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <pthread.h>
@@ -165,13 +166,8 @@ static const char *parameter_of(const struct launch *l, const struct object *o)
     return name;
 }
 
-static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+static void say_object(FILE *f, const struct launch *l, const struct object *o, const void *address, unsigned bytes)
 {
-    const struct object *o = memory_find(address);
-    if (!o)
-        o = memory_nearest(address);
-    if (!o)
-        return;
     say_distance(f, o, address, bytes);
     const char *name = l ? parameter_of(l, o) : "";
     if (*name)
@@ -181,6 +177,15 @@ static void say_allocation(FILE *f, const struct launch *l, const void *address,
     if (o->freed)
         fprintf(f, ", freed at %s", where(o->freed_at));
     fprintf(f, "\n");
+}
+
+static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+{
+    const struct object *o = memory_find(address);
+    if (!o)
+        o = memory_nearest(address);
+    if (o)
+        say_object(f, l, o, address, bytes);
 }
 
 static void say_variable(FILE *f, const struct object *o, const void *address, unsigned bytes)
@@ -264,6 +269,21 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
     __builtin_unreachable();
 }
 
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+{
+    const struct object *o = memory_closest(address);
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_access(stderr, b, "out of bounds", pc, address, bytes, access);
+    if (o && o->symbol)
+        say_variable(stderr, o, address, bytes);
+    else if (o)
+        say_object(stderr, b->launch, o, address, bytes);
+    fprintf(stderr, "  Nothing is there. Has an index overflowed, or does a pointer hold no address?\n");
+    stop();
+    __builtin_unreachable();
+}
+
 void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                     enum access access, const struct actor *other, const char *did, const char *why)
 {
@@ -320,12 +340,20 @@ static const char *advice(const struct conflict *c)
     if (c->why == FENCE_MISSING)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
+    if (c->block->has_roles && one_block && by_one_line(c))
+        return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
+               "is missing between them.";
     if (by_one_line(c))
         return one_block
                    ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
                      "__syncthreads() is missing between them."
                    : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
                      "an atomic operation, or a second launch.";
+    if (one_warp && c->block->has_roles)
+        return "Nothing orders the two lanes of this warp: a __syncwarp() is missing between.";
+    if (one_block && c->block->has_roles)
+        return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
+               "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
     if (one_block)
@@ -532,10 +560,11 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called(pc));
     say_thread(stderr, b->launch, other);
     fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
-    fprintf(stderr, collective
-                        ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
-                        : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
-                          "take the branch.\n");
+    fprintf(stderr,
+            collective
+                ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
+                : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
+                  "take the branch.\n");
     stop();
     __builtin_unreachable();
 }
@@ -552,9 +581,10 @@ void report_left_loop(struct block *b, unsigned thread, unsigned left)
     fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
             called_by_kernel(b, thread, t->pc));
     say_thread(stderr, b->launch, left);
-    fprintf(stderr, ", of the same warp, has been in it and then left the kernel\n"
-                    "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
-                    "leave before others.\n");
+    fprintf(stderr,
+            ", of the same warp, has been in it and then left the kernel\n"
+            "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
+            "leave before others.\n");
     stop();
     __builtin_unreachable();
 }
@@ -574,20 +604,26 @@ void report_outside_mask(struct block *b, unsigned thread)
     __builtin_unreachable();
 }
 
-void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
 {
-    bool named = u->mask >> u->from & 1;
+    const char *absent = !(u->mask >> u->from & 1)                                 ? "the mask does not name"
+                         : u->thread / WARP * WARP + u->from >= b->launch->threads ? "does not exist"
+                                                                                   : "has left the kernel";
     pthread_mutex_lock(&lock);
     fflush(stdout);
     fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, u->thread);
-    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s.\n", u->thread % WARP, u->from,
-            named ? "has left the kernel" : "the mask does not name");
+    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s%s\n", u->thread % WARP, u->from, absent,
+            called(u->pc));
     fprintf(stderr, "  That value is undefined, and ");
-    say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " writes what came of it at %s\n", where(pc));
+    if (pc) {
+        say_thread(stderr, b->launch, thread);
+        fprintf(stderr, " writes what came of it at %s%s\n", where(pc), called(pc));
+    } else {
+        fprintf(stderr, "what the kernel does depends on it.\n");
+    }
     stop();
     __builtin_unreachable();
 }
@@ -681,10 +717,70 @@ static const void *own_place(const void *const *pcs)
     return pcs[0];
 }
 
-static void say_block_in_hand(FILE *f, const struct block *b)
+/* Blocks of one launch whose threads do the same, in words. */
+struct alike {
+    const struct launch *launch;
+    char *words;
+    u64 n;
+    uint32_t first, last; /* serials */
+};
+
+static char *words_of(const struct block *b)
 {
-    say_kernel(f, b->launch, b->serial);
+    char *words = NULL;
+    size_t size;
+    FILE *f = open_memstream(&words, &size);
+    if (!f)
+        base_out_of_memory();
     say_waiters(f, b);
+    fclose(f);
+    return words;
+}
+
+static struct alike *add_block(struct alike *groups, unsigned *n, const struct block *b)
+{
+    char *words = words_of(b);
+    for (unsigned i = 0; i < *n; i++) {
+        struct alike *g = &groups[i];
+        if (g->launch != b->launch || strcmp(g->words, words) != 0)
+            continue;
+        g->n++;
+        g->first = b->serial < g->first ? b->serial : g->first;
+        g->last = b->serial > g->last ? b->serial : g->last;
+        free(words);
+        return groups;
+    }
+    groups = realloc(groups, (*n + 1) * sizeof *groups);
+    if (!groups)
+        base_out_of_memory();
+    groups[(*n)++] = (struct alike){b->launch, words, 1, b->serial, b->serial};
+    return groups;
+}
+
+static void say_alike(FILE *f, const struct alike *g)
+{
+    if (g->n == 1) {
+        say_kernel(f, g->launch, g->first);
+    } else {
+        fprintf(f, "  kernel %s, %llu blocks, the first ", g->launch->kernel->name, g->n);
+        say_block(f, g->launch, g->first);
+        fprintf(f, ", the last ");
+        say_block(f, g->launch, g->last);
+        fprintf(f, "\n");
+    }
+    fputs(g->words, f);
+}
+
+/* Blocks begin in the order of their numbers. */
+static void say_not_begun(FILE *f, const struct launch *l)
+{
+    u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
+    if (begun >= l->blocks)
+        return;
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
+            plural((unsigned)(l->blocks - begun)));
+    say_block(f, l, l->first_serial + (uint32_t)begun);
+    fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
 }
 
 /* The watchdog's: where each worker is, and what the threads of its block do. */
@@ -692,7 +788,9 @@ void report_endless(void)
 {
     static const void *pcs[MAX_WORKERS][WATCHDOG_FRAMES];
     pthread_t ids[MAX_WORKERS];
-    bool first = true;
+    struct alike *groups = NULL;
+    const struct launch *launch = NULL;
+    unsigned n_groups = 0;
     for (unsigned i = 0; i < simt_n_workers; i++)
         ids[i] = simt_workers[i].id;
     watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
@@ -704,17 +802,21 @@ void report_endless(void)
         const void *pc = current(b)->pc; /* where it polls; else, where it was stopped */
         if (!pc)
             pc = own_place(pcs[i]);
-        if (first)
+        if (!launch)
             fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
-        first = false;
+        launch = b->launch;
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");
         say_thread(stderr, b->launch, b->cur);
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
         for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
-            say_block_in_hand(stderr, other);
+            groups = add_block(groups, &n_groups, other);
     }
+    for (unsigned i = 0; i < n_groups; i++)
+        say_alike(stderr, &groups[i]);
+    if (launch)
+        say_not_begun(stderr, launch);
     fprintf(stderr, "  No thread has ended for as long as SIMT_TIMEOUT allows: %u seconds; 0 allows any time.\n",
             watchdog_seconds());
     end_at_once(1);

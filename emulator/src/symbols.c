@@ -130,12 +130,11 @@ const struct object *symbol_find(const void *address)
     return p - (uintptr_t)o->base < o->bytes ? o : NULL;
 }
 
-const struct object *symbol_nearest(const void *address)
+/* The closest, if it is less than so many bytes away. */
+static const struct object *closest(const void *address, size_t limit)
 {
     const struct table *t = now();
     uintptr_t p = (uintptr_t)address;
-    if (p + NEAR < t->low || p >= t->high + NEAR)
-        return NULL;
     size_t n = begun(t, p);
     const struct object *below = n ? t->objects[n - 1] : NULL, *above = n < t->n ? t->objects[n] : NULL;
     size_t over = ~(size_t)0, under = ~(size_t)0; /* bytes behind the one's end, and before the other's start */
@@ -144,9 +143,18 @@ const struct object *symbol_nearest(const void *address)
     if (above)
         under = (uintptr_t)above->base - p;
     if (over <= under)
-        return over < NEAR ? below : NULL;
-    return under <= NEAR ? above : NULL;
+        return over < limit ? below : NULL;
+    return under <= limit ? above : NULL;
 }
+
+const struct object *symbol_nearest(const void *address)
+{
+    const struct table *t = now();
+    uintptr_t p = (uintptr_t)address;
+    return p + NEAR < t->low || p >= t->high + NEAR ? NULL : closest(address, NEAR);
+}
+
+const struct object *symbol_closest(const void *address) { return closest(address, ~(size_t)0); }
 
 void symbol_each(void (*visit)(const struct object *object))
 {

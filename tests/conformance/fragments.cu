@@ -37,7 +37,7 @@ __host__ __device__ double number(unsigned seed, bool whole)
 
 // ---- mma.sync ----
 
-template <int A, int B, int C> struct integers { // registers of each operand in one lane
+template <int A, int B, int C> struct integers {  // registers of each operand in one lane
     unsigned a[A], b[B];
     int c[C];
     __device__ void fill(unsigned seed, bool whole)
@@ -46,7 +46,7 @@ template <int A, int B, int C> struct integers { // registers of each operand in
             a[i] = mixed(seed++);
         for (int i = 0; i < B; i++)
             b[i] = mixed(seed++);
-        for (int i = 0; i < C; i++) { // near the ends now and then, for .satfinite
+        for (int i = 0; i < C; i++) {  // near the ends now and then, for .satfinite
             int x = (int)mixed(seed++);
             c[i] = i % 2 ? x >> 16 : x > 0 ? 0x7fffffff - (x & 255) : (int)0x80000000 + (x & 255);
         }
@@ -149,24 +149,24 @@ using doubles4 = doubles<1, 1, 2>;
 using doubles16k4 = doubles<2, 1, 4>;
 using doubles16k8 = doubles<4, 2, 4>;
 using doubles16k16 = doubles<8, 4, 4>;
-CASE(f64_m8n8k4, doubles4, "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-     : D2 : "d"(r.a[0]), "d"(r.b[0]))
+CASE(f64_m8n8k4, doubles4,
+     "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};" : D2 : "d"(r.a[0]), "d"(r.b[0]))
 CASE(f64_m16n8k4, doubles16k4,
-     "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-     : D4 : "d"(r.a[0]), "d"(r.a[1]), "d"(r.b[0]))
-CASE(f64_m16n8k8, doubles16k8,
-     "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-     : D4 : A4_OF_DOUBLES, "d"(r.b[0]), "d"(r.b[1]))
+     "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};" : D4 : "d"(r.a[0]),
+     "d"(r.a[1]), "d"(r.b[0]))
+CASE(
+    f64_m16n8k8, doubles16k8,
+    "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : D4 : A4_OF_DOUBLES,
+    "d"(r.b[0]), "d"(r.b[1]))
 CASE(f64_m16n8k16, doubles16k16,
      "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, "
-     "{%0,%1,%2,%3};"
-     : D4 : A4_OF_DOUBLES, "d"(r.a[4]), "d"(r.a[5]), "d"(r.a[6]), "d"(r.a[7]), "d"(r.b[0]), "d"(r.b[1]), "d"(r.b[2]),
-       "d"(r.b[3]))
+     "{%0,%1,%2,%3};" : D4 : A4_OF_DOUBLES,
+     "d"(r.a[4]), "d"(r.a[5]), "d"(r.a[6]), "d"(r.a[7]), "d"(r.b[0]), "d"(r.b[1]), "d"(r.b[2]), "d"(r.b[3]))
 CASE(movmatrix, small, "movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r.c[0]) : "r"(r.a[0]))
 
 // ---- WMMA: what the fragments hold, and the product ----
 
-struct memory { // of one warp; of every shape at most 8 rows of 128 bits, or doubles
+struct memory {  // of one warp; of every shape at most 8 rows of 128 bits, or doubles
     __align__(32) unsigned a[128], b[128];
     __align__(32) int c[64], d[64];
     __align__(32) double fa[64], fb[64], fc[64], fd[64];
@@ -203,7 +203,8 @@ template <int K, typename T> struct factors {
     {
         m->held[0][threadIdx.x] = (unsigned)a.x[0];
         m->held[1][threadIdx.x] = (unsigned)b.x[0];
-        m->held[2][threadIdx.x] = (unsigned)c.x[0] * 3 + (unsigned)c.x[1] + 1000 * a.num_elements + a.num_storage_elements;
+        m->held[2][threadIdx.x] = (unsigned)c.x[0] * 3 + (unsigned)c.x[1] + 1000 * a.num_elements +
+                                  a.num_storage_elements;
     }
 };
 
@@ -274,8 +275,7 @@ template <typename Launch> static void print_wmma(const char *name, bool whole, 
         PRINT(large_sat_##NAME)
 #define PRINT_1(NAME) PRINT(small_##NAME), PRINT(middle_##NAME), PRINT(large_##NAME)
 #define PRINT_64(NAME) print_case<NAME>(#NAME " whole", true), print_case<NAME>(#NAME " fractions", false)
-#define WMMA(NAME, KERNEL, ...) \
-    print_wmma(NAME, true, [](memory *m) { KERNEL<<<1, WARP>>>(m, __VA_ARGS__); })
+#define WMMA(NAME, KERNEL, ...) print_wmma(NAME, true, [](memory *m) { KERNEL<<<1, WARP>>>(m, __VA_ARGS__); })
 #define WMMA_64(NAME, A, B, LAYOUT) \
     print_wmma("wmma f64 " NAME " whole", true, [](memory *m) { multiply_doubles<A, B><<<1, WARP>>>(m, LAYOUT); }); \
     print_wmma("wmma f64 " NAME " fractions", false, [](memory *m) { multiply_doubles<A, B><<<1, WARP>>>(m, LAYOUT); })

@@ -65,6 +65,65 @@ REFUSED(bytes_expected, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], 8; m
 REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
 REFUSED(sparse, "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1}, %1, 0;")
 
+REFUSED(part_of_sum, "add.s32 %0, %1.h0, 1;")
+REFUSED(part_written, "mov.b32 %0.h0, %1;")
+REFUSED(minus_of_sum, "add.s32 %0, -%1, 1;")
+REFUSED(no_such_part, "vadd.s32.s32.s32 %0, %1.h2, %1;")
+REFUSED(unknown_part, "vadd.s32.s32.s32 %0, %1.q1, %1;")
+REFUSED(part_and_operation, "vadd.s32.s32.s32.add %0.h0, %1, %1, %1;")
+REFUSED(two_types_of_video, "vadd.s32.s32 %0, %1, %1;")
+REFUSED(third_number_missing, "vadd.s32.s32.s32.min %0, %1, %1;")
+REFUSED(shift_without_limit, "vshl.s32.s32.u32 %0, %1, %1;")
+REFUSED(set_without_comparison, "vset.s32.s32 %0, %1, %1;")
+REFUSED(minus_with_plus_one, "vmad.s32.s32.s32.po %0, -%1, %1, %1;")
+REFUSED(two_minuses, "vmad.s32.s32.s32 %0, -%1, %1, -%1;")
+REFUSED(bytes_of_halves, "vadd2.s32.s32.s32 %0, %1.b3210, %1, %1;")
+REFUSED(mask_in_disorder, "vadd4.s32.s32.s32 %0.b01, %1, %1, %1;")
+REFUSED(saturated_sum_of_parts, "vadd4.s32.s32.s32.sat.add %0, %1, %1, %1;")
+REFUSED(minimum_of_parts, "vadd2.s32.s32.s32.min %0, %1, %1, %1;")
+REFUSED(average_of_one, "vavrg.s32.s32.s32 %0, %1, %1;")
+REFUSED(packed_without_sat, "cvt.pack.s16.s32 %0, %1, %1;")
+REFUSED(packed_halves_of_three, "cvt.pack.sat.s16.s32.b32 %0, %1, %1, %1;")
+REFUSED(packed_bytes_of_two, "cvt.pack.sat.s8.s32 %0, %1, %1;")
+REFUSED(relu_of_unsigned, "max.relu.u32 %0, %1, 1;")
+REFUSED(relu_of_unsigned_pair, "max.u16x2.relu %0, %1, 1;")
+REFUSED(difference_of_pairs, "sub.s16x2 %0, %1, %1;")
+REFUSED(sum_of_one_vector, "red.global.add.v3.f32 [%2], {%1, %1, %1}; mov.b32 %0, 1;")
+REFUSED(vector_of_eight_floats, "{.reg .f32 f; red.global.add.v8.f32 [%2], {f, f, f, f, f, f, f, f}; mov.b32 %0, 1;}")
+REFUSED(vector_of_integers, "red.global.add.v2.s32 [%2], {%1, %1}; mov.b32 %0, 1;")
+REFUSED(least_of_floats, "{.reg .f32 f; red.global.min.v2.f32 [%2], {f, f}; mov.b32 %0, 1;}")
+REFUSED(vector_of_shared, "{.reg .f32 f; red.shared.add.v2.f32 [%1], {f, f}; mov.b32 %0, 1;}")
+REFUSED(too_few_in_the_vector, "{.reg .f32 f; red.global.add.v4.f32 [%2], {f, f}; mov.b32 %0, 1;}")
+REFUSED(wide_in_the_vector, "{.reg .f64 f; red.global.add.v2.f32 [%2], {f, f}; mov.b32 %0, 1;}")
+REFUSED(halves_flushed, "{.reg .b16 h; red.global.add.v2.f16 [%2], {h, h}; mov.b32 %0, 1;}")
+REFUSED(numbers_not_flushed, "red.global.add.noftz.s32 [%2], %1; mov.b32 %0, 1;")
+REFUSED(sum_of_sixteen_bytes, "{.reg .b128 w; atom.global.add.b128 w, [%2], w; mov.b32 %0, 1;}")
+REFUSED(exchange_with_a_third, "atom.global.exch.b32 %0, [%2], %1, %1;")
+REFUSED(policy_for_a_third, "{.reg .b64 p; atom.global.cas.L2::cache_hint.b32 %0, [%2], %1, p;}")
+REFUSED(policy_for_nothing, "{.reg .b64 p; createpolicy.fractional.b64 p; mov.b32 %0, 1;}")
+REFUSED(range_of_shared, "{.reg .b64 p; createpolicy.range.shared.L2::evict_last.b64 p, [%1], 64, 64; mov.b32 %0, 1;}")
+REFUSED(wide_load_of_eight, "{.reg .b16 h; ld.global.v8.b16 {h, h, h, h, h, h, h, h}, [%2]; mov.b32 %0, 1;}")
+REFUSED(transpose_of_x4, "movmatrix.sync.aligned.m8n8.x4.trans.b16 %0, %1;")
+REFUSED(not_a_transpose, "movmatrix.sync.aligned.m8n8.b16 %0, %1;")
+REFUSED(doubles_in_words, "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %0}, {%1}, {%1}, {%1, %1};")
+REFUSED(bits_without_operation, "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32 {%0, %0}, {%1}, {%1}, {%1, %1};")
+REFUSED(bits_not_counted, "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor {%0, %0}, {%1}, {%1}, {%1, %1};")
+REFUSED(nibbles_counted, "mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32.xor.popc {%0, %0}, {%1}, {%1}, {%1, %1};")
+REFUSED(doubles_to_float, "{.reg .f64 d; mma.sync.aligned.m16n8k4.row.col.f32.f64.f64.f32 {%0}, {d}, {d}, {%0};}")
+REFUSED(nibbles_by_bytes,
+        "mma.sync.aligned.m16n8k32.row.col.s32.s4.s8.s32 {%0, %0, %0, %0}, {%1, %1}, {%1}, {%1, %1, %1, %1};")
+REFUSED(nibbles_in_columns, "wmma.load.a.sync.aligned.col.m8n8k32.global.s4 {%0}, [%2];")
+REFUSED(saturated_doubles, "{.reg .f64 d; mma.sync.aligned.m8n8k4.row.col.satfinite.f64.f64.f64.f64 "
+                           "{d, d}, {d}, {d}, {d, d}; mov.b32 %0, 1;}")
+REFUSED(mask_without_limit, "bmsk.b32 %0, %1, 3;")
+REFUSED(reduced_floats, "{.reg .f32 f; redux.sync.min.f32 f, f, -1; mov.b32 %0, 1;}")
+REFUSED(minimum_in_addition, "vadd.s32.s32.s32.min %0, %1, %1, %1;")
+REFUSED(half_of_a_sum, "vadd.s32.s32.s32 %0.h1, %1, %1, %1;")
+REFUSED(unsigned_saturated, "vadd.u32.s32.s32.sat %0, %1, %1;")
+REFUSED(shift_saturated, "vshl.s32.s32.u32.sat.wrap %0, %1, %1;")
+REFUSED(unsigned_scaled, "vmad.u32.u32.u32.shr7 %0, %1, %1, %1;")
+REFUSED(decimal_in_a_vector, "{.reg .f32 f; red.global.add.v2.f32 [%2], {1.5, f}; mov.b32 %0, 1;}")
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -126,5 +185,61 @@ int main(int argc, char **argv)
     RUN(bytes_expected);
     RUN(cluster_barrier);
     RUN(sparse);
+    RUN(part_of_sum);
+    RUN(part_written);
+    RUN(minus_of_sum);
+    RUN(no_such_part);
+    RUN(unknown_part);
+    RUN(part_and_operation);
+    RUN(two_types_of_video);
+    RUN(third_number_missing);
+    RUN(shift_without_limit);
+    RUN(set_without_comparison);
+    RUN(minus_with_plus_one);
+    RUN(two_minuses);
+    RUN(bytes_of_halves);
+    RUN(mask_in_disorder);
+    RUN(saturated_sum_of_parts);
+    RUN(minimum_of_parts);
+    RUN(average_of_one);
+    RUN(packed_without_sat);
+    RUN(packed_halves_of_three);
+    RUN(packed_bytes_of_two);
+    RUN(relu_of_unsigned);
+    RUN(relu_of_unsigned_pair);
+    RUN(difference_of_pairs);
+    RUN(sum_of_one_vector);
+    RUN(vector_of_eight_floats);
+    RUN(vector_of_integers);
+    RUN(least_of_floats);
+    RUN(vector_of_shared);
+    RUN(too_few_in_the_vector);
+    RUN(wide_in_the_vector);
+    RUN(halves_flushed);
+    RUN(numbers_not_flushed);
+    RUN(sum_of_sixteen_bytes);
+    RUN(exchange_with_a_third);
+    RUN(policy_for_a_third);
+    RUN(policy_for_nothing);
+    RUN(range_of_shared);
+    RUN(wide_load_of_eight);
+    RUN(transpose_of_x4);
+    RUN(not_a_transpose);
+    RUN(doubles_in_words);
+    RUN(bits_without_operation);
+    RUN(bits_not_counted);
+    RUN(nibbles_counted);
+    RUN(doubles_to_float);
+    RUN(nibbles_by_bytes);
+    RUN(nibbles_in_columns);
+    RUN(saturated_doubles);
+    RUN(mask_without_limit);
+    RUN(reduced_floats);
+    RUN(minimum_in_addition);
+    RUN(half_of_a_sum);
+    RUN(unsigned_saturated);
+    RUN(shift_saturated);
+    RUN(unsigned_scaled);
+    RUN(decimal_in_a_vector);
     return cudaDeviceSynchronize();
 }

@@ -37,7 +37,7 @@ __device__ void by_cplusplus(sums *s, int i)
         atomicAdd_block(&s->four_block, make_float4(1, 0, 0, 2));
     }
     pair seen = {0, 0}, expected;
-    do { // both halves change together
+    do {  // both halves change together
         expected = seen;
         pair wanted = {expected.count + 1, expected.sum + i};
         seen = atomicCAS(&s->whole, expected, wanted);
@@ -50,7 +50,7 @@ __device__ void by_cplusplus(sums *s, int i)
 
 __device__ void by_ptx(sums *s, int i)
 {
-    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, 2.5, 0f3f800000};" ::"l"(&s->red4), "f"(1.0f), "f"(-1.0f)
+    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %1};" ::"l"(&s->red4), "f"(1.0f), "f"(-1.0f), "f"(2.5f)
                  : "memory");
     asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0+8], {%1, %1};" ::"l"(s->red2), "f"(3.0f) : "memory");
     float a, b, c, d;
@@ -71,7 +71,7 @@ __device__ void by_ptx(sums *s, int i)
     asm volatile("red.global.add.noftz.v4.bf16 [%0], {%1, %1, %1, %1};" ::"l"(s->bfloats), "h"(bf_one) : "memory");
     asm volatile("atom.global.min.noftz.v4.bf16 {%0, %1, %2, %3}, [%4], {%5, %5, %6, %6};"
                  : "=h"(old[0]), "=h"(old[1]), "=h"(old[2]), "=h"(old[3])
-                 : "l"(s->least_bf), "h"((unsigned short)0xbf80), "h"((unsigned short)0x7fc0) // -1, and NaN
+                 : "l"(s->least_bf), "h"((unsigned short)0xbf80), "h"((unsigned short)0x7fc0)  // -1, and NaN
                  : "memory");
     if (old[0] != 0 && old[0] != 0xbf80)
         atomicAdd(&s->failed, 1);
@@ -95,10 +95,10 @@ __device__ void by_ptx(sums *s, int i)
                  "  @same bra AGAIN; }" ::"l"(&s->by_ptx),
                  "l"(0ull), "l"((unsigned long long)i)
                  : "memory");
-    asm volatile("{ .reg .b128 new, old; mov.b128 new, {%1, %1}; atom.global.exch.b128 old, [%0], new; }" ::"l"(
-                     &s->exchanged),
-                 "l"((unsigned long long)i)
-                 : "memory");
+    asm volatile(
+        "{ .reg .b128 new, old; mov.b128 new, {%1, %1}; atom.global.exch.b128 old, [%0], new; }" ::"l"(&s->exchanged),
+        "l"((unsigned long long)i)
+        : "memory");
 }
 #endif
 

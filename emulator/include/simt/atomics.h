@@ -92,7 +92,8 @@ template <class V, unsigned n> SIMT_INLINE V atomic_add(::simt_scope scope, V *a
     return value;
 }
 /* Whole values of 16 bytes. */
-template <class T> inline constexpr bool is_wide = sizeof(T) == 16 && alignof(T) >= 16 && std::is_trivially_copyable_v<T>;
+template <class T> inline constexpr bool is_wide = sizeof(T) == 16 && alignof(T) >= 16 &&
+                                                   std::is_trivially_copyable_v<T>;
 template <class T>
 SIMT_INLINE T atomic_wide(::simt_atomic_op op, ::simt_scope scope, T *address, T value, const T *compare)
 {

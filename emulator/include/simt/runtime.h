@@ -65,6 +65,10 @@ SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, const struct si
 unsigned simt_shared_address(const void *generic);
 void *simt_shared_generic(unsigned shared);
 
+/* In which space does a generic address lie? */
+enum simt_space { SIMT_IN_GLOBAL, SIMT_IN_SHARED, SIMT_IN_LOCAL, SIMT_IN_CONSTANT };
+bool simt_is_in(enum simt_space space, const void *generic);
+
 /* Index functions never change for a thread, so the compiler may call them once. dim: 0 x, 1 y, 2 z. */
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_idx(int dim) __attribute__((const, nothrow));
@@ -137,6 +141,9 @@ enum simt_type {
     SIMT_F32,
     SIMT_F64,
     SIMT_U16,
+    SIMT_I16,
+    SIMT_U8,
+    SIMT_I8,
     SIMT_F16,
     SIMT_BF16,
     SIMT_F16X2,
@@ -152,6 +159,20 @@ SIMT_NOMERGE void simt_atomic_vector(enum simt_atomic_op op, enum simt_type type
 /* Of 16 bytes, by exchange or comparison; the value becomes the old one. */
 SIMT_NOMERGE void simt_atomic_wide(enum simt_atomic_op op, enum simt_scope scope, void *address, void *value,
                                    const void *compare);
+
+/* As cuda::atomic has them, with the orders of C++, numbered as its memory_order; also by the host. A value comes from and
+ * goes to that address. */
+enum simt_order { SIMT_RELAXED, SIMT_CONSUME, SIMT_ACQUIRE, SIMT_RELEASE, SIMT_ACQUIRE_RELEASE, SIMT_SEQUENTIAL };
+struct simt_ordering {
+    enum simt_scope scope;
+    enum simt_order order, failure; /* failure: of a comparison that does not hold */
+};
+SIMT_NOMERGE void simt_ordered_load(struct simt_ordering how, const void *address, void *value, unsigned bytes);
+SIMT_NOMERGE void simt_ordered_store(struct simt_ordering how, void *address, const void *value, unsigned bytes);
+/* The value becomes the old one. Was something written? */
+SIMT_NOMERGE bool simt_ordered_change(struct simt_ordering how, enum simt_atomic_op op, enum simt_type type,
+                                      void *address, void *value, const void *compare);
+SIMT_NOMERGE void simt_ordered_fence(enum simt_order order, enum simt_scope scope);
 
 /* A texture fetch: where, and the texel's components as 32 bits each. An object is a number, as in CUDA. */
 enum simt_texture_way { SIMT_BY_PLACE, SIMT_BY_INDEX, SIMT_IN_LAYER, SIMT_IN_CUBE };
