@@ -555,8 +555,6 @@ void overlap_access(struct block *b, const void *address, unsigned bytes, enum a
         if (is_before(&o->work->before, t) && has_waited(b))
             continue;
         char before[SENTENCE];
-        if (b->suspicion->pending) /* it races with another kernel, too */
-            report_race(&b->suspicion->conflict);
         say_before(before, t);
         report_unordered_access(b, "race between streams", pc, address, bytes, kind, before, unordered);
     }

@@ -150,6 +150,10 @@ int main(int argc, char **argv)
         read<<<1, N, 0, one>>>(x, y);   // expect overwritten_while_read: race between streams
         write<<<1, N, 0, two>>>(x, 1);  // expect overwritten_while_read: race between streams
     }
+    if (IS(both_write_the_same)) {
+        write<<<1, N, 0, one>>>(x, 1);  // expect both_write_the_same: race between streams
+        write<<<1, N, 0, two>>>(x, 1);  // expect both_write_the_same: race between streams
+    }
     if (IS(overwritten_by_one_reader)) {
         read_all<<<4, 64, 0, one>>>(x, y);  // expect overwritten_by_one_reader: race between streams
         for (int lap = 0; lap < 3; lap++)
