@@ -52,9 +52,10 @@ def expectations(source):
 
 
 def lines_accused(report, file):
-    """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called."""
+    """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called,
+    and those in brackets, of what leads from one access to the other."""
     innocent = r"declared|made|freed" if report.kind.startswith("race between") else r"declared|made|freed|launched"
-    text = re.sub(rf"(({innocent}) at|in a call from) \S+:\d+", "", report.text)
+    text = re.sub(rf"(({innocent}) at|in a call from) \S+:\d+|\(\S+:\d+\)", "", report.text)
     return {int(line) for name, line in re.findall(r"([^\s:]+):(\d+)", text) if name.endswith(file)}
 
 

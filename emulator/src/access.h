@@ -18,6 +18,9 @@ void access_touch(struct block *b, const void *pc, const void *address, unsigned
 void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
                       const void *pc);
 
+/* A load by the path that takes memory for constant as long as the kernel runs; the load itself is checked apart. */
+void access_read_only(struct block *b, const void *address, unsigned bytes, const void *pc);
+
 u64 access_value(const void *address, unsigned bytes); /* of at most 8 bytes; the first 8 of more */
 
 /* Called before a thread does anything else than its last access: that is done now. */

@@ -104,6 +104,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->came_to_grid = false;
     b->barriers_in_use = 0;
     b->has_roles = false;
+    b->ahead = 0;
     b->yields = 0;
     b->quiet = 0;
     b->suspicion->pending = false;

@@ -80,15 +80,19 @@ struct block {
     bool came_to_grid;        /* and whether it has come to the barrier in hand */
     unsigned barriers_in_use; /* a bit for each that somebody waits in */
     bool has_roles;  /* its warps do different things: some use a barrier or an mbarrier that not all come to */
+    unsigned ahead;  /* waiting.c: how long the running warp has been going on while others could */
     unsigned yields; /* since a thread of this block last did something else than give way */
     unsigned quiet;  /* accesses since a thread last gave way */
     /* order.c */
     uint32_t now, floor, met;
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
     struct clock acquired, released[2];
-    u64 sequential; /* as in knowledge */
+    u64 sequential;                 /* as in knowledge */
+    struct heard heard[MOST_HEARD]; /* messages.c */
+    unsigned n_heard;
     unsigned n_knowledge;
     /* shared.c */
+    unsigned char *arenas; /* one of which is this block's */
     unsigned char *arena;
     struct object *arrays;       /* as launch->arrays, at this block's addresses */
     unsigned n_arrays;           /* of them known so far */

@@ -16,8 +16,9 @@ struct worker {
     const void *storing;   /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
     void *lent; /* race.c: a word that holds an older value, for the load that its thread is about to do; NULL: none */
     unsigned lent_bytes;
-    u64 lent_value;       /* and what it holds else */
-    const void *touching; /* a word that others may lend, and its thread is about to touch by a strong access; or NULL */
+    u64 lent_value; /* and what it holds else */
+    const void
+        *touching; /* a word that others may lend, and its thread is about to touch by a strong access; or NULL */
     bool touches_to_store;
     pthread_t id;
 };
