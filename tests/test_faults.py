@@ -140,3 +140,10 @@ def test_unsupported_is_named_with_its_line(compile_output, program):
     [line] = re.findall(rf"{program.source.name}:(\d+)\b", done.stderr.splitlines()[0])[:1]
     assert int(line) in lines, done.stderr
     assert lines[int(line)] in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("options", [("--default-stream", "per-thread"), ("-default-stream=per-thread",)])
+def test_the_default_stream_is_the_threads_own(compile_cu, options):
+    """The same program, without them, is accused: tests/faults/default_stream.cu."""
+    done = run(compile_cu(Program(TESTS / "faults" / "default_stream.cu", options=options)))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")

@@ -138,10 +138,10 @@ static enum space check(struct block *b, const void *pc, const void *address, un
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
         if (p.object)
             check_bounds(b, pc, &p, address, bytes, kind);
-        if (p.object && b->launch->overlap)
-            overlap_access(b, address, bytes, kind, pc);
         if (p.object && p.object->cells && work_several)
             race_access(b, pc, &p, bytes, kind, scope);
+        if (p.object && b->launch->overlap)
+            overlap_access(b, address, bytes, kind, pc);
         return p.space;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
@@ -151,8 +151,6 @@ static enum space check(struct block *b, const void *pc, const void *address, un
         async_check(b, pc, address, bytes, kind);
     if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
         undefined_store(b, address, bytes, pc);
-    if (b->launch->overlap && p.space == SPACE_GLOBAL)
-        overlap_access(b, address, bytes, kind, pc);
     if (p.object->managed)
         memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
@@ -165,6 +163,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     }
     if (p.object->cells || p.space == SPACE_SHARED)
         race_access(b, pc, &p, bytes, kind, scope);
+    if (b->launch->overlap && p.space == SPACE_GLOBAL)
+        overlap_access(b, address, bytes, kind, pc);
     if (kind == ACCESS_VOLATILE_STORE)
         message_store(b, address, bytes, scope, pc);
     return p.space;

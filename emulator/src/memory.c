@@ -592,10 +592,13 @@ static cudaError_t free_object(void *pointer, bool pinned, const void *pc)
     return cudaSuccess;
 }
 
-/* It waits for all that the device has to do. */
+/* It waits for all that the device has to do, but not where the memory is a stream's. */
 static cudaError_t free_when_done(void *pointer, bool pinned, const void *pc)
 {
-    if (pointer)
+    const struct object *o = memory_find(pointer);
+    if (o && o->of_stream && !o->freed && o->base == pointer)
+        overlap_host_frees(pointer, o->bytes, pc);
+    else if (pointer)
         work_host_waits_for_all();
     return free_object(pointer, pinned, pc);
 }
@@ -624,7 +627,7 @@ static void in_stream(cudaStream_t stream, const void *pointer, const char *what
 
 static cudaError_t allocate_in_stream(void **pointer, size_t bytes, cudaStream_t stream, const void *pc)
 {
-    cudaError_t error = memory_allocate(pointer, bytes, pc);
+    cudaError_t error = allocate(pointer, &(struct object){.bytes = bytes, .of_stream = true, .made_at = pc});
     if (error == cudaSuccess && *pointer)
         in_stream(stream, *pointer, "allocation", "makes", "made", pc);
     return error;

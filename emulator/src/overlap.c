@@ -56,30 +56,27 @@ static void say_touch(FILE *f, const struct touch *t)
 
 static const char *verb(bool store, bool past) { return past ? store ? "wrote" : "read" : store ? "writes" : "reads"; }
 
-/* Two sentences, of what is done now and what was done before. */
-struct sentences {
-    char now[1400], before[1400];
-};
+#define SENTENCE 1400
 
-static FILE *sentence(char *text, size_t size)
+static FILE *sentence(char *text)
 {
-    FILE *f = fmemopen(text, size, "w");
+    FILE *f = fmemopen(text, SENTENCE, "w");
     if (!f)
         base_out_of_memory();
     return f;
 }
 
-static void say_before(struct sentences *s, const struct touch *t)
+static void say_before(char *text, const struct touch *t)
 {
-    FILE *f = sentence(s->before, sizeof s->before);
+    FILE *f = sentence(text);
     say_touch(f, t);
     fprintf(f, " %s that memory, in work that may not be done yet.", t->did ? t->did : verb(t->store, true));
     fclose(f);
 }
 
-static void say_kernel_before(struct sentences *s, const struct actor *who, bool store)
+static void say_kernel_before(char *text, const struct actor *who, bool store)
 {
-    FILE *f = sentence(s->before, sizeof s->before);
+    FILE *f = sentence(text);
     fprintf(f, "The ");
     overlap_say_launch(f, who->serial);
     fprintf(f, ", %s that memory at ", verb(store, true));
@@ -88,9 +85,9 @@ static void say_kernel_before(struct sentences *s, const struct actor *who, bool
     fclose(f);
 }
 
-static void say_now(struct sentences *s, const struct touch *t)
+static void say_now(char *text, const struct touch *t)
 {
-    FILE *f = sentence(s->now, sizeof s->now);
+    FILE *f = sentence(text);
     say_touch(f, t);
     fprintf(f, " %s %zu bytes at %p", t->does ? t->does : verb(t->store, false), t->width * t->height,
             (const void *)t->start);
@@ -99,10 +96,10 @@ static void say_now(struct sentences *s, const struct touch *t)
     fclose(f);
 }
 
-static void say_host_now(struct sentences *s, const void *address, size_t bytes, bool store, const void *pc)
+static void say_host_now(char *text, const void *address, size_t bytes, const char *does, const void *pc)
 {
-    FILE *f = sentence(s->now, sizeof s->now);
-    fprintf(f, "The host %s %zu byte%s at %p, at ", verb(store, false), bytes, bytes == 1 ? "" : "s", address);
+    FILE *f = sentence(text);
+    fprintf(f, "The host %s %zu byte%s at %p, at ", does, bytes, bytes == 1 ? "" : "s", address);
     say_place(f, pc);
     fclose(f);
 }
@@ -180,10 +177,11 @@ static void remember(const struct touch *t)
 /* Host functions of several streams may be called one by one (cudaLaunchHostFunc): between them nothing is reported. */
 static const char of_host_function[] = "host function";
 
-static const struct touch *first_met(const struct past *p, const struct touch *t)
+static const struct touch *last_met(const struct past *p, const struct touch *t)
 {
-    for (unsigned i = 0; i < n_touches; i++)
-        if (!(t->what == of_host_function && touches[i].what == of_host_function) && (t->store || touches[i].store) && !is_before(p, &touches[i]) && meets(&touches[i], t))
+    for (unsigned i = n_touches; i-- > 0;)
+        if (!(t->what == of_host_function && touches[i].what == of_host_function) && (t->store || touches[i].store) &&
+            !is_before(p, &touches[i]) && meets(&touches[i], t))
             return &touches[i];
     return NULL;
 }
@@ -234,36 +232,54 @@ static bool find_kernel(const struct past *p, const void *start, size_t bytes, b
     return race_find(o->cells, offset, bytes, store, least, launch_is_unordered, p, found);
 }
 
-/* ---- operations that are no kernels ---- */
+/* ---- what something meets that is no kernel ---- */
 
-static void report_touch(const struct touch *t, const struct sentences *s, bool by_host)
+struct met {                       /* with the last that was issued */
+    const struct touch *touch;     /* NULL: it is a kernel, */
+    struct outside_conflict found; /* what that did there, */
+    unsigned queue;
+    const struct launched *launch; /* and its launch */
+};
+
+static bool meets_any(const struct past *p, const struct touch *t, struct met *m)
 {
-    report_overlap(by_host ? "race between host and stream" : "race between streams", t->pc, s->now, s->before,
-                   t->start, by_host ? host_does_not_wait : unordered);
+    *m = (struct met){.touch = last_met(p, t)};
+    for (size_t row = 0; row < t->height && !m->launch; row++)
+        if (find_kernel(p, t->start + row * t->pitch, t->width, t->store, &m->found))
+            m->launch = work_launch_of(m->found.who.serial, &m->queue);
+    if (m->touch && m->launch && m->touch->issued > m->launch->issued)
+        m->launch = NULL;
+    if (m->launch)
+        m->touch = NULL;
+    return m->touch || m->launch;
+}
+
+static void report_met(const struct touch *t, const char *now, const struct met *m, bool by_host)
+{
+    char before[SENTENCE];
+    if (m->touch)
+        say_before(before, m->touch);
+    else
+        say_kernel_before(before, &m->found.who, m->found.store);
+    report_overlap(by_host ? "race between host and stream" : "race between streams", t->pc, now, before, t->start,
+                   by_host ? host_does_not_wait : unordered);
 }
 
 void overlap_touch(const struct work *w, struct touch t)
 {
-    struct sentences s;
-    struct outside_conflict found;
+    struct met m;
+    char now[SENTENCE];
     if (!simt_checked)
         return;
     t.queue = w->queue;
     t.number = w->number;
+    t.issued = w->issued;
     work_lock();
     drop(is_known, work_now());
-    const struct touch *other = first_met(&w->before, &t);
-    if (other) {
-        say_now(&s, &t);
-        say_before(&s, other);
-        report_touch(&t, &s, false);
+    if (meets_any(&w->before, &t, &m)) {
+        say_now(now, &t);
+        report_met(&t, now, &m, false);
     }
-    for (size_t row = 0; row < t.height; row++)
-        if (find_kernel(&w->before, t.start + row * t.pitch, t.width, t.store, &found)) {
-            say_now(&s, &t);
-            say_kernel_before(&s, &found.who, found.store);
-            report_touch(&t, &s, false);
-        }
     remember(&t);
     work_unlock();
 }
@@ -337,36 +353,43 @@ void overlap_host_access(const void *address, size_t bytes, bool store, bool str
     const struct work *function = work_of_host_function();
     const struct object *o = object_of(address);
     bool near = (uintptr_t)address + bytes > low && (uintptr_t)address < high;
+    struct met m;
+    struct touch t = {.start = address, .pitch = bytes, .width = bytes, .height = 1, .store = store, .pc = pc};
+    char now[SENTENCE];
     if (!o && !near && !function)
         return;
-    struct sentences s;
-    struct outside_conflict found;
-    struct touch t = {.start = address, .pitch = bytes, .width = bytes, .height = 1, .store = store, .pc = pc};
     t.what = function ? of_host_function : NULL;
     work_lock();
-    const struct past *now = work_now();
-    const struct touch *other = near ? first_met(now, &t) : NULL;
-    if (other && !strong) {
-        say_host_now(&s, address, bytes, store, pc);
-        say_before(&s, other);
-        report_touch(&t, &s, !function);
-    }
-    if (other)
-        host_waits_for(other->queue, other->number);
-    if (o && find_kernel(now, address, bytes, store, &found)) {
-        unsigned queue;
-        const struct launched *l = work_launch_of(found.who.serial, &queue);
-        bool first_guess = !store && o->managed && o->touched == TOUCHED_BY_SYSTEM_ATOMICS;
-        if (!(strong || first_guess) || !found.strong) {
-            say_host_now(&s, address, bytes, store, pc);
-            say_kernel_before(&s, &found.who, found.store);
-            report_touch(&t, &s, !function);
+    if (meets_any(work_now(), &t, &m)) {
+        bool first_guess = m.launch && !store && o->managed && o->touched == TOUCHED_BY_SYSTEM_ATOMICS;
+        bool accused = m.launch ? !m.found.strong || !(strong || first_guess) : !strong;
+        if (accused) {
+            say_host_now(now, address, bytes, verb(store, false), pc);
+            report_met(&t, now, &m, !function);
         }
-        if (strong)
-            host_waits_for(queue, l->number);
+        if (m.touch)
+            host_waits_for(m.touch->queue, m.touch->number);
+        else if (strong)
+            host_waits_for(m.queue, m.launch->number);
     }
     if (function && !strong && !is_its_own(address))
         remember_of_host_function(function, address, bytes, store, pc);
+    work_unlock();
+}
+
+/* cudaFree of what cudaMallocAsync returned: the program must have seen to it that nobody uses it any more. */
+void overlap_host_frees(const void *address, size_t bytes, const void *pc)
+{
+    struct met m;
+    struct touch t = {.start = address, .pitch = bytes, .width = bytes, .height = 1, .store = true, .pc = pc};
+    char now[SENTENCE];
+    if (!simt_checked)
+        return;
+    work_lock();
+    if (meets_any(work_now(), &t, &m)) {
+        say_host_now(now, address, bytes, "frees", pc);
+        report_met(&t, now, &m, true);
+    }
     work_unlock();
 }
 
@@ -525,15 +548,15 @@ void overlap_access(struct block *b, const void *address, unsigned bytes, enum a
     bool store = access_stores(kind);
     if ((uintptr_t)address >= o->high || (uintptr_t)address + bytes <= o->low)
         return;
-    for (unsigned i = 0; i < o->n_touches; i++) {
+    for (unsigned i = o->n_touches; i-- > 0;) {
         const struct touch *t = &o->touches[i];
         if (!(store || t->store) || !meets_bytes(t, address, bytes))
             continue;
         if (is_before(&o->work->before, t) && has_waited(b))
             continue;
-        struct sentences s;
-        say_before(&s, t);
-        report_unordered_access(b, "race between streams", pc, address, bytes, kind, s.before, unordered);
+        char before[SENTENCE];
+        say_before(before, t);
+        report_unordered_access(b, "race between streams", pc, address, bytes, kind, before, unordered);
     }
 }
 

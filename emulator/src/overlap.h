@@ -15,6 +15,7 @@ struct touch { /* rows of bytes, `pitch` bytes apart */
     const void *pc;
     unsigned queue; /* set by overlap_touch() */
     uint32_t number;
+    u64 issued;
 };
 
 /* This operation touches that: reported if something did before that nothing orders; else remembered. */
@@ -22,10 +23,11 @@ void overlap_touch(const struct work *w, struct touch t);
 /* This memory is being freed: there is nothing to race with any more. */
 void overlap_forget(const void *start, size_t bytes);
 void overlap_forget_block(void *block); /* the same of what the host's malloc has returned, or free is to be given */
-void overlap_forget_launches(void); /* serials begin again */
+void overlap_forget_launches(void);     /* serials begin again */
 
 /* A load or store of the host's code; strong: volatile or atomic, so that it may be how the host waits. */
 void overlap_host_access(const void *address, size_t bytes, bool store, bool strong, const void *pc);
+void overlap_host_frees(const void *address, size_t bytes, const void *pc);
 /* An atomic operation of the host's: one in a host function may tell others that they need not wait any longer. */
 void overlap_host_atomic(const void *address, size_t bytes, bool store, const void *pc);
 void overlap_host_function_signals(void);

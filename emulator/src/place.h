@@ -27,6 +27,7 @@ struct object {
 #define TOUCHED_OTHERWISE 2
     unsigned host_flags;                 /* of pinned memory, what cudaHostAlloc was given */
     bool heap;                           /* made by new or malloc in a kernel */
+    bool of_stream;                      /* made by cudaMallocAsync */
     const void *made_at, *freed_at;      /* code addresses; NULL for variables and shared arrays */
     const struct simt_symbol *symbol;    /* a __device__, __constant__ or __managed__ variable; else NULL */
     const struct simt_shared_site *site; /* a __shared__ array; else NULL */

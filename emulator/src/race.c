@@ -700,7 +700,8 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     unlock_cells(lock);
     if (!v.raced || doubtful)
         return;
-    if (access_stores(kind) && kind != ACCESS_ATOMIC)
+    bool in_launch = c.other.serial >= b->launch->first_serial;
+    if (access_stores(kind) && kind != ACCESS_ATOMIC && in_launch)
         suspect(b, &c);
     else
         report_race(&c);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_LOOKED_AT 1024 /* launches of a queue: of more that nothing has waited for, the first are forgotten */
+
 enum { LEGACY, PER_THREAD, FIRST_OWN };
 
 struct queue {
@@ -24,6 +26,7 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct queue *queues;
 static unsigned n_queues;
 static struct past host;
+static u64 n_issued;
 
 static bool default_is_per_thread;
 
@@ -182,6 +185,8 @@ struct work work_begin(cudaStream_t stream, enum work_kind kind)
         past_copy(&q->early, &w.before);
     q->last++;
     w.number = q->last;
+    n_issued++;
+    w.issued = n_issued;
     past_add(&q->past, w.queue, w.number);
     __atomic_store_n(&work_pending, true, __ATOMIC_RELAXED);
     work_unlock();
@@ -363,6 +368,7 @@ void work_launched(const struct work *w, struct launched l)
         }
     }
     l.number = w->number;
+    l.issued = w->issued;
     q->launches[q->n_launches] = l;
     q->n_launches++;
     work_unlock();
@@ -415,7 +421,9 @@ void work_each_unordered(const struct past *p, void (*visit)(void *context, unsi
         uint32_t known = i < p->n ? p->done[i] : 0;
         if (!q->n_launches || q->launches[q->n_launches - 1].number <= known)
             continue;
-        for (size_t j = first_behind(q, known); j < q->n_launches; j++)
+        size_t first = first_behind(q, known),
+               latest = q->n_launches > MOST_LOOKED_AT ? q->n_launches - MOST_LOOKED_AT : 0;
+        for (size_t j = first > latest ? first : latest; j < q->n_launches; j++)
             visit(context, i, &q->launches[j]);
     }
 }

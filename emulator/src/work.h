@@ -15,6 +15,7 @@ struct past { /* of each queue, how many of its operations have happened before 
 struct work { /* an operation */
     unsigned queue;
     uint32_t number;    /* in it, from 1 on */
+    u64 issued;         /* among all of the program */
     bool programmatic;  /* a kernel that may begin before the one in front of it has ended */
     struct past before; /* what has happened before it */
     struct past early;  /* programmatic: what has happened before it begins; `before` holds once it has waited */
@@ -73,6 +74,7 @@ unsigned work_queue_of(cudaStream_t stream);
 struct launched {
     uint32_t first, end; /* serials */
     uint32_t number;     /* of the operation, in its queue */
+    u64 issued;
     const char *kernel;
     const void *pc;    /* of the launch */
     bool synchronises; /* its threads used fences or volatile accesses */
@@ -81,7 +83,7 @@ void work_launched(const struct work *w, struct launched l);
 void work_launch_ended(const struct work *w, bool synchronises);
 const struct launched *work_launch_of(uint32_t serial, unsigned *queue); /* with the lock held; NULL: long done */
 void work_forget_launches(void);
-/* Calls `visit` on each that has not happened before; with the lock held. */
+/* Calls `visit` on each of the latest that has not happened before; with the lock held. */
 void work_each_unordered(const struct past *p, void (*visit)(void *context, unsigned queue, const struct launched *l),
                          void *context);
 

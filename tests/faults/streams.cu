@@ -54,6 +54,10 @@ __device__ int counter[N];
 
 __global__ void count() { counter[threadIdx.x] = threadIdx.x; }  // perhaps all: race between streams
 
+__managed__ int managed;
+
+__global__ void count_managed() { managed = 1; }  // perhaps all: race between host and stream
+
 static cudaStream_t one, two, blocking;
 static cudaEvent_t event, other;
 static int *x, *y, *z;       // device memory
@@ -145,6 +149,10 @@ int main(int argc, char **argv)
     if (IS(overwritten_while_read)) {
         read<<<1, N, 0, one>>>(x, y);   // expect overwritten_while_read: race between streams
         write<<<1, N, 0, two>>>(x, 1);  // expect overwritten_while_read: race between streams
+    }
+    if (IS(both_write_the_same)) {
+        write<<<1, N, 0, one>>>(x, 1);  // expect both_write_the_same: race between streams
+        write<<<1, N, 0, two>>>(x, 1);  // expect both_write_the_same: race between streams
     }
     if (IS(overwritten_by_one_reader)) {
         read_all<<<4, 64, 0, one>>>(x, y);  // expect overwritten_by_one_reader: race between streams
@@ -265,6 +273,13 @@ int main(int argc, char **argv)
         cudaFreeAsync(fresh, two);          // expect freed_elsewhere: race between streams
     }
 
+    if (IS(freed_by_the_host)) {
+        int *fresh;
+        cudaMallocAsync(&fresh, BYTES, one);
+        write<<<1, N, 0, one>>>(fresh, 1);  // expect freed_by_the_host: race between host and stream
+        cudaFree(fresh);                    // expect freed_by_the_host: race between host and stream
+    }
+
     // ---- the host ----
     if (IS(read_too_early)) {
         cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, one);  // expect read_too_early: race between host and stream
@@ -316,6 +331,11 @@ int main(int argc, char **argv)
         write<<<1, N, 0, one>>>(managed, 1);  // expect managed_in_another_stream: race between host and stream
         cudaStreamSynchronize(two);
         printf("%d\n", managed[5]);  // expect managed_in_another_stream: race between host and stream
+    }
+    if (IS(managed_variable)) {
+        count_managed<<<1, 1, 0, one>>>();  // expect managed_variable: race between host and stream
+        cudaStreamSynchronize(two);
+        printf("%d\n", managed);  // expect managed_variable: race between host and stream
     }
     if (IS(result_of_host_function)) {
         int result = 0;

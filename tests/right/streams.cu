@@ -197,6 +197,17 @@ static void call_atomically(void *p)
 }
 static void CUDART_CB back(cudaStream_t, cudaError_t error, void *p) { *(int *)p = error == cudaSuccess ? 8 : 0; }
 
+struct payload {
+    int values[20], *result;
+};
+
+static void free_payload(void *p)
+{
+    payload *mine = (payload *)p;
+    *mine->result += mine->values[7];
+    delete mine;
+}
+
 static void host_functions()
 {
     int *x = device(), *out = pinned(0), here = 0, values[2] = {};
@@ -219,6 +230,16 @@ static void host_functions()
     while (calls.load() == 0)
         std::this_thread::yield();
     SAME(values[1], 9);
+    out[2] = 0;
+    for (int i = 0; i < 8; i++) {  // payloads that their host functions free: the host may be given that memory again
+        payload *p = new payload;
+        p->values[7] = i, p->result = &out[2];
+        CHECK(cudaLaunchHostFunc(two, free_payload, p));
+        std::vector<int> others(20, i);
+        SAME(others[7], i);
+    }
+    CHECK(cudaStreamSynchronize(two));
+    SAME(out[2], 28);
     CHECK(cudaDeviceSynchronize());
 }
 
@@ -239,7 +260,11 @@ static void pools()
     CHECK(cudaMallocAsync(&a, BYTES, one));
     CHECK(cudaStreamSynchronize(one));
     set<<<N / 128, 128, 0, two>>>(a, 2);
-    CHECK(cudaFree(a));
+    CHECK(cudaStreamSynchronize(two));
+    CHECK(cudaFree(a));  // which does not wait for memory of a stream
+    int *x = device();
+    set<<<N / 128, 128, 0, two>>>(x, 2);
+    CHECK(cudaFree(x));  // but for this
 }
 
 // Readers need no order among themselves, nor do atomic operations.
@@ -326,6 +351,32 @@ static void captured()
     CHECK(cudaGraphDestroy(graph));
 }
 
+// Memory of a graph; and a capture that its second stream has not come back to.
+static void captured_memory()
+{
+    int *x, *out = pinned(0);
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync(&x, BYTES, one));
+    set<<<N / 128, 128, 0, one>>>(x, 4);
+    CHECK(cudaMemcpyAsync(out, x, BYTES, cudaMemcpyDeviceToHost, one));
+    CHECK(cudaFreeAsync(x, one));
+    CHECK(cudaStreamEndCapture(one, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int lap = 0; lap < 2; lap++)
+        CHECK(cudaGraphLaunch(exec, one));
+    CHECK(cudaStreamSynchronize(one));
+    SAME(out[9], 4);
+
+    CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    CHECK(cudaEventRecord(event, one));
+    CHECK(cudaStreamWaitEvent(two, event, 0));
+    set<<<N / 128, 128, 0, two>>>(out, 4);
+    SAME(cudaStreamEndCapture(one, &graph), cudaErrorStreamCaptureUnjoined);
+    cudaGetLastError();
+}
+
 static void streams_come_and_go()
 {
     int *x = device();
@@ -373,27 +424,31 @@ static void columns()
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define SINCE_HOPPER(...) __VA_ARGS__
+#else
+#define SINCE_HOPPER(...)
+#endif
+
 __global__ void primary(int *x)
 {
-    cudaTriggerProgrammaticLaunchCompletion();
+    SINCE_HOPPER(cudaTriggerProgrammaticLaunchCompletion();)
     x[threadIdx.x] = threadIdx.x;
 }
 
 __global__ void secondary(const int *x, int *y, const int *untouched)
 {
     int own = untouched[threadIdx.x];
-    cudaGridDependencySynchronize();
+    SINCE_HOPPER(cudaGridDependencySynchronize();)
     y[threadIdx.x] = x[127 - threadIdx.x] + own;
 }
 
 __global__ void secondary_by_one(const int *x, int *y)
 {
     if (threadIdx.x == 0)
-        asm volatile("griddepcontrol.wait;" ::: "memory");
+        SINCE_HOPPER(asm volatile("griddepcontrol.wait;" :: : "memory");)
     __syncthreads();
     y[threadIdx.x] = x[127 - threadIdx.x];
 }
-#endif
 
 template <typename... Parameters, typename... Arguments>
 static void launch_programmatically(void (*kernel)(Parameters...), Arguments... arguments)
@@ -409,8 +464,9 @@ static void launch_programmatically(void (*kernel)(Parameters...), Arguments... 
 
 static void programmatic()
 {
-    int *x = device(), *y = device(), *z = device(), *out = pinned(0);
-    for (int lap = 0; lap < 2; lap++) {
+    int *x = device(), *y = device(), *z = device(), *out = pinned(0), major;
+    CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    for (int lap = 0; lap < 2 && major >= 9; lap++) {
         primary<<<1, 128, 0, one>>>(x);
         launch_programmatically(secondary, (const int *)x, y, (const int *)z);
         launch_programmatically(secondary_by_one, (const int *)y, z);
@@ -441,6 +497,7 @@ int main()
     pageable();
     mapped_flag();
     captured();
+    captured_memory();
     streams_come_and_go();
     symbols();
     columns();
