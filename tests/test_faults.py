@@ -18,7 +18,8 @@ OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadloc
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
                     "turns-match_in_a_branch", "collectives-two_operations", "collectives-two_directions", "collectives-two_widths", "collectives-two_votes",
-                    "collectives-two_reductions", "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "wmma-half_a_warp", "wmma-in_a_branch",
+                    "collectives-two_reductions", "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "roles-arrives_at_two_lines", "mbarriers-who_asks_for_what",
+                    "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch",
                     "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
 
 
@@ -51,9 +52,10 @@ def expectations(source):
 
 
 def lines_accused(report, file):
-    """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called."""
+    """The lines of `file` that a report names, but those where memory was declared, allocated or freed, or a function called,
+    and those in brackets, of what leads from one access to the other."""
     innocent = r"declared|made|freed" if report.kind.startswith("race between") else r"declared|made|freed|launched"
-    text = re.sub(rf"(({innocent}) at|in a call from) \S+:\d+", "", report.text)
+    text = re.sub(rf"(({innocent}) at|in a call from) \S+:\d+|\(\S+:\d+\)", "", report.text)
     return {int(line) for name, line in re.findall(r"([^\s:]+):(\d+)", text) if name.endswith(file)}
 
 
@@ -98,6 +100,31 @@ def test_a_fault_in_a_function_names_the_call(compile_cu, compiler, source, name
     [line] = [n for n, text in enumerate(program.source.read_text().splitlines(), 1) if text.endswith(f"// {name} calls")]
     report = read_report(run(compile_cu(program), name).stderr)
     assert re.findall(r", in a call from \S*:(\d+)\n", report.text) == [str(line)], report.text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_deadlock_says_which_phase_each_asks_for(compile_cu, compiler):
+    text = run(compile_cu(Program(TESTS / "faults" / "mbarriers.cu", compiler)), "who_asks_for_what").stderr
+    source = (TESTS / "faults" / "mbarriers.cu").read_text().splitlines()
+    for who, name in (("thread (0,0,0) to (31,0,0)", "empty[1]"), ("thread (32,0,0) to (63,0,0)", "full[1]")):
+        [line] = [n for n, code in enumerate(source, 1) if f"wait_for(&{name}" in code]
+        words = rf"{re.escape(who)} wait in an mbarrier's wait on {re.escape(name)}, for phase 0 \(parity 0\) to end, where phase 0 lacks 32 of 32"
+        assert re.search(rf"{words} arrivals, at \S+mbarriers.cu:\d+, in a call from \S+mbarriers.cu:{line}\n", text), text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_warps_with_roles_are_not_told_to_use_syncthreads(compile_cu, compiler):
+    text = run(compile_cu(Program(TESTS / "faults" / "roles.cu", compiler)), "refilled_too_early").stderr
+    assert "barrier of these warps" in text and "__syncthreads" not in text, text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_two_syncthreads_of_two_roles_are_noted(compile_cu, compiler):
+    done = run(compile_cu(Program(TESTS / "faults" / "roles.cu", compiler)), "two_syncthreads")
+    assert done.returncode == 0, done.stderr
+    source = (TESTS / "faults" / "roles.cu").read_text().splitlines()
+    lines = [n for n, code in enumerate(source, 1) if code.endswith("// noted")]
+    assert done.stderr.count("simt: note: ") == 1 and all(f"roles.cu:{line}" in done.stderr for line in lines), done.stderr
 
 
 @pytest.mark.parametrize("program", [Program(source) for source in UNSUPPORTED], ids=str)

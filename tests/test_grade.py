@@ -2,9 +2,12 @@
 run away or look for a way out; files that are none. Each is bounded in time, and grading goes on."""
 
 import dataclasses
+import hashlib
+import inspect
 import json
 import os
 import pathlib
+import pickle
 import random
 import re
 import sys
@@ -13,10 +16,10 @@ import time
 import xml.etree.ElementTree as xml
 
 import pytest
-from conftest import ROOT, TESTS, run
+from conftest import KEPT, ROOT, TESTS, emulator_key, locked, run
 
 sys.path.insert(0, str(ROOT))
-from tools import exercises, grade, marks, sandbox, submission
+from tools import exercises, grade, marks, sandbox, statements, submission
 from tools import kit as kits  # noqa: E402
 
 _, LOAD = exercises.find("04.load")
@@ -41,14 +44,18 @@ def walled(place):
 
 
 class KeptKit(kits.Kit):
-    """Builds the same text once."""
-
-    kept = {}
+    """Builds the same text once, for all tests and for another day's."""
 
     def build(self, name, text):
-        if text not in self.kept:
-            self.kept[text] = super().build(name, text)
-        return dataclasses.replace(self.kept[text])
+        key = hashlib.sha256(f"{emulator_key()}{inspect.getsource(kits)}{name}{text}".encode()).hexdigest()[:16]
+        kept = KEPT / f"graded-{key}" / "built"
+        with locked(kept.with_name("lock")):
+            if not kept.exists():
+                built = super().build(name, text)
+                kept.with_suffix(".new").write_bytes(pickle.dumps(built))
+                kept.with_suffix(".new").rename(kept)
+            kept.with_name("ended.json").touch()
+            return pickle.loads(kept.read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +82,14 @@ def graded(kit, folder, exercise, text, more=()):
 
 # ---- right and wrong lines ----
 
-@pytest.mark.parametrize("exercise", [LOAD, BARRIER], ids=lambda one: one.reference)
+@pytest.mark.parametrize("exercise", exercises.every(), ids=lambda one: one.reference)
 def test_the_authors_lines_get_full_marks(kit, tmp_path, exercise):
-    mark = graded(kit, tmp_path, exercise, exercise.solution())
-    assert (mark.verdict, mark.points, mark.reason) == (marks.RIGHT, mark.of, "")
-    assert all(case["verdict"] == marks.RIGHT for case in mark.cases)
-    assert mark.advisory and all(one["holds"] for one in mark.advisory), mark.advisory
+    """Of every exercise of every step, with inputs that nobody has drawn before."""
+    path = handed_in(tmp_path, exercise, exercise.solution())
+    mark = grade.grade_one(kit, exercise, path, [], random.Random(), counts_matter=True)
+    assert (mark.verdict, mark.points, mark.reason) == (marks.RIGHT, mark.of, "") and mark.points > 0, mark
+    assert all(case["verdict"] == marks.RIGHT for case in mark.cases) and mark.cases + mark.advisory
+    assert all(one["holds"] for one in mark.advisory), mark.advisory
 
 
 def test_a_wrong_answer_gets_none_and_the_reason(kit, tmp_path):
@@ -121,14 +130,35 @@ def test_a_courses_own_cases_count_and_stay_its_own(kit, tmp_path):
     more = [{"arguments": "-m 5 -n 6 -k 71", "hidden": True}]
     assert graded(kit, tmp_path, LOAD, with_lines(LOAD, load=lines)).verdict == marks.RIGHT
     mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=lines), more)
-    assert mark.verdict == marks.WRONG and mark.reason.startswith("At one of the course's own cases: "), mark.reason
-    assert "k 71" not in mark.reason
+    assert (mark.verdict, mark.reason) == (marks.WRONG, "At one of the course's own cases: it is wrong.")
+    assert mark.cases[-1]["hidden"] and mark.cases[-1]["said"].startswith("At m 5, n 6, k 71: ")
+
+
+def test_no_program_tells_a_learner_the_courses_shapes(kit, tmp_path):
+    """Not by what it prints, not by the report that it brings about, not by a number that it leaves in the output."""
+    more = [{"arguments": "-m 5 -n 6 -k 71", "hidden": True}]
+    for lines in ('if (k == 71) { printf("m %d, k %d\\n", m, k); assert(k != 71); }\n', "if (k == 71) C[m * n + k] = 0;\n",
+                  "if (k == 71) { C[0] = 100 * k + m; return; }\n", "while (k == 71) ;\n"):
+        mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=LOAD.author()["load"] + lines), more)
+        assert mark.verdict == marks.WRONG and mark.cases[-1]["said"] and mark.cases[-1]["hidden"], mark
+        junit, gradescope = marks.as_junit([mark], 1, True), json.loads(marks.as_gradescope([mark], 1, True))
+        shown = [mark.reason, json.dumps(mark.advisory), junit, json.dumps(gradescope["tests"]), gradescope["output"]]
+        assert not [words for words in shown if "71" in words], shown
+        assert "k 71" in json.dumps(gradescope["extra_data"])
 
 
 def test_a_course_is_told_of_a_case_that_no_program_can_do(kit, tmp_path, capsys):
     with pytest.raises(SystemExit) as stopped:
         graded(kit, tmp_path, LOAD, LOAD.solution(), [{"arguments": "--rows 7", "hidden": True}])
     assert stopped.value.code == 2 and "cannot do this case" in capsys.readouterr().err
+
+
+def test_a_course_is_told_of_a_case_that_takes_the_author_too_long(kit, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(kit, "limits", QUICK)
+    with pytest.raises(SystemExit) as stopped:
+        graded(kit, tmp_path, LOAD, LOAD.solution(), [{"arguments": "-m 700 -n 700 -k 3000", "hidden": True}])
+    assert stopped.value.code == 2 and "asks too much" in capsys.readouterr().err
+    assert not (kit.place / "author").exists()
 
 
 def test_the_canary_is_computed_by_the_kernel_alone(kit, tmp_path):
@@ -143,54 +173,6 @@ def test_the_canary_is_computed_by_the_kernel_alone(kit, tmp_path):
 
 # ---- texts that are more than lines ----
 
-REFUSED_TEXTS = {
-    "} int hijack(const struct matmul_args *) {": "closes a '}'",
-    "if (row) {": "leaves a '{' open",
-    "f(]);": "closes a ']'",
-    '"}" ; \'"\'; } // {': "closes a '}'",
-    "/* } */ \n /*": "open",
-    "int i = 1'000; }": "closes a '}'",
-    'const char *s = R"(}{)";': "raw string",
-    'const char *s = "': "open",
-    "#define k 0": "'#'",
-    "#pragma unroll } \n": "'#'",
-    "#pragma GCC poison a": "'#'",
-    "%:define k 0": "digraph",
-    "<% %>": "digraph",
-    "// \\\n}": "backslash",
-    "// \\  \n}": "backslash",
-    'asm("nop");': "`asm`",
-    '__asm__ volatile("");': "`__asm__`",
-    '_Pragma("GCC poison a");': "`_Pragma`",
-    "__attribute__((constructor)) int i;": "`__attribute__`",
-    "[[gnu::constructor]] int i;": "`gnu`",
-    "launch(nullptr, 0);": "`launch`",
-    "matmul_main(0, 0, 0);": "`matmul_main`",
-    "\x0c;": "control character",
-    "// \x1b[2J": "control character",
-    "int \x85;": "control character",
-    "/* \n" * 15000: "open",
-    "// answer early: b" + " " * 50000 + "c": "a line of more than",
-}
-
-
-@pytest.mark.parametrize("text", REFUSED_TEXTS, ids=lambda text: repr(text[:40]))
-def test_a_text_that_is_more_than_lines_is_refused(text):
-    with pytest.raises(submission.Refused, match=re.escape(REFUSED_TEXTS[text])):
-        submission.require_plain(text + "\n", LOAD.author()["load"], True)
-
-
-@pytest.mark.parametrize("text", [
-    'f("}", \'}\', \'\\\'\', "\\"}");', "int i = 1'000'000, j = 0x1p-3;", "/* { */ a[b(c){}];", "// it's\n;",
-    "#pragma unroll\n    # pragma unroll (4)\n;", "extern __shared__ float words[];", "float u8R = 1;"], ids=repr)
-def test_plain_lines_are_taken(text):
-    submission.require_plain(text, "", True)
-
-
-def test_assembly_is_taken_where_the_author_has_it():
-    submission.require_plain('asm("mov.u32 %0, %1;" : "=r"(a) : "r"(b));', 'asm volatile("");', True)
-
-
 @pytest.mark.parametrize("text, reason", [
     (LOAD.solution().replace("exercise: end load", "exercise: end lode"), "each once"),
     (LOAD.solution() + LOAD.solution(), "each once"),
@@ -199,13 +181,6 @@ def test_assembly_is_taken_where_the_author_has_it():
 def test_marks_have_to_be_as_handed_out(text, reason):
     with pytest.raises(submission.Refused, match=reason):
         submission.regions(LOAD, text)
-
-
-def test_macros_that_hide_braces_are_refused(kit, tmp_path):
-    """glibc's __END_DECLS is a closing brace, and __CONCAT makes any word."""
-    for text in ("__END_DECLS int f() { return 0; } __BEGIN_DECLS", "__CONCAT(__END_, DECLS)"):
-        mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=f"{text}\n"))
-        assert mark.verdict == marks.REFUSED and "It uses the macro `__" in mark.reason, mark
 
 
 @pytest.mark.parametrize("name, device", [("element", True), ("host", False)])
@@ -255,6 +230,7 @@ def test_what_an_object_file_shows_is_refused(change, reason):
 def test_what_is_run_all_the_same_is_bounded_and_gets_no_credit(kit, tmp_path, monkeypatch, name):
     """The same in the sandbox, as if nobody had looked at what the program calls."""
     monkeypatch.setattr(grade, "require_device_code", lambda *_: None)
+    monkeypatch.setattr(statements, "objection", lambda *_: None)
     monkeypatch.setattr(kit, "limits", QUICK)
     attack, _, reason = HOSTILE[name]
     start = time.monotonic()
@@ -400,13 +376,17 @@ def test_without_a_sandbox_it_refuses(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("part, before, after, hole", [
-    ("walls", "--unshare-user", "--unshare-user --share-net", "it reaches the network"),
+    ("DENIED", "--unshare-user", "--unshare-user --share-net", "it reaches the network"),
+    ("DENIED", "", "", "it makes memory that is no process's"),
     ("walls", "--unshare-user", "--unshare-user --ro-bind /etc /etc", "it sees /etc/passwd"),
     ("walls", " --remount-ro /dev", "", "it writes into /dev/shm"), ("walls", " --remount-ro / ", " ", "it writes into /"),
     ("walls", " --disable-userns", "", "it makes namespaces"),
     ("bounds", f" --nproc={sandbox.PROCESSES}:{sandbox.PROCESSES}", "", "processes"),
 ], ids=str)
 def test_a_sandbox_with_a_hole_is_none(place, walled, monkeypatch, part, before, after, hole):
+    if part == "DENIED":
+        monkeypatch.setattr(sandbox, part, {})
+        part = "walls"
     whole = getattr(sandbox, part)
     monkeypatch.setattr(sandbox, part, lambda *arguments: " ".join(whole(*arguments)).replace(before, after).split())
     assert hole in sandbox.trouble(place)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import subprocess
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, read_report, run
 
 SIMTCC = ROOT / "emulator" / "simtcc"
-SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("assembly", "kernels", "launches", "shared", "symbols", "variables", "text")]
+SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("assembly", "kernels", "launches", "shared", "statements", "symbols", "variables", "text", "tokens")]
 PROGRAMS = [
     Program(source, compiler, options) for source in SOURCES for compiler in COMPILERS for options in ((), ("--plain",))
 ]
@@ -108,7 +109,8 @@ def test_no_line_moves(tmp_path, source, compiler):
     assert len(before) == len(after)
     dropped = set("__shared__ __device__ __constant__ __managed__ alignas __attribute__ aligned float4 static extern "
                   "inline pragma unroll nounroll __noinline__ __host__ __global__ __grid_constant__ "
-                  "__launch_bounds__ decltype __typeof__ asm __asm__ volatile __volatile__ memory".split())
+                  "__launch_bounds__ decltype __typeof__ asm __asm__ volatile __volatile__ memory "
+                  "and and_eq bitand bitor compl not not_eq or or_eq xor xor_eq".split())
     for number, (old, new) in enumerate(zip(before, after)):
         # A kernel's name moves to the end of its launch's configuration, a constraint to the end of its statement.
         if old != new and (new.strip() in ("", "(") or "simt_output" in new):
@@ -178,6 +180,51 @@ def test_initialisers_of_two_texts_are_refused(tmp_path):
     done = simtcc("-c", "both.cu", cwd=tmp_path)
     assert done.returncode == 2
     assert "both.cu:3: error: a constructor whose initialisers depend on __CUDA_ARCH__" in done.stderr
+
+
+def test_a_constant_of_two_values_is_refused(tmp_path):
+    (tmp_path / "both.cu").write_text("#ifdef __CUDA_ARCH__\nconstexpr int w = 32;\n#else\nconstexpr int w = 1;\n#endif\n")
+    done = simtcc("-c", "both.cu", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "both.cu:2: error: `w` has another value where __CUDA_ARCH__ is defined" in done.stderr
+
+
+# ---- long inputs ----
+
+PATTERNS = ["a<<<", ">>>", "a<<<1, 1>>>(", "a<<<1, 1>>>();", "(", "{", "[", "]", "<", ">", "a<", "a<a<b>", "template<", "asm(", 'asm("x"::"r"(a) ',
+            '"r"(a) ', "__shared__ ", "__shared__ int a, ", "__shared__ int a%d; a%d = 1; ", "__device__ ", "__device__ x ",
+            "__device__ int a%d;", "__global__ x ", "__global__ void k(", "do ", "do ; while (1); ", "if (1) ", "case ", "a ? ", "a = ",
+            "a = (", "x = f(); ", "+[a]", "return[a] ", "[=]{", "[a = [", "s ", "f(s, ", "T s, ", "* ", "& s ", "a::", "/* ", 'R"(',
+            '"', "'", "# 1 \"a%d\"\n", "#if __CUDA_ARCH__\n", "<:", "and ", "struct ", "operator ", "decltype(", "alignas("]
+FRONTS = ["", "__device__ ", "__global__ void k(int *p) { __shared__ int s[4]; ", "struct o { int operator+(o); }; __device__ void f() { x = "]
+
+
+def seconds_of(command, text):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_time_grows_with_the_length(front):
+    for pattern in PATTERNS:
+        n = 200_000 // len(pattern) + 1
+        text = "".join(pattern.replace("%d", str(i)) for i in range(n)) if "%d" in pattern else pattern * n
+        done, seconds = seconds_of([BUILD / "simt-translate"], '# 1 "a.cu"\n' + front + text)
+        assert done.returncode == 0 or (done.returncode == 2 and "error: " in done.stderr), pattern
+        assert seconds < 2, pattern
+
+
+@pytest.mark.parametrize("host, device", [("int a%d;", "int b%d;"), ("void a%d() { x; }", "void a%d() { y; }"), ("int x;", "int y;"),
+                                          ("c%d() : a(1) { x; }", "c%d() : a(2) { x; }"), ("namespace n {", "namespace n { a")])
+def test_time_grows_with_the_length_of_two_texts(tmp_path, host, device):
+    for name, pattern in (("host", host), ("device", device)):
+        text = "".join(pattern.replace("%d", str(i)) for i in range(200_000 // len(host)))
+        (tmp_path / name).write_text(f'# 1 "a.cu"\n{text} int {name};')
+    done, seconds = seconds_of([BUILD / "simt-translate", "--device", tmp_path / "device", tmp_path / "host"], "")
+    assert done.returncode == 0 or (done.returncode == 2 and "error: " in done.stderr)
+    assert seconds < 4
 
 
 # ---- what a learner reads who makes a mistake ----

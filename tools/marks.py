@@ -19,7 +19,7 @@ class Mark:
     of: float
     verdict: str = RIGHT
     reason: str = ""
-    cases: list = dataclasses.field(default_factory=list)  # {"arguments", "seed", "verdict"}
+    cases: list = dataclasses.field(default_factory=list)  # {"arguments", "seed", "verdict"}, and "hidden", "said": for the course
     advisory: list = dataclasses.field(default_factory=list)  # {"requirement", "holds", "said"}
 
     @property
@@ -79,7 +79,8 @@ def as_gradescope(marks, seed, walled):
     tests = [{"name": mark.name, "score": mark.points, "max_score": mark.of, "output_format": "text", "visibility": "visible",
               "output": f"{mark.verdict}. {mark.reason}\n\n{advisory_words(mark)}".strip()} for mark in marks]
     said = f"Seed {seed}." + ("" if walled else " Graded without a sandbox.")
-    return json.dumps({"output": said, "output_format": "text", "tests": tests}, indent=1)
+    kept = {mark.name: mark.cases for mark in marks if mark.cases}  # what a course sees, and a learner does not
+    return json.dumps({"output": said, "output_format": "text", "tests": tests, "extra_data": {"cases": kept}}, indent=1)
 
 
 FORMATS = {"json": as_json, "junit": as_junit, "gradescope": as_gradescope}

@@ -1,10 +1,5 @@
 """What may stand between the marks of a program that is handed in: statements, of the tokens and of the parts of C++ that
-are listed here. libclang reads them. As a program, this looks at one submission, in a process of its own: what a stranger
-wrote may bring a compiler to its end.
-
-    python -m tools.statements <QUESTION >ANSWER
-
-QUESTION and ANSWER are JSON: {"program", "authors", "names", "host", "arguments"} and {"refused", "broken"}."""
+are listed here. libclang reads them, in a process of its own: what a stranger wrote may bring a compiler to its end."""
 import functools
 import json
 import re
@@ -18,6 +13,7 @@ from tools.guard import stop
 from tools.paths import ROOT
 
 SECONDS, MEMORY = 20, 4 << 30
+TOO_MUCH = "It is too much for a parser to read."
 EMULATOR, COMMON = ROOT / "emulator" / "include", ROOT / "common"
 FILE = "/learn/program.cu"
 # What .clangd tells clangd, of the standard that exercises are compiled with.
@@ -46,8 +42,8 @@ ATTRIBUTES = {"maybe_unused", "fallthrough", "likely", "unlikely", "nodiscard"}
 CONTROL = re.compile(r"[^\t\n\x20-\x7e\x80-\U0010ffff]|[\x80-\x9f]")
 LONGEST_LINE = 1000  # characters
 # Of the words that the emulator's headers have, those that CUDA does not.
-INNER = re.compile(r"simt\w*|SIMT\w*|_[A-Z]\w*|__(?:builtin|sync|atomic|sanitizer|tsan|cxa|has|is|attribute|asm|extension|typeof|"
-                   r"declspec|label|thread|gnu|clang|GNUC|GLIBC|GXX|STDC|real|imag|alignof|auto_type|pragma|cpp|END|BEGIN)\w*")
+INNER = re.compile(r"simt\w*|SIMT\w*|_[A-Z]\w*|__(?:builtin_|sync_|atomic_|sanitizer|tsan|cxa|has_|is_|attribute|asm|extension|typeof|"
+                   r"declspec|label|gnu|clang|GNUC|GLIBC|GXX|STDC|real|imag|auto_type|pragma|cpp|cuda)\w*|__thread")
 ASSEMBLY = {"asm", "__asm", "__asm__"}
 MARK = re.compile(r"//[ \t]*exercise:")
 
@@ -63,8 +59,9 @@ OF_C = re.compile(
     r"(?:(?:l|ll|f)?abs|fmin|fmax|fmod|fma|fdim|r?sqrt|r?cbrt|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|sin|cos|tan|"
     r"sincos|sinpi|cospi|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|hypot|ceil|floor|round|trunc|rint|nearbyint|"
     r"l?lrint|l?lround|remainder|remquo|copysign|nextafter|ldexp|frexp|scalbl?n|ilogb|logb|modf|erf|erfc|tgamma|lgamma|nan)[fl]?|"
-    r"isnan|isinf|isfinite|isnormal|signbit|printf|mem(?:cpy|move|set|cmp)|malloc|free|__assert_fail|"
+    r"isnan|isinf|isfinite|isnormal|signbit|printf|__assert_fail|"
     r"__builtin_(?:inff?|huge_valf?|nanf?|isnan|isinf\w*|isfinite|signbit\w*|expect|offsetof|bit_cast)")
+OF_MEMORY = re.compile(r"mem(?:cpy|move|set|cmp)|malloc|free")
 OF_CPP = re.compile(
     r"min|max|swap|move|forward|clamp|exchange|get|tie|make_pair|make_tuple|pair|tuple|array|initializer_list|bit_cast|as_const|"
     r"infinity|lowest|epsilon|quiet_NaN|denorm_min|size|data|c?begin|c?end|front|back|div|operator(?!\(\)).*")
@@ -232,7 +229,7 @@ def require_function(function, host, own):
     elif file.startswith(str(COMMON)):
         known = function.get_definition() is not None
     else:
-        known = OF_C.fullmatch(name) or OF_CPP.fullmatch(name)
+        known = any(names.fullmatch(name) for names in (OF_C, OF_MEMORY, OF_CPP))
     if not known:
         raise No(f"It calls `{name}`." if host else f"It calls `{name}`, which no kernel can call on a GPU.")
 
@@ -243,6 +240,7 @@ def overloads(cursor):
     return [conf.lib.clang_getOverloadedDecl(cursor, index) for index in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
 
 
+CHANGING = re.compile(r"operator(?:(?:[+*/%^&|-]|<<|>>)?=|\+\+|--)")
 METHODS = {"CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR", "CXX_METHOD"}
 FUNCTIONS = {*METHODS, "FUNCTION_DECL", "FUNCTION_TEMPLATE", "OVERLOADED_DECL_REF"}
 
@@ -301,6 +299,8 @@ def require_part(cursor, host, own):
     kind = cursor.kind.name
     if kind not in KINDS and not (kind == "ASM_STMT" and ASSEMBLY & own[0]):
         raise No(f"It has {PARTS.get(kind, 'a part of C++ (' + kind.lower() + ')')}, which does not belong between these marks.")
+    if host:
+        require_variable_changed(cursor)
     if kind == "CALL_EXPR":
         return require_call(cursor, host, own)
     if is_function(cursor):
@@ -310,8 +310,6 @@ def require_part(cursor, host, own):
         raise No("It has a pointer to a function.")
     if kind == "DECL_REF_EXPR" and is_variable_of_the_system(cursor.referenced):
         raise No(f"It uses `{cursor.spelling}`, which no kernel can.")
-    if host:
-        require_variable_changed(cursor)
     return list(cursor.get_children())
 
 
@@ -324,12 +322,13 @@ def is_variable_of_the_system(declared):
 
 def require_variable_changed(cursor):
     """Host code changes its own variables: what lies in memory is the kernel's, and CUDA's to copy."""
-    changes = cursor.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or cursor.kind.name in ("BINARY_OPERATOR", "UNARY_OPERATOR") and \
-        operator_of(cursor) in ("=", "++", "--")
+    kind, called = cursor.kind.name, cursor.spelling
+    changes = kind in ("COMPOUND_ASSIGNMENT_OPERATOR", "CXX_NEW_EXPR") or kind == "CALL_EXPR" and CHANGING.fullmatch(called) or \
+        kind in ("BINARY_OPERATOR", "UNARY_OPERATOR") and CHANGING.fullmatch(f"operator{operator_of(cursor)}")
     if not changes:
         return
-    target = peeled(next(cursor.get_children()))
-    if target.kind.name != "DECL_REF_EXPR" or "&" in target.referenced.type.spelling:
+    target = next(map(peeled, cursor.get_children()), cursor)
+    if kind == "CXX_NEW_EXPR" or target.kind.name != "DECL_REF_EXPR" or "&" in target.referenced.type.spelling:
         raise No("It is host code that stores into an array or through a pointer: that is the kernel's work.")
 
 
@@ -370,15 +369,13 @@ class Read:
         return [token for token in found if self.regions[region][0] <= token.extent.start.offset < self.regions[region][1]]
 
     def errors(self):
-        """The first error of each region, in clang's words."""
-        for one in self.unit.diagnostics:
-            where = one.location
-            if one.severity >= 3 and not WAIVED.search(one.spelling):
-                yield where.file.name if where.file else "", where.line, where.offset, one.spelling
+        """[(line, clang's words)]"""
+        return [(one.location.line, one.spelling) for one in self.unit.diagnostics if one.severity >= 3 and one.location.file
+                and one.location.file.name == FILE and not WAIVED.search(one.spelling)]
 
     def declarations(self):
         """What the program declares, whatever stands between its marks."""
-        return [(cursor.kind.name, cursor.spelling) for cursor in self.top if not cursor.kind.is_preprocessing()]
+        return [(cursor.kind.name, re.sub(r":\d+:\d+\)", ")", cursor.spelling)) for cursor in self.top if not cursor.kind.is_preprocessing()]
 
     def parts(self, region):
         """(cursors that stand in a region, kinds of those that reach across one of its ends)."""
@@ -406,9 +403,10 @@ def require_statements(mine, authors, names, host):
     macros = mine.macros()
     for name in names:
         require_tokens(mine.tokens(name), own, macros, host)
-    for file, line, offset, said in mine.errors():
-        if file == FILE and any(first <= offset <= last for first, last in mine.regions.values()):
-            raise No(f"It does not compile. Line {line}: {said}")
+    known = {said for _, said in authors.errors()}
+    for line, said in mine.errors():
+        if said not in known:
+            raise No(f"It does not compile.\n{Path(FILE).name}:{line}: error: {said}")
     if mine.declarations() != authors.declarations():
         raise No("It has more than statements: the program around it is read as another one.")
     for name in names:
@@ -417,6 +415,14 @@ def require_statements(mine, authors, names, host):
             raise No("Its first or last statement goes on beyond the marks.")
         while inside:
             inside += require_part(inside.pop(), host, own)
+
+
+def require_all(program, authors, names, host, arguments):
+    """Refuse a program, which is read only where its characters are those of C++."""
+    for name, text in exercises.between(program).items():
+        if name in names:
+            require_text(text)
+    require_statements(Read(program, names, host, arguments), authors, names, host)
 
 
 def look_at(question):
@@ -431,10 +437,8 @@ def look_at(question):
     except No as error:
         return {"refused": None, "broken": f"The author's lines are refused here. {error}"}
     try:
-        for name, text in exercises.between(question["program"]).items():
-            if name in names:
-                require_text(text)
-        require_statements(Read(question["program"], names, host, arguments), authors, names, host)
+        if question["program"] != question["authors"]:
+            require_all(question["program"], authors, names, host, arguments)
     except No as error:
         return {"refused": str(error), "broken": None}
     return {"refused": None, "broken": None}
@@ -453,23 +457,33 @@ def arguments():
     return [*OPTIONS, *(word for folder in folders for word in ("-isystem", folder))]
 
 
-def objection(program, authors, names, host):
-    """Why a program's regions get no credit, in a sentence; None where they are statements. authors: the same, solved by the
-    author. Stops where libclang cannot read the author's."""
+def objection(name, program, authors, names, host):
+    """Why the regions of a program, a file of that name, get no credit, in a sentence; None where they are statements. authors:
+    the same, solved by the author. Stops where libclang cannot read the author's."""
     question = {"program": program, "authors": authors, "names": list(names), "host": host, "arguments": arguments()}
+    start = "import sys; sys.path[:] = sys.argv[1:]; from tools import statements; statements.main()"
     try:
-        done = subprocess.run([sys.executable, "-E", "-X", "utf8", "-m", "tools.statements"], cwd=ROOT, input=json.dumps(question),
+        done = subprocess.run([sys.executable, "-E", "-X", "utf8", "-c", start, *sys.path], cwd=ROOT, input=json.dumps(question),
                               capture_output=True, text=True, errors="replace", timeout=3 * SECONDS)
-        answer = json.loads(done.stdout)
-    except (subprocess.TimeoutExpired, ValueError):
-        return "It is too much for a parser to read."
+    except subprocess.TimeoutExpired:
+        return TOO_MUCH
+    if done.returncode < 0:
+        return TOO_MUCH
+    if done.returncode:
+        stop(f"libclang cannot be used: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+    answer = json.loads(done.stdout)
     if answer["broken"]:
         stop(answer["broken"])
-    return answer["refused"]
+    return answer["refused"] and answer["refused"].replace(Path(FILE).name, name)
 
 
-if __name__ == "__main__":
+def main():
+    """Answer the question on the standard input: {"program", "authors", "names", "host", "arguments"}, in JSON as the answer."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    json.dump(look_at(json.load(sys.stdin)), sys.stdout)
+    try:
+        answer = look_at(json.load(sys.stdin))
+    except MemoryError:
+        answer = {"refused": TOO_MUCH, "broken": None}
+    json.dump(answer, sys.stdout)

@@ -90,7 +90,7 @@ def is_host(exercise):
 def require_statements(exercise, written):
     """Refuse regions that hold more than statements of the functions that they stand in."""
     program = exercise.with_regions(written)
-    if refused := statements.objection(program, exercise.solution(), exercise.regions, is_host(exercise)):
+    if refused := statements.objection(f"{exercise.name}.cu", program, exercise.solution(), exercise.regions, is_host(exercise)):
         raise Refused(refused)
 
 

@@ -91,6 +91,10 @@ SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 SIMT_INLINE void cudaGridDependencySynchronize() { simt_grid_dependency_wait(); }
 SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM /* nvcc --default-stream per-thread */
+[[maybe_unused]] static const bool simt_per_thread = simt_default_stream_is_per_thread();
+#endif
+
 /* ---- inline PTX ------------------------------------------------------------------------------------------- */
 
 namespace simt
@@ -189,7 +193,10 @@ SIMT_INLINE int __any_sync(unsigned mask, int predicate)
 {
     return simt_warp_vote(SIMT_VOTE_ANY, mask, !!predicate) != 0;
 }
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0; }
+SIMT_INLINE int __all_sync(unsigned mask, int predicate)
+{
+    return simt_warp_vote(SIMT_VOTE_ALL, mask, !predicate) == 0;
+}
 namespace simt
 {
 template <class T> SIMT_INLINE unsigned match(simt_match how, unsigned mask, T value)

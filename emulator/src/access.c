@@ -13,6 +13,8 @@
 #include "memory.h"
 #include "overlap.h"
 #include "report.h"
+#include "shared.h"
+#include "undefined.h"
 #include <string.h>
 
 #define POLL_LIMIT (1u << 12) /* volatile loads count for as many as would make this few */
@@ -88,6 +90,11 @@ static void check_bounds(struct block *b, const void *pc, const struct place *p,
 
 static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
 {
+    if (shared_is_known(address))
+        report_access(
+            b, "another block's shared memory", pc, address, bytes, kind,
+            "A pointer to shared memory means something in its own block alone: others have memory of their own "
+            "there.");
     if ((uintptr_t)address < 65536)
         report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
     if (!memory_is_host(address))
@@ -142,6 +149,8 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     check_bounds(b, pc, &p, address, bytes, kind);
     if (b->n_guarded && p.space == SPACE_SHARED)
         async_check(b, pc, address, bytes, kind);
+    if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
+        undefined_store(b, address, bytes, pc);
     if (b->launch->overlap && p.space == SPACE_GLOBAL)
         overlap_access(b, address, bytes, kind, pc);
     if (p.object->managed)
@@ -157,7 +166,7 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     if (p.object->cells || p.space == SPACE_SHARED)
         race_access(b, pc, &p, bytes, kind, scope);
     if (kind == ACCESS_VOLATILE_STORE)
-        message_store(b, address, bytes, scope);
+        message_store(b, address, bytes, scope, pc);
     return p.space;
 }
 
@@ -178,8 +187,8 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
-static inline void access_as(const void *address, unsigned bytes, enum access kind, const void *pc, enum manner manner,
-                             enum simt_scope scope)
+static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind,
+                                                            const void *pc, enum manner manner, enum simt_scope scope)
 {
     struct worker *w = simt_worker;
     if (!w) {
@@ -189,8 +198,6 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
     struct block *b = w->block;
     moves_on(w);
     if (kind == ACCESS_STORE) {
-        w->stored_bytes = bytes;
-        w->stored_at = pc;
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     }
     if (block_is_own_stack(b, address) && !((uintptr_t)address & (bytes - 1)))
@@ -204,7 +211,7 @@ static inline void access_as(const void *address, unsigned bytes, enum access ki
     if (manner != AS_WRITTEN)
         b->manner = AS_WRITTEN; /* before others run */
     if (kind == ACCESS_VOLATILE_LOAD)
-        message_load(b, address, bytes, scope);
+        message_load(b, address, bytes, scope, pc);
 }
 
 void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
@@ -247,6 +254,26 @@ static void range(const void *address, size_t bytes, enum access kind, const voi
         access_as(p, piece, kind, pc, manner, SIMT_SCOPE_SYSTEM);
         p += piece;
     }
+}
+
+void access_read_only(struct block *b, const void *address, unsigned bytes, const void *pc)
+{
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
+        struct place place = place_of(b, p, piece);
+        if (place.space == SPACE_GLOBAL && place.object && place.object->cells &&
+            place.offset + piece <= place.object->bytes)
+            race_read_only(b, pc, &place, piece);
+        p += piece;
+    }
+}
+
+void simt_read_only(const void *address, unsigned bytes)
+{
+    if (!simt_checked || !simt_worker)
+        return;
+    moves_on(simt_worker);
+    access_read_only(running(), address, bytes, CALLER());
 }
 
 void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)

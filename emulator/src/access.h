@@ -18,13 +18,14 @@ void access_touch(struct block *b, const void *pc, const void *address, unsigned
 void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
                       const void *pc);
 
+/* A load by the path that takes memory for constant as long as the kernel runs; the load itself is checked apart. */
+void access_read_only(struct block *b, const void *address, unsigned bytes, const void *pc);
+
 u64 access_value(const void *address, unsigned bytes); /* of at most 8 bytes; the first 8 of more */
 
 /* Called before a thread does anything else than its last access: that is done now. */
 static inline void moves_on(struct worker *w)
 {
-    if (w->block->n_undefined && w->storing)
-        collective_check_value(w->block, access_value(w->storing, w->stored_bytes), w->stored_bytes, w->stored_at);
     __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
     if (w->lent)
         race_take_back(w);

@@ -214,10 +214,8 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
         access_check(b, pc, address, bytes, ACCESS_ATOMIC, a->scope);
     if (!simt_checked && a->scope == SIMT_SCOPE_SYSTEM)
         note_system_scope(address);
-    if (simt_checked && a->op == SIMT_ATOMIC_CAS)
-        race_compare_and_swap(b, address, bytes);
-    if (b->n_undefined)
-        collective_check_value(b, (u64)value, bytes < 8 ? bytes : 8, pc);
+    if (simt_checked && b->compares)
+        race_tries(b, address, bytes);
     bool held = simt_checked && message_atomic_begin(b, address);
     u128 old, new;
     do {
@@ -232,7 +230,8 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
                                    .compares = a->op == SIMT_ATOMIC_CAS,
                                    .compare = (u64)compare,
                                    .bytes = bytes,
-                                   .before = (u64)old}; /* of 16 bytes no history is kept */
+                                   .before = (u64)old, /* of 16 bytes no history is kept */
+                                   .pc = pc};
     message_atomic_end(b, &strong, held);
     moves_on(simt_worker);
     return old;
@@ -292,12 +291,12 @@ void simt_atomic_wide(enum simt_atomic_op op, enum simt_scope scope, void *addre
     memcpy(value, &old, sizeof old);
 }
 
-void fence_do(enum simt_scope scope, bool sequential)
+void fence_do(enum simt_scope scope, bool sequential, const void *pc)
 {
     moves_on(simt_worker);
     if (simt_checked)
-        order_fence(running(), scope, sequential);
+        order_fence(running(), scope, sequential, pc);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-void simt_fence(enum simt_scope scope) { fence_do(scope, true); }
+void simt_fence(enum simt_scope scope) { fence_do(scope, true, CALLER()); }

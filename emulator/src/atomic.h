@@ -10,7 +10,7 @@ struct atomic {
     enum simt_scope scope;
 };
 
-void fence_do(enum simt_scope scope, bool sequential);
+void fence_do(enum simt_scope scope, bool sequential, const void *pc);
 
 /* Values as bit patterns; returns the old one. pc: where the program continues. */
 u128 atomic_do(const struct atomic *a, void *address, u128 value, u128 compare, const void *pc);

@@ -11,6 +11,7 @@
 #include "race.h"
 #include "report.h"
 #include "shared.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static const struct waiting_kind whole_barrier = {
 
 static void describe_named(FILE *f, const struct thread *thread)
 {
-    const struct barrier *barrier = (const struct barrier *)((uintptr_t)thread->waits_for - offsetof(struct barrier, waiting));
+    const struct barrier *barrier = (const struct barrier *)((uintptr_t)thread->waits_for -
+                                                             offsetof(struct barrier, waiting));
     fprintf(f, ", number %u,", (unsigned)(barrier - running()->barriers));
     if (barrier->expected)
         fprintf(f, " to which %u of %u threads have come,", barrier->arrived, barrier->expected);
@@ -102,12 +104,12 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->came_to_grid = false;
     b->barriers_in_use = 0;
     b->has_roles = false;
+    b->ahead = 0;
     b->yields = 0;
     b->quiet = 0;
     b->suspicion->pending = false;
-    b->n_undefined = 0;
+    undefined_drop(b);
     b->manner = AS_WRITTEN;
-    memset(b->undefined, 0, sizeof b->undefined);
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
         b->barriers[i].expected = 0;
@@ -157,12 +159,14 @@ static void check_place(struct block *b, struct barrier *barrier, enum meeting a
 {
     unsigned warp = b->cur / WARP;
     struct arrival *first = &barrier->first[warp], now = {pc, b->cur, as};
-    if (as != MEET_ANYWHERE)
+    if (as != MEET_ANYWHERE) {
         current(b)->aligned_at = pc;
+        fiber_callers(b, b->cur, pc, &current(b)->aligned_in, 1);
+    }
     if (!barrier->part[warp])
         *first = now;
-    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) &&
-             !lines_same_call(first->pc, pc))
+    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) &&
+             (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
         report_divergence(b, barrier->waiting.kind->call, first->thread, first->pc, b->cur, pc);
     if (as != MEET_SYNCTHREADS)
         return;
@@ -176,10 +180,11 @@ static void note_two_places(struct block *b, const struct barrier *barrier)
 {
     char text[768];
     struct source_line first = lines_of(barrier->whole);
-    snprintf(text, sizeof text,
-             "Warps of a block meet in two __syncthreads(), here and at %s:%d. That works, but the CUDA C++ Programming Guide "
-             "asks for one to which all threads come; warps with roles of their own meet in named barriers.",
-             first.file, first.line);
+    snprintf(
+        text, sizeof text,
+        "Warps of a block meet in two __syncthreads(), here and at %s:%d. That works, but the CUDA C++ Programming Guide "
+        "asks for one to which all threads come; warps with roles of their own meet in named barriers.",
+        first.file, first.line);
     b->has_roles = true;
     note_once(barrier->other, text);
 }
@@ -192,7 +197,8 @@ static void check_left(struct block *b, const struct barrier *barrier)
         const struct arrival *first = &barrier->first[t / WARP];
         if (!has_left(b, t) || !left->aligned_at || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
             continue;
-        if (first->as != MEET_ANYWHERE && lines_same_call(left->aligned_at, first->pc))
+        if (first->as != MEET_ANYWHERE && left->aligned_in == b->threads[first->thread].aligned_in &&
+            lines_same_call(left->aligned_at, first->pc))
             report_left_loop(b, first->thread, t);
     }
 }
@@ -461,6 +467,7 @@ void block_thread_done(struct block *b)
     }
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
+        undefined_end(b);
         counters_block_joined(b);
         grid_block_left(b);
     }

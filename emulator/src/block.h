@@ -20,6 +20,7 @@ struct thread {
     struct collective *call;         /* collective.h: what it has come with; valid while it waits in one */
     struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
     const void *aligned_at;          /* where it last came to a barrier that is .aligned, or NULL */
+    const void *aligned_in;          /* and where the function that holds it was called */
     u64 asked;                       /* mbarrier.c: of what it waits for, how many phases have to be over */
     uint32_t touched;                /* stamp of its last access to shared or global memory */
     struct entry overwrote;          /* race.c: who had written before it where it last wrote by a strong access */
@@ -47,24 +48,19 @@ struct arrival {
 struct barrier {
     struct waiting waiting;
     unsigned arrived;
-    unsigned expected;        /* threads; 0: all that have not left */
-    unsigned count, result;   /* of __syncthreads_count() */
-    unsigned met;             /* how often it has been complete */
-    uint32_t part[MAX_WARPS]; /* lanes that have arrived, of warps of which others may yet */
+    unsigned expected;               /* threads; 0: all that have not left */
+    unsigned count, result;          /* of __syncthreads_count() */
+    unsigned met;                    /* how often it has been complete */
+    uint32_t part[MAX_WARPS];        /* lanes that have arrived, of warps of which others may yet */
     struct arrival first[MAX_WARPS]; /* of those */
     const void *whole, *other;       /* where the first came by __syncthreads(), and one at another line; or NULL */
-    bool passed;              /* some have arrived without waiting */
-    struct clock passing;     /* and what they had done by then */
+    bool passed;                     /* some have arrived without waiting */
+    struct clock passing;            /* and what they had done by then */
     /* of a barrier in two halves, barrier_arrive() and barrier_wait(): */
-    struct release *early;     /* what threads had done when they arrived; NULL: nobody has yet */
-    uint32_t came[MAX_WARPS];  /* the lanes that did */
+    struct release *early;    /* what threads had done when they arrived; NULL: nobody has yet */
+    uint32_t came[MAX_WARPS]; /* the lanes that did */
     unsigned n_came;
     bool halved; /* some wait in the second half */
-};
-
-struct undefined_read { /* the first shuffle of a warp that took something from a lane that took no part */
-    const void *pc;     /* NULL: there was none */
-    unsigned thread, from, mask;
 };
 
 struct block {
@@ -83,24 +79,27 @@ struct block {
     unsigned phase;           /* grid.c: how often it has met the other blocks */
     bool came_to_grid;        /* and whether it has come to the barrier in hand */
     unsigned barriers_in_use; /* a bit for each that somebody waits in */
-    bool has_roles;           /* its warps do different things: some use a barrier or an mbarrier that not all come to */
-    unsigned yields;          /* since a thread of this block last did something else than give way */
-    unsigned quiet;           /* accesses since a thread last gave way */
+    bool has_roles;  /* its warps do different things: some use a barrier or an mbarrier that not all come to */
+    unsigned ahead;  /* waiting.c: how long the running warp has been going on while others could */
+    unsigned yields; /* since a thread of this block last did something else than give way */
+    unsigned quiet;  /* accesses since a thread last gave way */
     /* order.c */
     uint32_t now, floor, met;
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
     struct clock acquired, released[2];
-    u64 sequential; /* as in knowledge */
+    u64 sequential;                 /* as in knowledge */
+    struct heard heard[MOST_HEARD]; /* messages.c */
+    unsigned n_heard;
     unsigned n_knowledge;
     /* shared.c */
+    unsigned char *arenas; /* one of which is this block's */
     unsigned char *arena;
-    struct object *arrays;                      /* as launch->arrays, at this block's addresses */
-    unsigned n_arrays;                          /* of them known so far */
-    unsigned last_array;                        /* that an access went to */
-    unsigned char *written;                     /* a bit for each byte of the arena */
-    struct cells *cells;                        /* of the arena */
-    struct undefined_read undefined[MAX_WARPS]; /* collective.c */
-    unsigned n_undefined;
+    struct object *arrays;       /* as launch->arrays, at this block's addresses */
+    unsigned n_arrays;           /* of them known so far */
+    unsigned last_array;         /* that an access went to */
+    unsigned char *written;      /* a bit for each byte of the arena */
+    struct cells *cells;         /* of the arena */
+    struct trial *trial;         /* undefined.c: copies of it run; NULL: none does */
     struct suspicion *suspicion; /* race.c */
     struct flight *flight;       /* async.c: copies in flight; NULL before the first */
     struct mbarrier *mbarriers;  /* mbarrier.c: those that have been initialised */

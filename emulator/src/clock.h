@@ -19,8 +19,8 @@ void clock_clear(struct clock *c); /* knows nothing; keeps its memory */
 void clock_free(struct clock *c);
 void clock_copy(struct clock *into, const struct clock *from);
 void clock_add(struct clock *c, struct entry e);
-void clock_join(struct clock *into, const struct clock *from); /* into knows what either knew */
-void clock_forget(struct clock *c, uint32_t serial);           /* what it knows of that block */
+void clock_join(struct clock *into, const struct clock *from);                 /* into knows what either knew */
+void clock_forget(struct clock *c, uint32_t serial);                           /* what it knows of that block */
 uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread); /* up to which it knows that actor */
 bool clock_knows(const struct clock *c, uint32_t serial, unsigned thread, uint32_t stamp);
 

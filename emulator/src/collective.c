@@ -8,6 +8,7 @@
 #include "launch.h"
 #include "lines.h"
 #include "report.h"
+#include "undefined.h"
 #include "worker.h"
 
 static struct collective *call_of(const struct block *b, unsigned warp, unsigned lane)
@@ -42,47 +43,11 @@ static unsigned source_lane(const struct shuffle *s, unsigned lane)
     return from < 0 || from >= width ? lane : (unsigned)(segment + from);
 }
 
-/* What a shuffle takes from a lane that does not take part is undefined, and harms only who uses it. It is a number
- * that can be recognised in what the warp stores afterwards: a NaN, whose bits arithmetic hands on, as a float, a half
- * or a double; and far from other integers, also when a few of them have been added. */
-#define UNDEFINED32 0x7ffb7eadu
-#define UNDEFINED64 ((u64)UNDEFINED32 << 32 | UNDEFINED32)
-#define NEAR 65536
-
-static u64 read_undefined(const struct exchange *x, unsigned lane, unsigned from)
+static u64 read_absent(const struct exchange *x, unsigned lane, unsigned from)
 {
-    struct undefined_read *u = &x->b->undefined[x->warp];
-    if (!u->pc) {
-        *u = (struct undefined_read){.pc = x->b->threads[x->warp * WARP + lane].pc,
-                                     .thread = x->warp * WARP + lane,
-                                     .from = from,
-                                     .mask = x->mask};
-        x->b->n_undefined++;
-    }
-    return UNDEFINED64;
-}
-
-static bool is_undefined(u64 value, unsigned bytes)
-{
-    if (bytes == 2)
-        return (value & 0x7fff) == (UNDEFINED32 & 0x7fff);
-    if (bytes == 8 && (value & ~0ull >> 1) == UNDEFINED64)
-        return true;
-    if ((value & 0x7fffffff) == UNDEFINED32)
-        return true;
-    for (uint32_t times = 1; times < 32; times += 2) {
-        uint32_t beyond = (uint32_t)value - times * UNDEFINED32 + NEAR;
-        if (beyond < 2 * NEAR)
-            return true;
-    }
-    return false;
-}
-
-void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc)
-{
-    const struct undefined_read *u = &b->undefined[b->cur / WARP];
-    if (u->pc && is_undefined(value, bytes))
-        report_undefined(b, u, pc);
+    unsigned thread = x->warp * WARP + lane;
+    struct undefined_read read = {.pc = x->b->threads[thread].pc, .thread = thread, .from = from, .mask = x->mask};
+    return undefined_read(x->b, &read);
 }
 
 static void shuffle(const struct exchange *x)
@@ -94,7 +59,7 @@ static void shuffle(const struct exchange *x)
         if (x->lanes >> from & 1)
             s->result = ((const struct shuffle *)collective_payload(x, from))->bits;
         else
-            s->result = read_undefined(x, lane, from);
+            s->result = read_absent(x, lane, from);
     }
 }
 
@@ -256,7 +221,8 @@ void collective_lane_left(struct block *b, unsigned warp)
     }
 }
 
-void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload, const void *pc)
+void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload,
+                        const void *pc)
 {
     struct block *b = running();
     struct thread *t = current(b);

@@ -40,11 +40,9 @@ static inline void *collective_payload(const struct exchange *x, unsigned lane)
     return x->b->threads[x->warp * WARP + lane].call->payload;
 }
 
-/* The running thread writes that value to memory: is it what a shuffle took from a lane that took no part? */
-void collective_check_value(struct block *b, u64 value, unsigned bytes, const void *pc);
-
 /* The running thread takes part in that form of an operation, called from pc; returns when it is done. */
-void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload, const void *pc);
+void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload,
+                        const void *pc);
 static inline void collective_join(const struct collective_op *op, unsigned mask, void *payload, const void *pc)
 {
     collective_join_as(op, 0, mask, payload, pc);
@@ -55,7 +53,8 @@ void collective_sync(unsigned mask, const void *pc); /* __syncwarp() */
 /* As PTX's instructions call them, from pc. */
 /* The bits of lane `from`. */
 u64 collective_shuffle(enum simt_shuffle how, unsigned mask, u64 bits, unsigned from, const void *pc);
-unsigned collective_vote(enum simt_vote how, unsigned mask, bool predicate, const void *pc); /* the lanes that say yes */
+unsigned collective_vote(enum simt_vote how, unsigned mask, bool predicate,
+                         const void *pc); /* the lanes that say yes */
 /* The lanes with the same bits, of so many bytes. */
 unsigned collective_match(enum simt_match how, unsigned mask, u64 bits, unsigned bytes, const void *pc);
 unsigned collective_reduce(enum simt_reduce how, unsigned mask, unsigned value, const void *pc);

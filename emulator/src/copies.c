@@ -204,9 +204,13 @@ static cudaError_t between(void *to, int to_device, const void *from, int from_d
     return copy_rows(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice, stream, pc);
 }
 
+/* In turn with all other work of the device. */
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
 {
-    return between(to, to_device, from, from_device, bytes, NULL, CALLER());
+    work_host_waits_for_all();
+    cudaError_t error = between(to, to_device, from, from_device, bytes, NULL, CALLER());
+    work_host_waits_for_all();
+    return error;
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,

@@ -8,6 +8,7 @@
 #include "fiber.h"
 #include "launch.h"
 #include "report.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <sched.h>
@@ -70,6 +71,8 @@ void grid_meet(struct block *b, const uint32_t *threads)
     if (!b->came_to_grid)
         grid_arrive(b, threads);
     b->came_to_grid = false;
+    if (undefined_on_trial)
+        undefined_end(b);
     b->phase++;
     while (__atomic_load_n(&g->phase, __ATOMIC_ACQUIRE) == phase) {
         /* Once a block has ended, this phase never does; or it has by now, and then this block is not among those that

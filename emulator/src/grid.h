@@ -8,9 +8,11 @@
 struct block;
 struct launch;
 
-#define GRID_PHASES 3 /* that can be looked at: while a block is in one, another may have come to the one after the next */
+#define GRID_PHASES \
+    3 /* that can be looked at: while a block is in one, another may have come to the one after the next */
 
-struct known_of_block { /* what it had done when it came: all that lies below this stamp, or each thread below its own */
+struct
+    known_of_block { /* what it had done when it came: all that lies below this stamp, or each thread below its own */
     uint32_t floor;
     uint32_t *threads;
 };
@@ -27,7 +29,7 @@ void grid_end(struct launch *l);
 /* The block has come as a whole; its threads had done what lies below these stamps, or NULL: below the block's floor. */
 void grid_arrive(struct block *b, const uint32_t *threads);
 void grid_meet(struct block *b, const uint32_t *threads); /* arrives unless it has, and returns when all have */
-void grid_block_left(struct block *b); /* it has ended */
+void grid_block_left(struct block *b);                    /* it has ended */
 
 /* Did a thread of the block of that serial do what it did at that stamp before this block last met the others, as it has? */
 bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);

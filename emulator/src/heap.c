@@ -1,6 +1,7 @@
 /* new, delete, malloc and free as kernels call them. simtcc gives the calls in a .cu file these names; on the host they
  * are the C and C++ libraries' own, which are called by their mangled names. */
 #include "memory.h"
+#include "overlap.h"
 #include "report.h"
 #include <stdlib.h>
 
@@ -34,17 +35,29 @@ static void *from_heap(size_t bytes, size_t alignment, const void *pc)
 }
 
 /* Before the host frees something. */
-static void check_host_free(const void *pointer, const void *pc)
+static void check_host_free(void *pointer, const void *pc)
 {
     const struct object *o = memory_covers(pointer) ? memory_find(pointer) : NULL;
-    if (!memory_covers(pointer))
+    if (!memory_covers(pointer)) {
+        overlap_forget_block(pointer);
         return;
+    }
     if (o && o->heap)
         report_host("bad free", pc, "What new or malloc in a kernel returned is freed in a kernel, not on the host.");
     report_host("bad free", pc, "What an allocation of the CUDA API returned is freed by cudaFree or cudaFreeHost.");
 }
 
-OURS void *simt_malloc(size_t bytes) { return simt_worker ? memory_heap_allocate(bytes, CALLER()) : malloc(bytes); }
+/* What the host has been given, nobody else uses any more. */
+static void *fresh(void *block)
+{
+    overlap_forget_block(block);
+    return block;
+}
+
+OURS void *simt_malloc(size_t bytes)
+{
+    return simt_worker ? memory_heap_allocate(bytes, CALLER()) : fresh(malloc(bytes));
+}
 
 OURS void simt_free(void *pointer)
 {
@@ -61,7 +74,7 @@ OURS void simt_free(void *pointer)
     { \
         if (simt_worker) \
             return memory_heap_allocate(bytes, CALLER()); \
-        return HOST ? HOST(bytes) : malloc(bytes); \
+        return fresh(HOST ? HOST(bytes) : malloc(bytes)); \
     }
 NEW(simt_new, _Znwm)
 NEW(simt_new_array, _Znam)
@@ -71,7 +84,7 @@ NEW(simt_new_array, _Znam)
     { \
         if (simt_worker) \
             return from_heap(bytes, alignment, CALLER()); \
-        return HOST ? HOST(bytes, alignment) : aligned_alloc(alignment, bytes); \
+        return fresh(HOST ? HOST(bytes, alignment) : aligned_alloc(alignment, bytes)); \
     }
 NEW_ALIGNED(simt_new_aligned, _ZnwmSt11align_val_t)
 NEW_ALIGNED(simt_new_array_aligned, _ZnamSt11align_val_t)
@@ -81,7 +94,7 @@ NEW_ALIGNED(simt_new_array_aligned, _ZnamSt11align_val_t)
     { \
         if (simt_worker) \
             return memory_heap_allocate(bytes, CALLER()); \
-        return HOST ? HOST(bytes, nothrow) : malloc(bytes); \
+        return fresh(HOST ? HOST(bytes, nothrow) : malloc(bytes)); \
     }
 NEW_NOTHROW(simt_new_nothrow, _ZnwmRKSt9nothrow_t)
 NEW_NOTHROW(simt_new_array_nothrow, _ZnamRKSt9nothrow_t)

@@ -13,6 +13,9 @@ void message_copy(struct message *into, const struct message *from)
     for (int scope = 0; scope < 2; scope++)
         clock_copy(&into->of_scope[scope], &from->of_scope[scope]);
     clock_copy(&into->loose, &from->loose);
+    clock_copy(&into->done, &from->done);
+    into->released = from->released;
+    into->written = from->written;
     into->block = from->block;
     into->sequential = from->sequential;
 }
@@ -22,6 +25,7 @@ void message_clear(struct message *m)
     clock_clear(&m->of_scope[0]);
     clock_clear(&m->of_scope[1]);
     clock_clear(&m->loose);
+    clock_clear(&m->done);
     m->block = 0;
     m->sequential = 0;
 }
@@ -31,6 +35,7 @@ void message_free(struct message *m)
     clock_free(&m->of_scope[0]);
     clock_free(&m->of_scope[1]);
     clock_free(&m->loose);
+    clock_free(&m->done);
 }
 
 static struct past *write_of(struct history *h, unsigned number) { return &h->past[number % MOST_PAST]; }
@@ -40,12 +45,13 @@ static bool is_same(struct entry a, struct entry b)
     return a.serial == b.serial && a.thread == b.thread && a.stamp == b.stamp;
 }
 
-void history_write(struct history *h, struct block *b, const void *address, unsigned bytes, u64 before,
-                   const struct message *left)
+void history_write(struct history *h, struct block *b, const void *address, unsigned bytes, u64 before, bool in_turn,
+                   const struct message *left, const void *pc)
 {
     const struct thread *t = current(b);
     struct past *last = write_of(h, h->newest);
-    bool follows = h->newest && h->bytes == bytes && is_same(last->writer, t->overwrote);
+    bool follows = h->newest && h->bytes == bytes && last->writer.serial &&
+                   (is_same(last->writer, t->overwrote) || (in_turn && t->overwrote_strong));
     h->unread++;
     if (h->unread > MOST_UNREAD || (bytes != 4 && bytes != 8) || race_other_stores(b, address)) {
         h->n = 0;
@@ -69,7 +75,15 @@ void history_write(struct history *h, struct block *b, const void *address, unsi
         now->writer = (struct entry){b->serial, b->cur, t->touched};
         message_copy(&now->left, left);
     }
-    history_read(h, b, h->newest);
+    history_read(h, b, h->newest, pc);
+}
+
+bool history_has(const struct history *h, struct entry writer)
+{
+    for (unsigned number = h->newest; number + h->n >= h->newest && number; number--)
+        if (is_same(h->past[number % MOST_PAST].writer, writer))
+            return true;
+    return false;
 }
 
 static struct reader *reader_of(struct history *h, const struct block *b)
@@ -90,15 +104,20 @@ static struct reader *reader_of(struct history *h, const struct block *b)
     return &h->readers[h->n_readers - 1];
 }
 
-void history_read(struct history *h, struct block *b, unsigned number)
+void history_read(struct history *h, struct block *b, unsigned number, const void *pc)
 {
     struct reader *r = reader_of(h, b);
     if (!r)
         return;
-    if (r->newest < number || !r->first.serial) {
+    bool is_new = !r->first.serial;
+    if (r->newest < number || is_new) {
         r->newest = number;
         r->several = false;
         r->first = (struct entry){b->serial, b->cur, b->now};
+        if (is_new && number < h->newest) {
+            r->older_at = pc;
+            h->content++;
+        }
     } else if (r->newest == number && r->first.thread != b->cur) {
         r->several = true;
     }
@@ -119,26 +138,48 @@ static unsigned oldest_unknown(const struct history *h, struct block *b)
     return number;
 }
 
-unsigned history_choose(const struct history *h, struct block *b, unsigned bytes)
+/* A reader that has come again waits for something. */
+static void come_again(struct history *h, struct reader *r, const void *pc)
 {
+    if (!r->older_at || r->older_at != pc)
+        return;
+    r->older_at = NULL;
+    h->content--;
+}
+
+static bool begins_with_last(struct history *h)
+{
+    if (!h->content)
+        return false;
+    h->last_first = !h->last_first;
+    return h->last_first;
+}
+
+unsigned history_choose(struct history *h, struct block *b, unsigned bytes, const void *pc)
+{
+    bool first = true;
     if (!h->n || h->bytes != bytes || h->n_readers == MOST_READERS)
         return h->newest;
     unsigned oldest = h->newest - h->n;
     for (unsigned i = 0; i < h->n_readers; i++) {
-        const struct reader *r = &h->readers[i];
+        struct reader *r = &h->readers[i];
         bool own = r->serial == b->serial && r->warp == b->cur / WARP;
+        if (own) {
+            first = false;
+            come_again(h, r, pc);
+        }
         bool again = own && (r->several || r->first.thread == b->cur);
         unsigned from = again ? r->newest + 1 : r->newest;
         if (from > h->newest)
             return h->newest;
-        if (from > oldest &&
-            (own || r->several || order_before(b, r->serial, r->first.thread, r->first.stamp)))
+        if (from > oldest && (own || r->several || order_before(b, r->serial, r->first.thread, r->first.stamp)))
             oldest = from;
     }
-    if (oldest == h->newest)
-        return oldest;
-    unsigned unknown = oldest_unknown(h, b);
-    return unknown > oldest ? unknown : oldest;
+    if (oldest < h->newest) {
+        unsigned unknown = oldest_unknown(h, b);
+        oldest = unknown > oldest ? unknown : oldest;
+    }
+    return first && oldest < h->newest && begins_with_last(h) ? h->newest : oldest;
 }
 
 void history_reset(struct history *h)
@@ -147,6 +188,8 @@ void history_reset(struct history *h)
     h->newest = 0;
     h->unread = 0;
     h->n_readers = 0;
+    h->content = 0;
+    h->last_first = false;
 }
 
 void history_free(struct history *h)

@@ -16,7 +16,8 @@ void lines_resolve(const void *const *pcs, unsigned n, struct source_line *out);
 struct source_line lines_of(const void *pc);
 bool lines_of_vector(const void *pc);
 bool lines_same(const void *pc, const void *other);
-bool lines_same_call(const void *pc, const void *other); /* and the function that holds the line is called at one line */
+bool lines_same_call(const void *pc,
+                     const void *other); /* and the function that holds the line is called at one line */
 
 struct code_object {
     char file[4096];

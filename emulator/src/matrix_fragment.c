@@ -7,7 +7,6 @@
 #include "collective.h"
 #include "matrix_layout.h"
 #include "matrix_touch.h"
-#include "notes.h"
 #include "place.h"
 #include "report.h"
 #include "worker.h"
@@ -104,9 +103,10 @@ static struct touch touch_of(const struct fragment *f, const struct piece *p)
 
 /* ---- what the guide asks of a call ---- */
 
+#define FRAGMENT_ALIGNMENT 32
 #define RULES "WMMA (CUDA C++ Programming Guide): "
 
-static void check_call(const struct exchange *x)
+static void check_call(const struct exchange *x, enum access kind)
 {
     const struct fragment *f = collective_payload(x, 0);
     char did[96];
@@ -127,14 +127,9 @@ static void check_call(const struct exchange *x)
         report_call("invalid stride", f->pc, did,
                     RULES "the stride is a multiple of 16 bytes: of 8 elements of 16 bits, or 4 of 32.");
     }
+    if ((uintptr_t)f->first % FRAGMENT_ALIGNMENT)
+        report_access(x->b, "misaligned access", f->pc, f->first, FRAGMENT_ALIGNMENT, kind, "");
     x->b->cur = cur;
-}
-
-/* It has worked. */
-static void note_alignment(const struct fragment *f)
-{
-    if (simt_checked && (uintptr_t)f->first % 32)
-        note_once(f->pc, RULES "the pointer is a multiple of 32 bytes. This one is not, though GPUs take it.");
 }
 
 /* ---- matrices of packed elements, row by row ---- */
@@ -159,7 +154,7 @@ static void load_fragment(const struct exchange *x)
     struct piece pieces[MOST_PIECES];
     uint32_t matrix[MOST_MATRIX];
     bool rows = by_ldmatrix(x, f);
-    check_call(x);
+    check_call(x, ACCESS_FRAGMENT_LOAD);
     unsigned n = rows ? cut_rows(f, pieces) : cut(f, pieces);
     for (unsigned i = 0; i < n; i++) {
         unsigned char value[ROW_BYTES];
@@ -172,7 +167,6 @@ static void load_fragment(const struct exchange *x)
         for (unsigned i = 0; i < l->elements; i++)
             copy_element(f, ((struct fragment *)collective_payload(x, lane))->registers, i, matrix,
                          layout_at(l, lane, i));
-    note_alignment(f);
 }
 
 static void store_fragment(const struct exchange *x)
@@ -181,7 +175,7 @@ static void store_fragment(const struct exchange *x)
     const struct layout *l = f->layout;
     struct piece pieces[MOST_PIECES];
     uint32_t matrix[MOST_MATRIX];
-    check_call(x);
+    check_call(x, ACCESS_STORE);
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->elements; i++)
             copy_element(f, matrix, layout_at(l, lane, i), ((struct fragment *)collective_payload(x, lane))->registers,
@@ -194,7 +188,6 @@ static void store_fragment(const struct exchange *x)
             copy_element(f, value, e, matrix, index_in(f, &pieces[i], e));
         touch_store(x, &t, ACCESS_STORE, value);
     }
-    note_alignment(f);
 }
 
 /* ---- as the program calls them ---- */

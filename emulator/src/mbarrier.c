@@ -57,8 +57,8 @@ static void describe(FILE *f, const struct thread *t)
     const struct mbarrier *m = of_waiting(t);
     char name[256];
     shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, sizeof name);
-    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals,", name, t->asked - 1,
-            (unsigned)(t->asked - 1) & 1, m->phase, m->pending, m->expected);
+    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals,", name,
+            t->asked - 1, (unsigned)(t->asked - 1) & 1, m->phase, m->pending, m->expected);
 }
 
 static const struct waiting_kind mbarrier_kind = {
@@ -174,8 +174,7 @@ static void settle(struct mbarrier *m, const void *pc)
         return;
     for (unsigned i = 0; i < m->n_attached; i++) {
         const struct attachment *a = &m->attached[i];
-        uint32_t stamp = a->stamp > b->met ? a->stamp
-                                             : b->now; /* a barrier since then does not order what lands now */
+        uint32_t stamp = a->stamp > b->met ? a->stamp : b->now; /* a barrier since then does not order what lands now */
         async_land(b, a->thread, a->issued, stamp, pc);
         m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
                                                                                 : m->arriving.threads[a->thread];
@@ -265,7 +264,7 @@ static bool test(struct mbarrier *m, u64 over, const void *pc)
 {
     uint16_t *tests = &m->tests[m->block->cur];
     settle(m, pc);
-    if (simt_checked && m->phase >= over && knows(m, over)) {
+    if (m->phase >= over && (!simt_checked || knows(m, over))) {
         *tests = 0;
         acquire(m, over, pc);
         return true;
@@ -356,6 +355,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->initialised = (struct actor){b->serial, b->cur, pc};
     m->initialised_then = b->now;
     m->expected = m->pending = expected;
+    b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;
     async_guard(b, barrier, MBARRIER_BYTES);
 }
@@ -369,6 +369,15 @@ void mbarrier_invalidate(void *barrier, const void *pc)
                        "had initialised it", "Threads are waiting for a phase of it.");
     remove_mbarrier(find(b, barrier));
     store(b, barrier, ~0ull, pc);
+}
+
+static bool is_last(const struct mbarrier *m, unsigned count)
+{
+    if (m->pending != count)
+        return false;
+    if (simt_checked)
+        order_acquire(m->block, &m->arriving);
+    return true;
 }
 
 u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
@@ -452,6 +461,7 @@ unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop
 {
     return mbarrier_arrive(barrier, count, drop, CALLER());
 }
+bool simt_mbarrier_is_last(void *barrier, unsigned count) { return is_last(use(barrier, CALLER()), count); }
 bool simt_mbarrier_test(void *barrier, unsigned long long token) { return mbarrier_test(barrier, token, CALLER()); }
 bool simt_mbarrier_test_parity(void *barrier, unsigned parity)
 {

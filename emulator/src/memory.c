@@ -698,6 +698,8 @@ cudaError_t cudaFree(void *pointer) { return memory_free(pointer, CALLER()); }
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
     const void *pc = CALLER();
+    if (graph_awaits(stream))
+        return cudaSuccess; /* the next launch of the graph needs it again */
     in_stream(stream, pointer, "call of cudaFreeAsync", "frees", "freed", pc);
     return free_object(pointer, false, pc);
 }
@@ -890,10 +892,10 @@ void memory_host_access(const void *address, size_t bytes, enum access kind, con
     bool strong = kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE;
     if (!memory_covers(address)) {
         o = symbol_find(address);
-        if (__atomic_load_n(&work_pending, __ATOMIC_RELAXED))
-            overlap_host_access(address, bytes, store, strong, pc);
         if (o)
             host_variable_access(o, address, bytes, pc);
+        if (__atomic_load_n(&work_pending, __ATOMIC_RELAXED))
+            overlap_host_access(address, bytes, store, strong, pc);
         return;
     }
     enum memory_state state = memory_host_fault(address, &o);

@@ -13,6 +13,7 @@
 
 #define MOST_LOOSE 64     /* entries of a loose clock; beyond, they are dropped, which errs on the side of silence */
 #define MOST_OBSERVERS 16 /* of one location; beyond, everybody counts as one */
+#define MOST_DONE 256     /* entries of what a message says for the words of reports alone */
 #define BUCKETS 4096
 
 struct location { /* that strong accesses have written to or read from, in this launch */
@@ -23,7 +24,7 @@ struct location { /* that strong accesses have written to or read from, in this 
         uint32_t serial, thread;
         enum lock_fence fence;
         u64 lock_free;
-    } careless; /* the last to write inside the lock without a full fence */
+    } careless;          /* the last to write inside the lock without a full fence */
     struct message last; /* of the last write, and the atomic operations before it */
     struct history history;
     unsigned n_observers;
@@ -102,8 +103,39 @@ static void loose_join(struct clock *into, const struct clock *from)
 
 /* `takes`: by atomicCAS, which takes locks; all others read flags, and what a thread does when it has seen one depends
  * on that, which is order enough for strong accesses. */
-static void receive(const struct block *b, struct knowledge *k, const struct message *m, enum simt_scope scope,
-                    bool takes)
+static void hear(struct block *b, const struct message *m, enum simt_scope scope, const void *pc)
+{
+    struct heard *h = &b->heard[b->n_heard % MOST_HEARD];
+    if (!m->done.n)
+        return;
+    clock_copy(&h->done, &m->done);
+    h->way.released = m->released;
+    h->way.written = m->written;
+    h->way.read = (struct step){pc, scope, b->now};
+    h->thread = b->cur;
+    b->n_heard++;
+}
+
+bool message_way(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp, struct way *way)
+{
+    for (unsigned i = 0; i < b->n_heard && i < MOST_HEARD; i++) {
+        const struct heard *h = &b->heard[(b->n_heard - 1 - i) % MOST_HEARD];
+        const struct step *fence = &b->threads[h->thread].knowledge->fence;
+        if (!clock_knows(&h->done, serial, thread, stamp))
+            continue;
+        *way = h->way;
+        if (way->released.stamp < stamp)
+            way->released.pc = NULL;
+        way->acquired = fence->stamp >= way->read.stamp ? *fence : (struct step){0};
+        if (b->met >= way->read.stamp) /* a barrier, which does as much */
+            way->acquired = (struct step){way->read.pc, SIMT_SCOPE_SYSTEM, b->met};
+        return true;
+    }
+    return false;
+}
+
+static void receive(struct block *b, struct knowledge *k, const struct message *m, enum simt_scope scope, bool takes,
+                    const void *pc)
 {
     bool own = m->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
     if (own)
@@ -116,12 +148,14 @@ static void receive(const struct block *b, struct knowledge *k, const struct mes
         clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_DEVICE]);
     loose_join(&k->loose, &m->loose);
     k->sequential = m->sequential > k->sequential ? m->sequential : k->sequential;
+    hear(b, m, scope, pc);
 }
 
-static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes)
+static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes,
+                          const void *pc)
 {
-    receive(b, k, &x->last, scope, takes);
-    history_read(&x->history, b, x->history.newest);
+    receive(b, k, &x->last, scope, takes, pc);
+    history_read(&x->history, b, x->history.newest, pc);
     if (is_observer(x, b->serial, b->cur))
         return;
     if (x->n_observers < MOST_OBSERVERS)
@@ -131,7 +165,7 @@ static void location_read(struct block *b, struct knowledge *k, struct location 
 
 /* before: what the word holds until now. */
 static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope,
-                           unsigned bytes, u64 before)
+                           unsigned bytes, u64 before, bool in_turn, const void *pc)
 {
     struct message *m = &x->last;
     u64 sequential = order_sequential(b);
@@ -151,8 +185,12 @@ static void location_write(struct block *b, struct knowledge *k, struct location
     loose_join(&m->loose, &k->loose);
     loose_join(&m->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
     loose_join(&m->loose, &b->released[SIMT_SCOPE_BLOCK]);
+    if (m->done.n <= MOST_DONE)
+        order_done(b, &m->done);
+    m->released = k->fence;
+    m->written = (struct step){pc, scope, b->now};
     m->sequential = sequential > m->sequential ? sequential : m->sequential;
-    history_write(&x->history, b, x->address, bytes, before, m);
+    history_write(&x->history, b, x->address, bytes, before, in_turn, m, pc);
     x->n_observers = 1;
     x->observers[0] = (struct entry){b->serial, b->cur, b->now};
 }
@@ -167,7 +205,7 @@ void message_absorb(struct block *b, struct knowledge *k)
     k->loaded = NULL;
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, true);
-    location_read(b, k, x, k->loaded_scope, false);
+    location_read(b, k, x, k->loaded_scope, false, k->loaded_at);
     pthread_mutex_unlock(&bucket->lock);
 }
 
@@ -190,7 +228,7 @@ static void leave_lock(struct block *b, struct knowledge *k, struct location *x)
     k->careless = NO_LOCK;
 }
 
-void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope)
+void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
@@ -199,7 +237,7 @@ void message_store(struct block *b, const void *address, unsigned bytes, enum si
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, true);
     message_clear(&x->last);
-    location_write(b, k, x, scope, bytes, access_value(address, bytes));
+    location_write(b, k, x, scope, bytes, access_value(address, bytes), false, pc);
     if (address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);
@@ -207,40 +245,47 @@ void message_store(struct block *b, const void *address, unsigned bytes, enum si
 }
 
 /* The load returns an older value than the last, if there is one that it may return and the word can hold so long. */
-static bool load_older(struct block *b, struct knowledge *k, const void *address, unsigned bytes, enum simt_scope scope)
+static bool load_older(struct block *b, struct knowledge *k, const void *address, unsigned bytes, enum simt_scope scope,
+                       const void *pc)
 {
     struct bucket *bucket = bucket_of(address);
-    struct past older = {0};
-    struct entry writer = {0};
+    struct entry writers[2];
+    bool older = false;
     unsigned number = 0;
     pthread_mutex_lock(&bucket->lock);
     struct location *x = location_at(b, bucket, address, false);
     if (x) {
-        struct history *h = &x->history;
-        h->unread = 0;
-        number = history_choose(h, b, bytes);
-        older = h->past[number % MOST_PAST];
-        writer = h->past[h->newest % MOST_PAST].writer;
+        x->history.unread = 0;
+        number = history_choose(&x->history, b, bytes, pc);
+        older = number != x->history.newest;
     }
-    bool is_older = x && number != x->history.newest;
     pthread_mutex_unlock(&bucket->lock);
-    if (!is_older || !race_lend(b, address, bytes, writer, older.value))
+    if (!older || !race_begin_lending(b, address, bytes, writers))
         return false;
-    pthread_mutex_lock(&bucket->lock); /* nobody has written, since others wait for what is lent */
-    receive(b, k, &x->history.past[number % MOST_PAST].left, scope, false);
-    history_read(&x->history, b, number);
+    pthread_mutex_lock(&bucket->lock);
+    struct history *h = &x->history;
+    bool is_kept = number < h->newest && number + h->n >= h->newest;
+    older = is_kept && history_has(h, writers[0]) && history_has(h, writers[1]);
+    if (older) {
+        race_lend(b, bytes, h->past[number % MOST_PAST].value);
+        receive(b, k, &h->past[number % MOST_PAST].left, scope, false, pc);
+        history_read(h, b, number, pc);
+    }
     pthread_mutex_unlock(&bucket->lock);
-    return true;
+    if (!older)
+        race_take_back(b->worker);
+    return older;
 }
 
-void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope)
+void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
     message_absorb(b, k);
-    if (load_older(b, k, address, bytes, scope))
+    if (load_older(b, k, address, bytes, scope, pc))
         return;
     k->loaded = address;
+    k->loaded_at = pc;
     k->loaded_scope = scope;
 }
 
@@ -264,9 +309,9 @@ void message_atomic_end(struct block *b, const struct strong_access *a, bool hel
         pthread_mutex_lock(&bucket->lock);
     struct knowledge *k = order_knowledge(b, b->cur);
     struct location *x = location_at(b, bucket, a->address, true);
-    location_read(b, k, x, a->scope, a->compares);
+    location_read(b, k, x, a->scope, a->compares, a->pc);
     if (a->writes)
-        location_write(b, k, x, a->scope, a->bytes, a->before);
+        location_write(b, k, x, a->scope, a->bytes, a->before, b->launch->many_workers, a->pc);
     if (a->writes && !takes && a->address == k->lock)
         leave_lock(b, k, x);
     pthread_mutex_unlock(&bucket->lock);

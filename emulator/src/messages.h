@@ -5,10 +5,10 @@
 #include "block.h"
 
 /* A volatile store, or one of PTX that is strong, of the running thread, before it is done. */
-void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope);
+void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc);
 /* Such a load; what it has read is looked into when its thread goes on. Until then the word may hold an older value, which
  * the load may return as well. */
-void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope);
+void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc);
 void message_absorb(struct block *b, struct knowledge *k);
 
 struct strong_access {
@@ -19,6 +19,7 @@ struct strong_access {
     u64 compare;
     unsigned bytes;
     u64 before; /* what was there */
+    const void *pc;
 };
 
 /* Around an atomic operation of the running thread; end is given what begin returned. */
@@ -31,6 +32,8 @@ void messages_end_launch(void);
 bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
 /* Would it have happened before, if every scope were wide enough and every read acquired? */
 bool message_loosely(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
+/* How was the running thread, or another of its block, told of that? False: it was not. */
+bool message_way(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp, struct way *way);
 /* Has the running thread read what was last written to that address? */
 bool message_observed(struct block *b, const void *address);
 /* And has there been a fence of its own, or a barrier, since? */

@@ -52,6 +52,7 @@ void order_begin_block(struct block *b)
             b->n_knowledge--;
         }
     b->sequential = 0;
+    b->n_heard = 0;
     clock_clear(&b->acquired);
     clock_clear(&b->released[0]);
     clock_clear(&b->released[1]);
@@ -234,9 +235,11 @@ static void snapshot(struct block *b, unsigned self, const struct knowledge *k, 
     clock_join(out, &b->acquired);
 }
 
+void order_done(struct block *b, struct clock *out) { snapshot(b, b->cur, current(b)->knowledge, out); }
+
 void order_arrive(struct block *b, struct clock *passing)
 {
-    snapshot(b, b->cur, current(b)->knowledge, passing);
+    order_done(b, passing);
     b->now++;
 }
 
@@ -310,7 +313,7 @@ u64 order_sequential(const struct block *b)
     return k ? later(k->sequential, b->sequential) : b->sequential;
 }
 
-void order_fence(struct block *b, enum simt_scope scope, bool sequential)
+void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
@@ -318,6 +321,7 @@ void order_fence(struct block *b, enum simt_scope scope, bool sequential)
     if (sequential)
         k->sequential = order_tick();
     k->fenced = b->now;
+    k->fence = (struct step){pc, scope, b->now};
     if (k->lock && k->lock_fence < (scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE))
         k->lock_fence = scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE;
     clock_join(&k->acquired, &k->seen[SIMT_SCOPE_BLOCK]);

@@ -20,18 +20,40 @@ struct block;
  * what the last holder wrote. */
 enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
 
+struct step { /* a fence or a strong access; pc NULL: there is none */
+    const void *pc;
+    enum simt_scope scope;
+    uint32_t stamp;
+};
+
+/* How one thread tells another what it has done: a fence, a strong write, a strong access that reads from it, a fence. */
+struct way {
+    struct step released, written, read, acquired;
+};
+
+/* What a thread of the block has been told, for the words of reports: what the other had done, whether or not it is
+ * ordered. */
+#define MOST_HEARD 4
+struct heard {
+    struct clock done;
+    struct way way;
+    unsigned thread; /* that has read it */
+};
+
 struct knowledge {
     struct clock acquired;  /* has happened before */
     uint32_t *acquired_own; /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
     struct clock seen[2];   /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
     struct clock
         taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
-    struct clock released[2];   /* what the last fence of at least that scope covers */
-    struct clock loose;         /* if the scope of every fence and every atomic were wide enough */
-    const void *loaded;         /* by a volatile load that is announced but not yet looked into */
+    struct clock released[2]; /* what the last fence of at least that scope covers */
+    struct clock loose;       /* if the scope of every fence and every atomic were wide enough */
+    const void *loaded;       /* by a volatile load that is announced but not yet looked into */
     enum simt_scope loaded_scope;
-    u64 sequential;             /* tick of the last sequential fence that it has done, or that happened before */
+    u64 sequential; /* tick of the last sequential fence that it has done, or that happened before */
+    const void *loaded_at;
     uint32_t fenced;            /* stamp of its last fence */
+    struct step fence;          /* and the rest of it */
     const void *lock;           /* that it has taken by atomicCAS, and not written since; NULL: none */
     u64 lock_free;              /* what the lock holds when nobody has it */
     enum lock_fence lock_fence; /* done since it was taken */
@@ -54,13 +76,14 @@ struct release {
 void order_release(struct block *b, struct release *into); /* adds what the running thread knows and has done */
 void order_acquire(struct block *b, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
-void order_fence(struct block *b, enum simt_scope scope, bool sequential);
-u64 order_tick(void);                       /* strong writes and sequential fences are numbered in the order in which they happen */
+void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
+u64 order_tick(void); /* strong writes and sequential fences are numbered in the order in which they happen */
 u64 order_sequential(const struct block *b); /* the last sequential fence that the running thread has behind it */
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
 
 /* For messages.c. */
+void order_done(struct block *b, struct clock *out); /* adds what the running thread knows and has done */
 struct knowledge *order_knowledge(struct block *b, unsigned thread); /* made if there is none */
 void order_notice(struct block *b);                                  /* from now on, messages are left */
 

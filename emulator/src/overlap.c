@@ -7,6 +7,7 @@
 #include "race.h"
 #include "report.h"
 #include "worker.h"
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -176,10 +177,13 @@ static void remember(const struct touch *t)
     n_touches++;
 }
 
+/* Host functions of several streams may be called one by one (cudaLaunchHostFunc): between them nothing is reported. */
+static const char of_host_function[] = "host function";
+
 static const struct touch *first_met(const struct past *p, const struct touch *t)
 {
     for (unsigned i = 0; i < n_touches; i++)
-        if ((t->store || touches[i].store) && !is_before(p, &touches[i]) && meets(&touches[i], t))
+        if (!(t->what == of_host_function && touches[i].what == of_host_function) && (t->store || touches[i].store) && !is_before(p, &touches[i]) && meets(&touches[i], t))
             return &touches[i];
     return NULL;
 }
@@ -277,9 +281,17 @@ static bool lies_in(const struct touch *t, const void *context)
 
 void overlap_forget(const void *start, size_t bytes)
 {
+    if (!__atomic_load_n(&n_touches, __ATOMIC_RELAXED))
+        return;
     work_lock();
     drop(lies_in, &(struct stretch){start, bytes});
     work_unlock();
+}
+
+void overlap_forget_block(void *block)
+{
+    if (block && __atomic_load_n(&n_touches, __ATOMIC_RELAXED))
+        overlap_forget(block, malloc_usable_size(block));
 }
 
 void overlap_forget_launches(void) { work_forget_launches(); }
@@ -312,7 +324,7 @@ static void remember_of_host_function(const struct work *w, const void *address,
     unsigned n = 0;
     for (unsigned i = 0; i < n_touches; i++)
         n += touches[i].queue == w->queue && touches[i].number == w->number;
-    t.what = "host function";
+    t.what = of_host_function;
     t.pc = pc;
     t.queue = w->queue;
     t.number = w->number;
@@ -323,13 +335,14 @@ static void remember_of_host_function(const struct work *w, const void *address,
 void overlap_host_access(const void *address, size_t bytes, bool store, bool strong, const void *pc)
 {
     const struct work *function = work_of_host_function();
-    const struct object *o = memory_is_unified(address) ? memory_find(address) : registered_find(address);
+    const struct object *o = object_of(address);
     bool near = (uintptr_t)address + bytes > low && (uintptr_t)address < high;
     if (!o && !near && !function)
         return;
     struct sentences s;
     struct outside_conflict found;
     struct touch t = {.start = address, .pitch = bytes, .width = bytes, .height = 1, .store = store, .pc = pc};
+    t.what = function ? of_host_function : NULL;
     work_lock();
     const struct past *now = work_now();
     const struct touch *other = near ? first_met(now, &t) : NULL;
@@ -476,7 +489,7 @@ static bool has_waited(struct block *b)
     return false;
 }
 
-bool overlap_ordered(struct block *b, uint32_t serial)
+static const struct span *span_of(const struct block *b, uint32_t serial)
 {
     const struct overlap *o = b->launch->overlap;
     unsigned from = 0, to = o ? o->n_spans : 0;
@@ -487,12 +500,23 @@ bool overlap_ordered(struct block *b, uint32_t serial)
         else
             to = middle;
     }
-    if (!o || from == o->n_spans || o->spans[from].first > serial)
+    return o && from < o->n_spans && o->spans[from].first <= serial ? &o->spans[from] : NULL;
+}
+
+bool overlap_ordered(struct block *b, uint32_t serial)
+{
+    const struct span *s = span_of(b, serial);
+    if (!s)
         return true;
-    const struct span *s = &o->spans[from];
     if (s->synchronises && b->launch->synchronises)
         return true; /* by what they say to each other, perhaps */
     return s->until_wait && has_waited(b);
+}
+
+bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other)
+{
+    const struct span *s = span_of(b, serial);
+    return s && s == span_of(b, other);
 }
 
 void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc)

@@ -21,6 +21,7 @@ struct touch { /* rows of bytes, `pitch` bytes apart */
 void overlap_touch(const struct work *w, struct touch t);
 /* This memory is being freed: there is nothing to race with any more. */
 void overlap_forget(const void *start, size_t bytes);
+void overlap_forget_block(void *block); /* the same of what the host's malloc has returned, or free is to be given */
 void overlap_forget_launches(void); /* serials begin again */
 
 /* A load or store of the host's code; strong: volatile or atomic, so that it may be how the host waits. */
@@ -35,6 +36,8 @@ struct overlap *overlap_begin_launch(const struct work *w, uint32_t first_serial
 void overlap_end_launch(struct overlap *o);
 /* Did the launch that this block is of happen before what the running thread does? serial: of another launch's block. */
 bool overlap_ordered(struct block *b, uint32_t serial);
+/* Are the blocks of these two serials of one launch, which this block's did not wait for? */
+bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other);
 /* An access of the running thread, of a launch that has an overlap. */
 void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc);
 

@@ -85,10 +85,10 @@ static enum simt_scope scope(const struct instruction *in)
     return in->field[SCOPE] == SCOPE_NONE ? SIMT_SCOPE_SYSTEM : ptx_scope_of(in);
 }
 
-static void fence_if(const struct instruction *in, enum semantics this)
+static void fence_if(const struct running *r, const struct instruction *in, enum semantics this)
 {
     if (in->field[SEMANTICS] == this || in->field[SEMANTICS] == ORDER_ACQ_REL)
-        fence_do(ptx_scope_of(in), false);
+        fence_do(ptx_scope_of(in), false, r->pc);
 }
 
 typedef u64 both_halves __attribute__((vector_size(16), aligned(1), may_alias));
@@ -125,6 +125,8 @@ static void load(struct running *r, const struct instruction *in)
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
+        if (in->field[READ_ONLY])
+            access_read_only(running(), from, n * each, r->pc);
         access_in_manner(from, n * each, kind, manner(in), scope(in), r->pc);
     } else if (is_strong(in)) {
         may_poll(running(), QUIET_LOAD, r->pc);
@@ -135,14 +137,14 @@ static void load(struct running *r, const struct instruction *in)
     }
     if (is_strong(in))
         moves_on(simt_worker);
-    fence_if(in, ORDER_ACQUIRE);
+    fence_if(r, in, ORDER_ACQUIRE);
 }
 
 static void store(struct running *r, const struct instruction *in)
 {
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
     unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
-    fence_if(in, ORDER_RELEASE);
+    fence_if(r, in, ORDER_RELEASE);
     if (simt_checked) {
         enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
@@ -210,9 +212,9 @@ static u128 change(struct running *r, const struct instruction *in, unsigned add
     u128 first = ptx_get_wide(r, value) & bits, second = compares ? ptx_get_wide(r, value + 1) & bits : 0;
     if (simt_checked)
         check_space(r, in, at, bytes, ACCESS_ATOMIC);
-    fence_if(in, ORDER_RELEASE);
+    fence_if(r, in, ORDER_RELEASE);
     u128 old = atomic_do(&a, at, compares ? second : first, compares ? first : 0, r->pc);
-    fence_if(in, ORDER_ACQUIRE);
+    fence_if(r, in, ORDER_ACQUIRE);
     return old;
 }
 
@@ -224,9 +226,9 @@ static void change_vector(struct running *r, const struct instruction *in, unsig
     void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
     for (unsigned i = 0; i < value->n; i++)
         values[i] = ptx_get(r, &value->elements[i]) & ptx_bits(ptx_types[in->type[0]].bytes);
-    fence_if(in, ORDER_RELEASE);
+    fence_if(r, in, ORDER_RELEASE);
     atomic_do_vector(&a, at, value->n, values, r->pc);
-    fence_if(in, ORDER_ACQUIRE);
+    fence_if(r, in, ORDER_ACQUIRE);
 }
 
 #define MOST_ATOMIC 8 /* elements */

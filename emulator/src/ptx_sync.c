@@ -52,8 +52,7 @@ static const char *check_reduce(struct instruction *in)
 
 static void fence(struct running *r, const struct instruction *in)
 {
-    (void)r;
-    fence_do(ptx_scope_of(in), in->field[SEMANTICS] != ORDER_ACQ_REL);
+    fence_do(ptx_scope_of(in), in->field[SEMANTICS] != ORDER_ACQ_REL, r->pc);
 }
 static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
 

@@ -24,8 +24,8 @@ static void shuffle(struct running *r, const struct instruction *in)
     case M_BFLY: how = SIMT_SHUFFLE_XOR, from = self ^ by, within = from <= last; break;
     default: from = first | (by & ~segment), within = from <= last; break;
     }
-    u64 value = collective_shuffle(how, mask, (uint32_t)ptx_get(r, &in->operand[1]),
-                                   (unsigned)(within ? from : self), r->pc);
+    u64 value = collective_shuffle(how, mask, (uint32_t)ptx_get(r, &in->operand[1]), (unsigned)(within ? from : self),
+                                   r->pc);
     ptx_set(r, &in->operand[0], value);
     ptx_set_second(r, &in->operand[0], within);
 }

@@ -11,7 +11,9 @@
 #include "race.h"
 #include "access.h"
 #include "launch.h"
+#include "lines.h"
 #include "messages.h"
+#include "notes.h"
 #include "overlap.h"
 #include "records.h"
 #include "report.h"
@@ -36,7 +38,8 @@ static bool is_lent(const struct block *b, const void *address)
     if (!__atomic_load_n(&b->launch->n_lent, __ATOMIC_RELAXED))
         return false;
     for (unsigned i = 0; i < simt_n_workers; i++)
-        if (&simt_workers[i] != b->worker && is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
+        if (&simt_workers[i] != b->worker &&
+            is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
             return true;
     return false;
 }
@@ -67,6 +70,8 @@ static void unlock_cells(bool *lock)
         __atomic_clear(lock, __ATOMIC_RELEASE);
 }
 
+static void note_guess(const void *pc);
+
 /* ---- one access, on its way through the cells ---- */
 
 struct visit {
@@ -80,9 +85,9 @@ struct visit {
     enum strength strength;
     const struct cell *cell; /* in hand */
     uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
-    uint8_t turn; /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
+    uint8_t turn;   /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
     bool read_only; /* by the path that takes memory for constant while the kernel runs */
-    bool raced;   /* with the following, to be reported when the locks are open again */
+    bool raced;     /* with the following, to be reported when the locks are open again */
     bool other_stored;
     enum why why;
     enum strength other_strength;
@@ -126,7 +131,7 @@ static void note_conflict(struct visit *v, const struct record *r, unsigned thre
     v->why = why;
 }
 
-static struct conflict conflict_of(const struct visit *v)
+static struct conflict conflict_of(struct visit *v)
 {
     struct conflict c = {
         .block = v->b, .place = *v->place, .bytes = v->bytes, .now = v->kind, .pc = v->pc, .why = v->why};
@@ -136,6 +141,9 @@ static struct conflict conflict_of(const struct visit *v)
     c.actor.thread = v->b->cur;
     c.other.serial = v->other.serial;
     c.other.thread = v->other_thread;
+    bool is_told = v->why == NOTHING_ORDERS || v->why == FENCE_MISSING;
+    if (is_told && message_way(v->b, v->other.serial, v->other_thread, STAMP(&v->other), &c.way))
+        c.why = FENCE_MISSING;
     return c;
 }
 
@@ -213,6 +221,30 @@ static void meet_write(struct visit *v, const struct record *r)
 
 static bool is_atomic(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }
 
+/* The plain loads that the running thread has done before it tries: what they guessed is no longer of account. */
+static void take_guess(const struct visit *v, struct cell *c, struct record *r)
+{
+    uint32_t lane = 1u << v->lane, warp = 1u << v->warp;
+    struct record others = *r;
+    if (r->serial != v->b->serial || !(r->who & lane) || !(r->warps & warp) || STRENGTH(r) != PLAIN)
+        return;
+    note_guess(record_pc(r));
+    r->who &= ~lane;
+    others.who = lane;
+    others.warps &= ~warp;
+    if (others.warps)
+        spill_add(c, &others, v->least_serial);
+}
+
+static void take_guesses(const struct visit *v, struct cell *c, unsigned readers)
+{
+    struct spill *beside = spill_of(c);
+    for (unsigned i = 0; beside && i < beside->n; i++)
+        take_guess(v, c, &beside->reads[i]);
+    for (unsigned i = 0; i < readers; i++)
+        take_guess(v, c, &c->reads[i]);
+}
+
 static void meet_reads(struct visit *v, const struct record *r)
 {
     bool own = r->serial == v->b->serial;
@@ -237,10 +269,7 @@ static void meet_reads(struct visit *v, const struct record *r)
 
 /* ---- which reads a cell keeps ---- */
 
-static bool is_of_several(const struct record *r)
-{
-    return (r->who & (r->who - 1)) || (r->warps & (r->warps - 1));
-}
+static bool is_of_several(const struct record *r) { return (r->who & (r->who - 1)) || (r->warps & (r->warps - 1)); }
 
 /* Does whoever races with the first race with the second as well, if that happened after it? */
 static bool stands_for(const struct record *later, const struct record *r)
@@ -250,16 +279,20 @@ static bool stands_for(const struct record *later, const struct record *r)
     return STRENGTH(later) == PLAIN ? !is_atomic(r) : STRENGTH(later) == STRENGTH(r);
 }
 
-/* Is all that this record holds ordered before what the running thread does, or of no more account? */
-static bool is_covered(const struct block *b, uint32_t least_serial, const struct record *r, const struct record *added)
+/* Of a launch that this one is not ordered behind, or not known to be. */
+static bool is_of_other_launch(const struct block *b, const struct record *r)
+{
+    return r->serial < b->launch->first_serial;
+}
+
+/* Is all that this record holds ordered before what any thread does, or of no more account? */
+static bool is_over(struct block *b, uint32_t least_serial, const struct record *r, const struct record *added)
 {
     if (r->serial < least_serial || !r->who)
         return true;
-    if (r->serial != b->serial || IS_READ_ONLY(r))
-        return false;
-    if (STAMP(r) <= b->floor)
-        return true;
-    return r->warps == added->warps && r->who == added->who && stands_for(added, r);
+    if (is_of_other_launch(b, r))
+        return stands_for(added, r) && overlap_ordered(b, r->serial);
+    return r->serial == b->serial && STAMP(r) <= b->floor && !IS_READ_ONLY(r);
 }
 
 /* The same, if it takes longer to find out: done before the read that is added, by each thread. */
@@ -301,9 +334,16 @@ static unsigned make_room(struct block *b, uint32_t least_serial, struct cell *c
     for (unsigned i = 0; i < readers; i++)
         if (is_behind(b, &c->reads[i], added))
             return i;
+    for (unsigned i = 0; i < readers; i++)
+        for (unsigned j = i + 1; j < readers; j++)
+            if (is_of_other_launch(b, &c->reads[i]) && stands_for(&c->reads[i], &c->reads[j]) &&
+                overlap_same_launch(b, c->reads[i].serial, c->reads[j].serial))
+                return j;
     unsigned drop = readers - 1;
+    while (drop > 0 && is_of_other_launch(b, &c->reads[drop]))
+        drop--; /* one stands for all of its launch, and is not kept beside the cell */
     bool other_block = c->reads[drop].serial != b->serial;
-    if (other_block && c->reads[drop - 1].serial == b->serial)
+    if (other_block && drop > 0 && c->reads[drop - 1].serial == b->serial)
         drop--;
     if (is_to_be_kept(b, c, readers, drop))
         spill_add(c, &c->reads[drop], least_serial);
@@ -321,7 +361,7 @@ static void add_read(struct block *b, uint32_t least_serial, struct cell *c, uns
             return;
         if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_atomic(added))
             return; /* whoever writes there meets that one */
-        if (place == readers && is_covered(b, least_serial, r, added))
+        if (place == readers && is_over(b, least_serial, r, added))
             place = i;
     }
     if (place == readers)
@@ -352,13 +392,29 @@ static bool load_word(struct block *b, const struct cells *cells, size_t offset,
     return true;
 }
 
+static bool load_words(struct block *b, const struct cells *cells, size_t offset, unsigned bytes, uint32_t least_serial,
+                       u64 key)
+{
+    for (size_t at = offset; at < offset + bytes; at += 4)
+        if (!load_word(b, cells, at, least_serial, key))
+            return false;
+    return true;
+}
+
 static void visit_load(struct visit *v, struct cell *c, unsigned readers)
 {
     for (unsigned i = 0; i < readers; i++)
         if (is_atomic(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
-    add_read(v->b, v->least_serial, c, readers,
-             &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
+    add_read(v->b, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
+}
+
+static void note_overwritten(const struct visit *v, const struct record *last)
+{
+    struct thread *self = current(v->b);
+    bool in_launch = last->serial >= v->least_serial && last->serial >= v->b->launch->first_serial;
+    self->overwrote = in_launch ? (struct entry){last->serial, WRITER(last), STAMP(last)} : (struct entry){0};
+    self->overwrote_strong = in_launch && STRENGTH(last) != PLAIN;
 }
 
 /* What a write leaves of the records: nothing, since who races with them races with it; but atomic operations do not
@@ -367,9 +423,10 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
 static void visit_store(struct visit *v, struct cell *c, unsigned readers)
 {
     struct record last = c->write;
-    struct thread *self = current(v->b);
-    struct spill *beside = spill_of(c);
     bool atomic = v->strength >= ATOMIC_BLOCK;
+    if (v->flags & COMPARES)
+        take_guesses(v, c, readers);
+    struct spill *beside = spill_of(c);
     for (unsigned i = 0; i < readers; i++) {
         struct record *r = &c->reads[i];
         meet_reads(v, r);
@@ -381,9 +438,8 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     if (beside && !v->raced)
         beside->n = 0;
     uint32_t spills = beside && beside->n ? SPILLED : 0;
-    bool in_launch = last.serial >= v->least_serial;
-    self->overwrote = in_launch ? (struct entry){last.serial, WRITER(&last), STAMP(&last)} : (struct entry){0};
-    self->overwrote_strong = in_launch && STRENGTH(&last) != PLAIN;
+    if (v->strength != PLAIN)
+        note_overwritten(v, &last);
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
                                1u << v->warp};
     if (!atomic || !is_atomic(&last) || last.serial < v->least_serial)
@@ -460,30 +516,66 @@ static void doubt(const struct conflict *c)
     pthread_mutex_unlock(&doubts_lock);
 }
 
-void race_compare_and_swap(struct block *b, const void *address, unsigned bytes)
+/* Plain loads that come before a try: of other threads, those that did not try. */
+#define MOST_GUESSES 256
+static const void *guesses[MOST_GUESSES];
+static unsigned n_guesses;
+
+static bool is_guess(const void *pc)
+{
+    for (unsigned i = 0; i < n_guesses; i++)
+        if (guesses[i] == pc || lines_same(guesses[i], pc))
+            return true;
+    return false;
+}
+
+static void note_guess(const void *pc)
+{
+    pthread_mutex_lock(&doubts_lock);
+    unsigned i = 0;
+    while (i < n_guesses && guesses[i] != pc)
+        i++;
+    if (i == n_guesses && n_guesses < MOST_GUESSES)
+        guesses[n_guesses++] = pc;
+    pthread_mutex_unlock(&doubts_lock);
+}
+
+static const void *load_of(const struct conflict *c) { return c->now == ACCESS_LOAD ? c->pc : c->other_pc; }
+
+void race_tries(struct block *b, const void *address, unsigned bytes)
 {
     if (!__atomic_load_n(&n_doubts, __ATOMIC_RELAXED))
         return;
-    pthread_mutex_lock(&doubts_lock);
-    for (unsigned i = 0; i < n_doubts; i++) {
+    for (unsigned i = 0; i < __atomic_load_n(&n_doubts, __ATOMIC_RELAXED); i++) {
+        pthread_mutex_lock(&doubts_lock);
         const struct conflict *c = &doubts[i];
         const unsigned char *at = c->place.object->base + c->place.offset;
         bool now = c->now == ACCESS_LOAD;
-        bool mine = (now ? c->actor.serial : c->other.serial) == b->serial &&
-                    (now ? c->actor.thread : c->other.thread) == b->cur;
-        if (!mine || at + c->bytes <= (const unsigned char *)address || (const unsigned char *)address + bytes <= at)
-            continue;
-        doubts[i--] = doubts[n_doubts - 1];
-        __atomic_store_n(&n_doubts, n_doubts - 1, __ATOMIC_RELAXED);
+        bool mine = i < n_doubts && (now ? c->actor.serial : c->other.serial) == b->serial &&
+                    (now ? c->actor.thread : c->other.thread) == b->cur &&
+                    at + c->bytes > (const unsigned char *)address && (const unsigned char *)address + bytes > at;
+        const void *guess = mine ? load_of(c) : NULL;
+        if (mine) {
+            doubts[i--] = doubts[n_doubts - 1];
+            __atomic_store_n(&n_doubts, n_doubts - 1, __ATOMIC_RELAXED);
+        }
+        pthread_mutex_unlock(&doubts_lock);
+        if (guess)
+            note_guess(guess);
     }
-    pthread_mutex_unlock(&doubts_lock);
 }
 
 void race_end_launch(void)
 {
     for (unsigned i = 0; i < n_doubts; i++)
-        report_race(&doubts[i]);
+        if (is_guess(load_of(&doubts[i])))
+            note_once(load_of(&doubts[i]),
+                      "A plain load beside atomic operations decides whether to try one: it may see an older value, "
+                      "and only volatile or an atomic load is sure to see a new one.");
+        else
+            report_race(&doubts[i]);
     n_doubts = 0;
+    n_guesses = 0;
     spills_end_launch();
 }
 
@@ -572,7 +664,8 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     u64 key = record_key(b->now, access_collective_load(kind), strength, read_only, pc);
     current(b)->touched = b->now;
     bool *lock = lock_cells(b, place);
-    if (kind == ACCESS_LOAD && bytes == 4 && !read_only && load_word(b, cells, offset, least_serial, key)) {
+    bool loads_words = !access_stores(kind) && strength == PLAIN && bytes % 4 == 0 && !read_only;
+    if (loads_words && load_words(b, cells, offset, bytes, least_serial, key)) {
         unlock_cells(lock);
         return;
     }
@@ -642,7 +735,7 @@ static bool others_have_gone_on(const struct block *b, const void *address)
 {
     for (unsigned i = 0; i < simt_n_workers; i++) {
         const struct worker *w = &simt_workers[i];
-        unsigned patience = 1u << 12;
+        unsigned patience = 1u << 15;
         if (w == b->worker)
             continue;
         while (is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address)) {
@@ -654,19 +747,18 @@ static bool others_have_gone_on(const struct block *b, const void *address)
     return true;
 }
 
-/* Is that write the last of that word, and has no other block's plain load, which may come again, read it? */
+/* Who has written to that word last, if no other block's plain load, which may come again, has read it since. */
 static bool may_lend(const struct block *b, const struct place *place, const struct cells *cells, size_t offset,
-                     struct entry writer)
+                     struct entry *writer)
 {
     const struct cell *c = word_cell(cells, offset);
-    bool last = !(c->write.who & SPLIT) && c->write.serial == writer.serial && WRITER(&c->write) == writer.thread &&
-                STAMP(&c->write) == writer.stamp;
-    for (unsigned i = 0; last && is_of_workers(b, place) && i < cells->readers; i++) {
+    *writer = (struct entry){c->write.serial, WRITER(&c->write), STAMP(&c->write)};
+    for (unsigned i = 0; is_of_workers(b, place) && i < cells->readers; i++) {
         const struct record *r = &c->reads[i];
         if (r->serial >= b->launch->first_serial && r->serial != b->serial && STRENGTH(r) == PLAIN)
             return false;
     }
-    return last;
+    return !(c->write.who & SPLIT);
 }
 
 static u64 held_by(const void *address, unsigned bytes)
@@ -683,13 +775,7 @@ static void hold(void *address, unsigned bytes, u64 value)
         __atomic_store_n((u64 *)address, value, __ATOMIC_RELAXED);
 }
 
-static void end_lending(struct worker *w)
-{
-    __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE);
-    __atomic_fetch_sub(&w->block->launch->n_lent, 1, __ATOMIC_RELAXED);
-}
-
-bool race_lend(struct block *b, const void *address, unsigned bytes, struct entry writer, u64 value)
+bool race_begin_lending(struct block *b, const void *address, unsigned bytes, struct entry writers[2])
 {
     struct worker *w = b->worker;
     struct place place = place_of(b, address, bytes);
@@ -698,31 +784,38 @@ bool race_lend(struct block *b, const void *address, unsigned bytes, struct entr
         return false;
     const struct cells *cells = cells_of(b, &place, &offset);
     bool *lock = lock_cells(b, &place);
-    bool may = may_lend(b, &place, cells, offset, writer) &&
-               (bytes == 4 || may_lend(b, &place, cells, offset + 4, writer));
+    bool may = may_lend(b, &place, cells, offset, &writers[0]) &&
+               may_lend(b, &place, cells, offset + bytes - 4, &writers[1]);
     if (may) {
         __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
         __atomic_fetch_add(&b->launch->n_lent, 1, __ATOMIC_RELAXED);
         __atomic_store_n(&w->lent, (void *)(uintptr_t)address, __ATOMIC_RELEASE);
     }
     unlock_cells(lock);
-    if (!may)
-        return false;
-    if (lock && !others_have_gone_on(b, address)) {
-        __atomic_store_n(&w->touching, address, __ATOMIC_RELEASE);
-        end_lending(w);
+    w->lent_bytes = 0;
+    if (may && lock && !others_have_gone_on(b, address)) {
+        race_take_back(w);
         return false;
     }
+    return may;
+}
+
+void race_lend(struct block *b, unsigned bytes, u64 value)
+{
+    struct worker *w = b->worker;
     w->lent_bytes = bytes;
-    w->lent_value = held_by(address, bytes);
+    w->lent_value = held_by(w->lent, bytes);
     hold(w->lent, bytes, value);
-    return true;
 }
 
 void race_take_back(struct worker *w)
 {
-    hold(w->lent, w->lent_bytes, w->lent_value);
-    end_lending(w);
+    if (w->lent_bytes)
+        hold(w->lent, w->lent_bytes, w->lent_value);
+    else if (w->block->launch->many_workers) /* nothing came of it, and its thread is about to read what is there */
+        __atomic_store_n(&w->touching, w->lent, __ATOMIC_RELEASE);
+    __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&w->block->launch->n_lent, 1, __ATOMIC_RELAXED);
 }
 
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)

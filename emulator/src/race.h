@@ -22,8 +22,9 @@ struct actor { /* a thread of a block of this launch, and where in the program i
 /* By the running thread, at code address pc. `scope` is an atomic's. */
 void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
                  enum simt_scope scope);
-/* The running thread compares and swaps there, after race_access(): what it loaded before was only a first guess. */
-void race_compare_and_swap(struct block *b, const void *address, unsigned bytes);
+/* The running thread does atomicCAS there, after race_access(): what it loaded before was only a first guess, and decided
+ * whether to try at all. */
+void race_tries(struct block *b, const void *address, unsigned bytes);
 
 /* Called before a thread does anything else: its last store is done, and can be judged by what it changed. */
 void race_judge(struct block *b);
@@ -33,9 +34,10 @@ void race_judge_copy(struct block *b, const void *stores);
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
 void race_end_launch(void);
 
-/* The running thread's strong load there is to return that older value, if `writer` was the last to write there: the word
- * holds it until the thread goes on, and other workers' threads wait until then. */
-bool race_lend(struct block *b, const void *address, unsigned bytes, struct entry writer, u64 value);
+/* The running thread's strong load there may be to return an older value: other workers' threads wait until it goes on, or
+ * what is lent is taken back. writers: who wrote last to the first and the last word of it. */
+bool race_begin_lending(struct block *b, const void *address, unsigned bytes, struct entry writers[2]);
+void race_lend(struct block *b, unsigned bytes, u64 value); /* which the word holds until then */
 void race_take_back(struct worker *w);
 /* Is another worker's thread about to store there by a strong access? */
 bool race_other_stores(const struct block *b, const void *address);
@@ -66,6 +68,7 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     } actor, other;
     const void *pc, *other_pc;
     enum why why;
+    struct way way; /* FENCE_MISSING; written.pc NULL: not known */
 };
 
 struct suspicion { /* a store that races, unless it stores what is there already: known once it has been done */

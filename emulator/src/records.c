@@ -35,16 +35,13 @@ void race_cells_clear(struct cells *c)
     base_forget(c->parts, (c->bytes / 4 + 1) * 4 * c->cell_bytes);
 }
 
-/* ---- code addresses in 30 bits: from the program's start, or, in shared objects, from a table ---- */
-
-extern char __ehdr_start[]; /* of the program, or of the shared object that this runtime is in */
-#define NEAR_BITS (1u << 29)
+/* ---- code addresses that are far from the program's start ---- */
 
 static const void *distant[4096];
 static unsigned n_distant;
 static pthread_mutex_t distant_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned distant_pc(const void *pc)
+unsigned record_distant(const void *pc)
 {
     pthread_mutex_lock(&distant_lock);
     unsigned i = 0;
@@ -54,13 +51,6 @@ static unsigned distant_pc(const void *pc)
         distant[n_distant++] = pc;
     pthread_mutex_unlock(&distant_lock);
     return NEAR_BITS + i;
-}
-
-u64 record_key(uint32_t stamp, bool collective, enum strength strength, bool read_only, const void *pc)
-{
-    size_t offset = (size_t)((const char *)pc - __ehdr_start);
-    unsigned place = offset < NEAR_BITS ? (unsigned)offset : distant_pc(pc);
-    return (u64)stamp << 35 | (u64)collective << 34 | (u64)strength << 31 | (u64)read_only << 30 | place;
 }
 
 const void *record_pc(const struct record *r)
@@ -84,7 +74,7 @@ bool record_join(struct record *r, const struct record *added)
 /* ---- lists beside cells ---- */
 
 #define BUCKETS 16384
-#define MOST_OF_CELL 1024        /* beyond either number reads are lost, which can lose a report */
+#define MOST_OF_CELL 1024 /* beyond either number reads are lost, which can lose a report */
 #define MOST_SPILLED (1ull << 21)
 
 static struct bucket {

@@ -49,7 +49,17 @@ static inline struct cell *part_cell(const struct cells *c, size_t offset)
     return (struct cell *)(c->parts + offset * c->cell_bytes);
 }
 
-u64 record_key(uint32_t stamp, bool collective, enum strength strength, bool read_only, const void *pc);
+/* Code addresses in 30 bits: from the program's start, or, in shared objects, from a table. */
+extern char __ehdr_start[]; /* of the program, or of the shared object that this runtime is in */
+#define NEAR_BITS (1u << 29)
+unsigned record_distant(const void *pc);
+
+static inline u64 record_key(uint32_t stamp, bool collective, enum strength strength, bool read_only, const void *pc)
+{
+    size_t offset = (size_t)((const char *)pc - __ehdr_start);
+    unsigned place = offset < NEAR_BITS ? (unsigned)offset : record_distant(pc);
+    return (u64)stamp << 35 | (u64)collective << 34 | (u64)strength << 31 | (u64)read_only << 30 | place;
+}
 const void *record_pc(const struct record *r);
 
 /* Adds what one more lane has done. False: the record would then stand for more than has been done. */

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "overlap.h"
 #include "shared.h"
+#include "undefined.h"
 #include "watchdog.h"
 #include "worker.h"
 #include <pthread.h>
@@ -325,6 +326,38 @@ static bool by_one_line(const struct conflict *c)
 }
 
 static bool of_other_launch(const struct conflict *c) { return c->other.serial < c->block->launch->first_serial; }
+/* Something leads from one to the other: what is wrong with it. */
+static const char *advice_on_way(const struct conflict *c)
+{
+    static char text[1500];
+    const struct way *w = &c->way;
+    bool two_blocks = c->actor.serial != c->other.serial;
+    const char *needed = two_blocks ? "__threadfence()" : "__threadfence_block()";
+    const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
+    const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
+    if (two_blocks && strong->scope == SIMT_SCOPE_BLOCK)
+        snprintf(
+            text, sizeof text,
+            "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
+            "blocks.",
+            where(strong->pc));
+    else if (fence->pc && two_blocks && fence->scope == SIMT_SCOPE_BLOCK)
+        snprintf(text, sizeof text,
+                 "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
+                 where(fence->pc), needed);
+    else if (fence->pc)
+        snprintf(text, sizeof text,
+                 "A write (%s) and who reads it (%s) lead from one to the other, but something on the way orders less.",
+                 where(w->written.pc), where(w->read.pc));
+    else if (fence == &w->released)
+        snprintf(text, sizeof text,
+                 "A fence is missing before the operation that tells of it (%s): %s, by the same thread.",
+                 where(w->written.pc), needed);
+    else
+        snprintf(text, sizeof text, "A fence is missing behind the operation that is told of it (%s): %s.",
+                 where(w->read.pc), needed);
+    return text;
+}
 
 static const char *advice(const struct conflict *c)
 {
@@ -334,17 +367,34 @@ static const char *advice(const struct conflict *c)
                "missing between them.";
     bool one_block = c->actor.serial == c->other.serial;
     bool one_warp = one_block && c->actor.thread / WARP == c->other.thread / WARP;
+    bool mixed = (c->now == ACCESS_ATOMIC) != (c->before == ACCESS_ATOMIC);
+    if (c->why == TAKEN_FOR_CONSTANT)
+        return "What __ldg() and ld.global.nc read must stay as it is as long as the kernel runs: use a plain load.";
     if (c->why == SCOPE_TOO_SMALL)
-        return "The two are in different blocks, and the scope of a _block operation ends at its own.";
+        return "The two are in different blocks: an operation of block scope orders nothing between blocks, and is "
+               "atomic to its own alone.";
+    if (c->why == FENCE_MISSING && c->way.written.pc)
+        return advice_on_way(c);
     if (c->why == FENCE_MISSING)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
+    if (c->block->has_roles && one_block && by_one_line(c))
+        return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
+               "is missing between them.";
+    if (mixed)
+        return one_block ? "One of the two is atomic and the other is not: make both atomic, or put a barrier between."
+                         : "One of the two is atomic and the other is not: make both atomic, or use a second launch.";
     if (by_one_line(c))
         return one_block
                    ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
                      "__syncthreads() is missing between them."
                    : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
                      "an atomic operation, or a second launch.";
+    if (one_warp && c->block->has_roles)
+        return "Nothing orders the two lanes of this warp: a __syncwarp() is missing between.";
+    if (one_block && c->block->has_roles)
+        return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
+               "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
     if (one_block)
@@ -362,7 +412,9 @@ void report_race(const struct conflict *c)
     if (!reported_before(c->pc, c->other_pc)) {
         fflush(stdout);
         name_target(b, address, name, sizeof name);
-        if (c->place.space == SPACE_SHARED || !of_other_launch(c))
+        if (c->why == TAKEN_FOR_CONSTANT)
+            fprintf(stderr, "simt: read-only load of what the kernel writes: %s\n", where(c->pc));
+        else if (c->place.space == SPACE_SHARED || !of_other_launch(c))
             fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
                     where(c->pc));
         else
@@ -551,10 +603,11 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called(pc));
     say_thread(stderr, b->launch, other);
     fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
-    fprintf(stderr, collective
-                        ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
-                        : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
-                          "take the branch.\n");
+    fprintf(stderr,
+            collective
+                ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
+                : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
+                  "take the branch.\n");
     stop();
     __builtin_unreachable();
 }
@@ -571,9 +624,10 @@ void report_left_loop(struct block *b, unsigned thread, unsigned left)
     fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
             called_by_kernel(b, thread, t->pc));
     say_thread(stderr, b->launch, left);
-    fprintf(stderr, ", of the same warp, has been in it and then left the kernel\n"
-                    "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
-                    "leave before others.\n");
+    fprintf(stderr,
+            ", of the same warp, has been in it and then left the kernel\n"
+            "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
+            "leave before others.\n");
     stop();
     __builtin_unreachable();
 }
@@ -593,20 +647,26 @@ void report_outside_mask(struct block *b, unsigned thread)
     __builtin_unreachable();
 }
 
-void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
 {
-    bool named = u->mask >> u->from & 1;
+    const char *absent = !(u->mask >> u->from & 1)                                 ? "the mask does not name"
+                         : u->thread / WARP * WARP + u->from >= b->launch->threads ? "does not exist"
+                                                                                   : "has left the kernel";
     pthread_mutex_lock(&lock);
     fflush(stdout);
     fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, u->thread);
-    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s.\n", u->thread % WARP, u->from,
-            named ? "has left the kernel" : "the mask does not name");
+    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s%s\n", u->thread % WARP, u->from, absent,
+            called(u->pc));
     fprintf(stderr, "  That value is undefined, and ");
-    say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " writes what came of it at %s\n", where(pc));
+    if (pc) {
+        say_thread(stderr, b->launch, thread);
+        fprintf(stderr, " writes what came of it at %s%s\n", where(pc), called(pc));
+    } else {
+        fprintf(stderr, "what the kernel does depends on it.\n");
+    }
     stop();
     __builtin_unreachable();
 }

@@ -25,8 +25,10 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
 /* A thread waits in a barrier that a lane of its warp has been in, and then left the kernel. */
 void report_left_loop(struct block *b, unsigned thread, unsigned left) __attribute__((noreturn));
 void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));
-void report_undefined(struct block *b, const struct undefined_read *u, const void *pc)
-    __attribute__((noreturn)); /* written at pc */
+struct undefined_read;
+/* It is used: that thread writes what came of it at pc, or with NULL something else does. */
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
+    __attribute__((noreturn));
 /* A signal at pc; `did` is what the thread did, to `address` unless that is NULL. */
 void report_signal(const char *kind, const void *pc, const void *address, const char *did, const char *why)
     __attribute__((noreturn));

@@ -16,9 +16,38 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* ---- arenas ---- */
+
+/* A block's pointers are wrong in every other one: blocks that follow each other have arenas at different addresses. */
+#define ARENAS 8
+#define MOST_ARENAS 65536
+
+static const unsigned char *known_arenas[MOST_ARENAS];
+static unsigned n_known_arenas;
+
+static void know_arenas(const unsigned char *arenas)
+{
+    unsigned i = __atomic_fetch_add(&n_known_arenas, 1, __ATOMIC_RELAXED);
+    if (i < MOST_ARENAS)
+        __atomic_store_n(&known_arenas[i], arenas, __ATOMIC_RELEASE);
+}
+
+bool shared_is_known(const void *address)
+{
+    unsigned n = __atomic_load_n(&n_known_arenas, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < n && i < MOST_ARENAS; i++) {
+        const unsigned char *arenas = __atomic_load_n(&known_arenas[i], __ATOMIC_ACQUIRE);
+        if (arenas && (size_t)((const unsigned char *)address - arenas) < ARENAS * SHARED_BYTES)
+            return true;
+    }
+    return false;
+}
+
 void shared_new(struct block *b)
 {
-    b->arena = base_reserve(SHARED_BYTES);
+    b->arenas = base_reserve(ARENAS * SHARED_BYTES);
+    b->arena = b->arenas;
+    know_arenas(b->arenas);
     b->arrays = base_reserve(MAX_ARRAYS * sizeof *b->arrays);
     if (!simt_checked)
         return;
@@ -62,6 +91,7 @@ static void learn_arrays(struct block *b)
 
 void shared_begin_block(struct block *b)
 {
+    b->arena = b->arenas + b->number % ARENAS * SHARED_BYTES;
     b->n_arrays = 0;
     b->last_array = 0;
     learn_arrays(b);

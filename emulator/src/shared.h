@@ -13,4 +13,6 @@ const struct object *shared_find(struct block *b, unsigned offset, unsigned byte
 /* "A_smem[1][3]" or "dynamic shared memory at byte 12 of 64" */
 void shared_name(const struct launch *l, unsigned offset, char *out, size_t size);
 
+bool shared_is_known(const void *address); /* is it in some block's shared memory? */
+
 #endif

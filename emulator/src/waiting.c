@@ -1,7 +1,8 @@
 /* Who runs next, who waits, and when nobody can go on.
  *
  * Threads run in the order of their numbers until they must wait; a switch goes straight from one thread to the next
- * that is ready. */
+ * that is ready. A warp whose lanes wait for each other goes on for a while before others do: what other warps have not
+ * waited for, it is then ahead of. */
 #include "waiting.h"
 #include "access.h"
 #include "collective.h"
@@ -9,6 +10,21 @@
 #include "launch.h"
 #include "report.h"
 #include "worker.h"
+
+#define MOST_AHEAD 64 /* waits of a warp's lanes for each other, while other warps could run */
+
+/* Another lane of the running thread's warp; NO_THREAD when none can run, or it is time for others. */
+static unsigned next_of_warp(struct block *b)
+{
+    unsigned warp = b->cur / WARP, lane = b->cur % WARP;
+    uint32_t ready = b->warps[warp].ready, behind = ready & ~(lane == WARP - 1 ? ~0u : (2u << lane) - 1);
+    b->ahead = ready ? b->ahead + 1 : 0;
+    if (!ready || b->ahead > MOST_AHEAD) {
+        b->ahead = 0;
+        return NO_THREAD;
+    }
+    return warp * WARP + (unsigned)__builtin_ctz(behind ? behind : ready);
+}
 
 unsigned next_ready(const struct block *b)
 {
@@ -49,7 +65,9 @@ void wait_for(struct block *b, const struct waiting *on, const void *pc)
     warp_of(b, self)->ready &= ~(1u << self % WARP);
     b->quiet = 0;
     b->yields = 0;
-    unsigned next = next_or_deadlock(b);
+    unsigned next = current(b)->call ? next_of_warp(b) : NO_THREAD;
+    if (next == NO_THREAD)
+        next = next_or_deadlock(b);
     if (next != self)
         fiber_switch(b, self, next);
 }

@@ -25,6 +25,8 @@ static struct queue *queues;
 static unsigned n_queues;
 static struct past host;
 
+static bool default_is_per_thread;
+
 static __thread const struct work *host_function;
 static __thread const void *host_frame;
 static __thread unsigned branch; /* 0: none */
@@ -124,9 +126,15 @@ void work_queue_end(unsigned queue)
     work_unlock();
 }
 
+bool simt_default_stream_is_per_thread(void)
+{
+    default_is_per_thread = true;
+    return true;
+}
+
 unsigned work_queue_of(cudaStream_t stream)
 {
-    if (stream == cudaStreamPerThread)
+    if (stream == cudaStreamPerThread || (!stream && default_is_per_thread))
         return PER_THREAD;
     return stream && stream != cudaStreamLegacy ? stream->queue : LEGACY;
 }

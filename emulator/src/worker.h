@@ -14,12 +14,11 @@ struct worker {
     struct stacks *stacks; /* fiber.c */
     void *main_sp;         /* of the worker itself, while a block runs */
     const void *storing;   /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
-    unsigned stored_bytes; /* and how many bytes, and where in the program */
-    const void *stored_at;
     void *lent; /* race.c: a word that holds an older value, for the load that its thread is about to do; NULL: none */
     unsigned lent_bytes;
-    u64 lent_value;       /* and what it holds else */
-    const void *touching; /* a word that others may lend, and its thread is about to touch by a strong access; or NULL */
+    u64 lent_value; /* and what it holds else */
+    const void
+        *touching; /* a word that others may lend, and its thread is about to touch by a strong access; or NULL */
     bool touches_to_store;
     pthread_t id;
 };

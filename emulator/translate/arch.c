@@ -4,6 +4,7 @@
  *   - what is the same in both stays;
  *   - functions and variables of the device's (`__global__`, `__device__`) are taken from the device's text;
  *   - a `__host__ __device__` function whose bodies differ gets both: { if (::simt::on_device()) … else … };
+ *   - a constant that is `__device__` in one and constexpr in the other, of one value, is both;
  *   - anything else is taken from the host's text, and added from the device's where only that has it.
  *
  * Both texts are cut into items: declarations, and what stands in namespaces and classes around them. */
@@ -16,8 +17,11 @@
 struct item {
     int first, last; /* tokens */
     int body;        /* the `{` of a function, namespace or class; 0: none */
+    int name;        /* of a variable; 0: it is none */
     bool scope;      /* a namespace or a class: made of items itself */
-    bool global, device, host;
+    bool initialisers; /* a constructor's, in front of its body */
+    bool global, device, host, constant;
+    unsigned hash, head_hash, name_hash; /* of all its tokens, of those in front of the body, of the name */
 };
 struct items {
     struct item *at;
@@ -32,10 +36,9 @@ static FILE *merged;
 /* The last token of `operator+=`, `operator()`, `operator T *`. */
 static int operator_end(int i)
 {
-    i++;
-    if (is(i, "(") && is(i + 1, ")"))
-        return i + 1;
-    while (!is_any(i + 1, "( ;"))
+    if (is(i + 1, "(") && is(i + 2, ")"))
+        return i + 2;
+    while (i < end && !is_any(i + 1, "( ;"))
         i++;
     return i;
 }
@@ -44,7 +47,7 @@ static int operator_end(int i)
 static struct item read_item(int i, int limit)
 {
     struct item item = {.first = i, .last = limit - 1};
-    bool class_key = false, equals = false, initialisers = false, name_space = false, constant = false;
+    bool class_key = false, equals = false, name_space = false, variable = true;
     for (; i < limit; i++) {
         int attribute = skip_attribute(i);
         if (attribute >= i) {
@@ -60,15 +63,21 @@ static struct item read_item(int i, int limit)
             continue;
         }
         if (!item.body) {
+            if (is_any(i, "using typedef friend namespace static_assert asm"))
+                variable = false;
+            if (variable && !class_key && !item.name && tokens[i].kind == NAME && is_any(i + 1, "= ; { ["))
+                item.name = i;
+            if (is(i, "(") && !item.name)
+                variable = false;
             item.global |= is(i, "__global__");
             item.device |= is_any(i, "__device__ __constant__ __managed__ __shared__");
             item.host |= is(i, "__host__");
-            constant |= is(i, "constexpr");
+            item.constant |= is(i, "constexpr");
             class_key |= is_any(i, "struct class union enum");
             equals |= is(i, "=");
             name_space |= is(i, "namespace") || (is(i, "extern") && tokens[i + 1].kind == STRING && is(i + 2, "{"));
             if (is(i, ":") && is(i - 1, ")"))
-                initialisers = true;
+                item.initialisers = true;
         }
         if (is(i, "<") && tokens[i - 1].kind == NAME && angle_close(i)) {
             i = angle_close(i);
@@ -78,19 +87,31 @@ static struct item read_item(int i, int limit)
             i = tokens[i].partner;
         } else if (is(i, "{")) {
             int close = tokens[i].partner;
-            bool initialiser = initialisers && (tokens[i - 1].kind == NAME || is(i - 1, ">")) &&
+            bool initialiser = item.initialisers && (tokens[i - 1].kind == NAME || is(i - 1, ">")) &&
                                is_any(close + 1, ", {");
-            if (!initialiser && !item.body && !equals) {
+            if (!initialiser && !item.body && !equals && !item.name) {
                 item.body = i;
                 item.scope = name_space || class_key;
-                item.host |= constant;
+                item.host |= item.constant;
             }
             i = close;
-            if (initialiser || equals || (class_key && !name_space))
+            if (initialiser || equals || item.name || (class_key && !name_space))
                 continue;
             item.last = is(i + 1, ";") && i + 1 < limit ? i + 1 : i;
             return item;
         }
+    }
+    return item;
+}
+
+static struct item hashed(struct item item)
+{
+    for (int i = item.first; i <= item.last; i++) {
+        if (i == item.body)
+            item.head_hash = item.hash;
+        if (i == item.name)
+            item.name_hash = token_hash(i);
+        item.hash = 31 * item.hash + token_hash(i);
     }
     return item;
 }
@@ -105,7 +126,7 @@ static struct items read_items(int first, int limit)
             if (!items.at)
                 abort();
         }
-        items.at[items.n] = read_item(first, limit);
+        items.at[items.n] = hashed(read_item(first, limit));
     }
     return items;
 }
@@ -130,19 +151,25 @@ static bool same_range(int h, int h_last, int d, int d_last)
 
 static bool same(const struct item *h, const struct item *d)
 {
-    return same_range(h->first, h->last, d->first, d->last);
+    return h->hash == d->hash && same_range(h->first, h->last, d->first, d->last);
 }
 
 /* Do they declare the same thing, though their bodies differ? */
 static bool same_head(const struct item *h, const struct item *d)
 {
-    return h->body && d->body && same_range(h->first, h->body - 1, d->first, d->body - 1);
+    return h->body && d->body && h->head_hash == d->head_hash &&
+           same_range(h->first, h->body - 1, d->first, d->body - 1);
+}
+
+static bool same_variable(const struct item *h, const struct item *d)
+{
+    return h->name && d->name && same_token(h->name, d->name);
 }
 
 /* Up to the parameters' `)`: constructors that differ in what follows it. */
 static bool same_signature(const struct item *h, const struct item *d)
 {
-    if (h->scope || d->scope || !h->body || !d->body)
+    if (h->scope || d->scope || !h->body || !d->body || !(h->initialisers || d->initialisers))
         return false;
     int i = h->first, j = d->first;
     while (i < h->body && j < d->body && same_token(i, j)) {
@@ -259,6 +286,20 @@ static void merge_lambdas(const struct item *h, const struct item *d)
     }
 }
 
+/* The device's variable has other words or another value than the host's, which is not the device's. */
+static void merge_variable(const struct item *h, const struct item *d)
+{
+    if (!same_range(h->name, h->last, d->name, d->last)) {
+        source_use(&device);
+        refuse(d->name, "`%s` has another value where __CUDA_ARCH__ is defined, which is not supported by the emulator",
+               source_text(d->name, d->name));
+        source_use(&host);
+    }
+    copy_host(h->first);
+    if (d->device)
+        fputs("__device__ ", merged);
+}
+
 static void merge(int h_first, int h_limit, int d_first, int d_limit);
 
 static void merge_pair(const struct item *h, const struct item *d)
@@ -269,6 +310,8 @@ static void merge_pair(const struct item *h, const struct item *d)
         merge(h->body + 1, host.tokens[h->body].partner, d->body + 1, device.tokens[d->body].partner);
     else if (h->global || (h->device && !h->host))
         replace_with_device(h, d);
+    else if (h->name)
+        merge_variable(h, d);
     else if (h->device || h->host)
         write_both(h->body, d->body);
     else
@@ -294,7 +337,7 @@ static void add_device(const struct item *d, int before)
 
 static void refuse_lists(const struct items *hs, int from, int to, const struct item *d)
 {
-    for (int i = from; i < to; i++) {
+    for (int i = from; d->initialisers && i < to; i++) {
         if (!same_signature(&hs->at[i], d) || hs->at[i].global || !hs->at[i].device)
             continue;
         source_use(&device);
@@ -302,14 +345,82 @@ static void refuse_lists(const struct items *hs, int from, int to, const struct 
     }
 }
 
+/* ---- finding ---- */
+
+/* Items by a hash, those of one hash in the order in which they stand. */
+struct row {
+    unsigned hash;
+    int index;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->index - y->index;
+}
+
+/* What items have in common that are to be merged: a variable's name, what stands in front of a body, or all of it. */
+static unsigned key_of(const struct item *item)
+{
+    return item->name ? item->name_hash : item->body ? item->head_hash : item->hash;
+}
+
+static struct row *table_of(const struct items *items, bool keys)
+{
+    struct row *rows = malloc(((size_t)items->n + 1) * sizeof *rows);
+    if (!rows)
+        abort();
+    for (int i = 0; i < items->n; i++)
+        rows[i] = (struct row){keys ? key_of(&items->at[i]) : items->at[i].hash, i};
+    qsort(rows, (size_t)items->n, sizeof *rows, compare_rows);
+    return rows;
+}
+
+/* The first row of that hash and of an item from `from` on; n where there is none. */
+static int find_row(const struct row *rows, int n, unsigned hash, int from)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (compare_rows(&rows[middle], &(struct row){hash, from}) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && rows[low].hash == hash ? low : n;
+}
+
+/* The first of the device's items from `from` on that is the same as h; ds->n where there is none. */
+static int next_same(const struct item *h, const struct items *ds, const struct row *rows, int from)
+{
+    for (int i = find_row(rows, ds->n, h->hash, from); i < ds->n && rows[i].hash == h->hash; i++)
+        if (same(h, &ds->at[rows[i].index]))
+            return rows[i].index;
+    return ds->n;
+}
+
+/* The host's item from h up to h_end that is to be merged with d; h_end where there is none. */
+static int partner_of(const struct item *d, const struct items *hs, const struct row *keys, int h, int h_end)
+{
+    unsigned key = key_of(d);
+    for (int i = find_row(keys, hs->n, key, h); i < hs->n && keys[i].hash == key; i++) {
+        const struct item *item = &hs->at[keys[i].index];
+        if (keys[i].index >= h_end)
+            return h_end;
+        if (same(item, d) || same_head(item, d) || same_variable(item, d))
+            return keys[i].index;
+    }
+    return h_end;
+}
+
 /* Items h to h_end of the host's, d to d_end of the device's, between two that are the same. */
-static void merge_differing(const struct items *hs, int h, int h_end, const struct items *ds, int d, int d_end,
-                            int h_limit)
+static void merge_differing(const struct items *hs, const struct row *keys, int h, int h_end, const struct items *ds,
+                            int d, int d_end, int h_limit)
 {
     for (; d < d_end; d++) {
-        int with = h;
-        while (with < h_end && !same(&hs->at[with], &ds->at[d]) && !same_head(&hs->at[with], &ds->at[d]))
-            with++;
+        int with = partner_of(&ds->at[d], hs, keys, h, h_end);
         if (with == h_end) {
             refuse_lists(hs, h, h_end, &ds->at[d]);
             add_device(&ds->at[d], h < hs->n ? hs->at[h].first : h_limit);
@@ -323,34 +434,38 @@ static void merge_differing(const struct items *hs, int h, int h_end, const stru
         merge_single(&hs->at[h]);
 }
 
-/* The nearest pair of items that are the same, from h and d on. */
-static void find_same(const struct items *hs, int *h, const struct items *ds, int *d)
+/* The nearest pair of items that are the same, from h and d on; or the ends of both. */
+static void find_same(const struct items *hs, int *h, const struct items *ds, const struct row *rows, int *d)
 {
-    int rest_h = hs->n - *h, rest_d = ds->n - *d;
-    for (int sum = 0; sum <= rest_h + rest_d; sum++)
-        for (int i = sum < rest_h ? sum : rest_h; i >= 0 && sum - i <= rest_d; i--) {
-            bool ends = i == rest_h && sum - i == rest_d;
-            if (!ends && (i == rest_h || sum - i == rest_d || !same(&hs->at[*h + i], &ds->at[*d + sum - i])))
-                continue;
-            *h += i;
-            *d += sum - i;
-            return;
-        }
+    int h_best = hs->n, d_best = ds->n;
+    for (int i = *h; i < hs->n && i - *h <= h_best - *h + d_best - *d; i++) {
+        int j = next_same(&hs->at[i], ds, rows, *d);
+        if (j == ds->n || i + j > h_best + d_best)
+            continue;
+        h_best = i;
+        d_best = j;
+    }
+    *h = h_best;
+    *d = d_best;
 }
 
 static void merge(int h_first, int h_limit, int d_first, int d_limit)
 {
     source_use(&device);
     struct items ds = read_items(d_first, d_limit);
+    struct row *rows = table_of(&ds, false);
     source_use(&host);
     struct items hs = read_items(h_first, h_limit);
+    struct row *keys = table_of(&hs, true);
     for (int h = 0, d = 0; h < hs.n || d < ds.n;) {
         int h_end = h, d_end = d;
-        find_same(&hs, &h_end, &ds, &d_end);
-        merge_differing(&hs, h, h_end, &ds, d, d_end, h_limit);
+        find_same(&hs, &h_end, &ds, rows, &d_end);
+        merge_differing(&hs, keys, h, h_end, &ds, d, d_end, h_limit);
         h = h_end + (h_end < hs.n);
         d = d_end + (d_end < ds.n);
     }
+    free(rows);
+    free(keys);
 }
 
 void arch_merge(const char *host_path, const char *device_path, const char *runtime)

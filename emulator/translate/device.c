@@ -119,7 +119,7 @@ static bool next_variable(int i, struct variable *v)
         while (is_any(before, "const volatile __restrict__"))
             before--;
         if (is(v->begin - 1, "::"))
-            v->begin = is(before - 1, ">") ? angle_open(before - 1) - 1 : before - 1;
+            v->begin = tokens[before_angle(before - 1)].kind == NAME ? before_angle(before - 1) : before;
         else if (is_any(before, "* & &&"))
             v->begin = before;
         else if (is(v->begin - 1, "("))

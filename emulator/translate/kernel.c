@@ -76,15 +76,15 @@ static const char *template_arguments(int open)
 /* The kernel's name as its own body would write it, with its template arguments. */
 static bool find_name(struct kernel *k)
 {
-    int last = k->open - 1, first = is(last, ">") ? angle_open(last) - 1 : last;
+    int last = k->open - 1, first = before_angle(last);
     bool instance = first != last;
     k->name = first;
     if (tokens[first].kind != NAME || is_any(first, "operator if while for"))
         return false;
     while (is(first - 1, "::")) {
         first--;
-        if (is(first - 1, ">"))
-            first = angle_open(first - 1) - 1;
+        if (is(first - 1, ">") && angle_open(first - 1))
+            first = before_angle(first - 1);
         else if (tokens[first - 1].kind == NAME && !is_any(first - 1, "void"))
             first--;
         else

@@ -6,9 +6,6 @@
  * calls it stands in kernel.c. */
 #include "rewrite.h"
 
-/* `k<A>`: from `>` back to `k`. */
-static int before_angle(int i) { return is(i, ">") ? angle_open(i) - (angle_open(i) > 0) : i; }
-
 /* Do the brackets at i apply to what stands in front, as in `f(x)`? Not in `return (k)`, `if (x) (k)`. */
 static bool is_applied(int i)
 {

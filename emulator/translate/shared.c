@@ -110,7 +110,7 @@ int shared_declaration(int i)
 
 /* ---- uses ------------------------------------------------------------------------------------------------ */
 
-#define MOST_WORDS 100 /* of a type */
+#define MOST_WORDS 32 /* of a type */
 
 bool begins_declaration(int i)
 {

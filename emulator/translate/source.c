@@ -29,7 +29,10 @@ static size_t length;
 static int tokens_room;
 static struct edit *edits;
 static int n_edits = 1, edits_room;
-static char **files;
+static struct file {
+    char *name;
+    int previous; /* of the same row of the table; -1: none */
+} *files;
 static int n_files, files_room;
 
 static void *grow(void *array, int *room, size_t element)
@@ -39,6 +42,14 @@ static void *grow(void *array, int *room, size_t element)
     if (!array)
         perror("simt-translate"), exit(2);
     return array;
+}
+
+static unsigned hash_of(const char *text, size_t n)
+{
+    unsigned hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    return hash;
 }
 
 void source_read(const char *path)
@@ -86,7 +97,7 @@ void source_use(const struct source *s)
     end = s->end;
 }
 
-const char *source_file(int number) { return files[number]; }
+const char *source_file(int number) { return files[number].name; }
 
 /* ---- tokens ---------------------------------------------------------------------------------------------- */
 
@@ -194,12 +205,15 @@ static void write_plainly(char *p)
 
 static int file_number(const char *name, size_t n)
 {
-    for (int i = n_files; i-- > 0;)
-        if (!strncmp(files[i], name, n) && !files[i][n])
+    static int rows[4096]; /* of a table: 0, or the last file's number + 1 */
+    int *row = &rows[hash_of(name, n) % (sizeof rows / sizeof *rows)];
+    for (int i = *row - 1; i >= 0; i = files[i].previous)
+        if (!strncmp(files[i].name, name, n) && !files[i].name[n])
             return i;
     if (n_files == files_room)
         files = grow(files, &files_room, sizeof *files);
-    files[n_files] = strndup(name, n);
+    files[n_files] = (struct file){strndup(name, n), *row - 1};
+    *row = n_files + 1;
     return n_files++;
 }
 
@@ -433,19 +447,15 @@ bool is_any(int i, const char *words)
 
 bool same_text(int i, int j) { return length_of(i) == length_of(j) && !memcmp(text_of(i), text_of(j), length_of(i)); }
 
-unsigned token_hash(int i)
-{
-    unsigned hash = 2166136261u; /* FNV-1a */
-    for (unsigned n = 0; n < length_of(i); n++)
-        hash = (hash ^ (unsigned char)text_of(i)[n]) * 16777619u;
-    return hash;
-}
+unsigned token_hash(int i) { return hash_of(text_of(i), length_of(i)); }
 
-const char *file_of(int i) { return files[tokens[i].file]; }
+const char *file_of(int i) { return files[tokens[i].file].name; }
 
 int angle_close(int i) { return is(i, "<") ? tokens[i].partner : 0; }
 
 int angle_open(int i) { return is(i, ">") ? tokens[i].partner : 0; }
+
+int before_angle(int i) { return is(i, ">") ? angle_open(i) - (angle_open(i) > 0) : i; }
 
 char *source_text(int first, int last)
 {

@@ -48,6 +48,7 @@ bool same_text(int i, int j);
 unsigned token_hash(int i);
 int angle_close(int i);                 /* from `<` to its `>`; 0 when it opens no template arguments */
 int angle_open(int i);                  /* from `>` back to its `<`; 0 when there is none */
+int before_angle(int i);                /* `k<A>`: from `>` back to `k`; from anything else: i */
 char *source_text(int first, int last); /* the tokens, one space wherever there was white space */
 char *edited_text(int first, int last); /* the same, with the edits noted so far */
 char *in_quotes(const char *text);      /* as a C string literal */

@@ -15,19 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last token of a statement that does nothing: `;`, `{}`, `{ continue; }`; else i - 1. */
+/* The last token of a statement that does nothing: `;`, `continue;`, `{ continue; }`; else i - 1. */
 static int nothing_end(int i)
 {
     int close = tokens[i].partner;
     if (is(i, ";"))
         return i;
+    if (is(i, "continue") && is(i + 1, ";"))
+        return i + 1;
     if (!is(i, "{") || close == i)
         return i - 1;
     for (int next = i + 1; next < close; next++) {
-        bool empty = is(next, ";") || (is(next, "continue") && is(next + 1, ";"));
-        if (!empty && nothing_end(next) < next)
+        int last = nothing_end(next);
+        if (last < next)
             return i - 1;
-        next = empty ? next : nothing_end(next);
+        next = last;
     }
     return close;
 }
@@ -44,10 +46,14 @@ static void polling_loop(int i)
         body = skip_attribute(body) + 1;
     if (nothing_end(body) < body)
         return;
-    if (is(body, ";"))
+    if (is(body, ";")) {
         put_before(body, YIELD);
-    else
+    } else if (is(body, "{")) {
         put_after(body, YIELD ";");
+    } else {
+        put_before(body, "{" YIELD "; ");
+        put_after(body + 1, " }");
+    }
 }
 
 /* The type that `__shared__` at i stands before: its words are not come to one by one. */

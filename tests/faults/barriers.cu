@@ -111,7 +111,7 @@ __global__ void arrives_twice(float *out)
 
 __global__ void half_a_warp(float *out)
 {
-    asm volatile("bar.sync 1, 48;" ::: "memory");  // expect half_a_warp: invalid barrier, in half_a_warp
+    asm volatile("bar.sync 1, %0;" ::"r"(blockDim.x - 16) : "memory");  // expect half_a_warp: invalid barrier, in half_a_warp
     out[threadIdx.x] = 1;
 }
 

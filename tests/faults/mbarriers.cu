@@ -158,6 +158,78 @@ __global__ void written_after_arrival(float *out)
     out[t] = tile[63 - t];  // expect written_after_arrival: race in shared memory
 }
 
+__global__ void token_of_two_phases_ago(float *out)
+{
+    __shared__ __mbarrier_t bar;
+    if (threadIdx.x == 0)
+        __mbarrier_init(&bar, blockDim.x);
+    __syncthreads();
+    __mbarrier_token_t first = __mbarrier_arrive(&bar), other = first;
+    for (int i = 0; i < 2; i++) {
+        while (!__mbarrier_test_wait(&bar, other)) {
+        }
+        other = __mbarrier_arrive(&bar);
+    }
+    out[threadIdx.x] = __mbarrier_test_wait(&bar, first);  // expect token_of_two_phases_ago: stale mbarrier phase, in token
+}
+
+__global__ void waits_by_an_old_token(float *out)
+{
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    if (threadIdx.x == 0)
+        init(&bar, blockDim.x);
+    __syncthreads();
+    auto first = bar.arrive();
+    bar.wait_parity(false);
+    bar.arrive_and_wait();
+    bar.arrive_and_wait();
+    bar.wait(std::move(first));  // expect waits_by_an_old_token: stale mbarrier phase
+    out[threadIdx.x] = 1;
+}
+
+__global__ void parity_of_two_phases_ago(float *out)  // the second warp may find phase 2, of the same parity
+{
+    __shared__ __mbarrier_t bar;
+    if (threadIdx.x == 0)
+        __mbarrier_init(&bar, 32);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        for (int i = 0; i < 2; i++) {
+            (void)__mbarrier_arrive(&bar);
+            while (!__mbarrier_test_wait_parity(&bar, i)) {
+            }
+        }
+    } else {
+        while (!__mbarrier_test_wait_parity(&bar, 0)) {  // expect parity_of_two_phases_ago: stale mbarrier phase, in parity
+        }
+    }
+    out[threadIdx.x] = 1;
+}
+
+__device__ void wait_for(__mbarrier_t *bar, bool parity)
+{
+    while (!__mbarrier_try_wait_parity(bar, parity, 100)) {  // expect who_asks_for_what: barrier deadlock
+    }
+}
+
+__global__ void who_asks_for_what(float *out)
+{
+    __shared__ __mbarrier_t full[2], empty[2];
+    if (threadIdx.x < 2) {
+        __mbarrier_init(&full[threadIdx.x], 32);
+        __mbarrier_init(&empty[threadIdx.x], 32);
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        wait_for(&empty[1], 0);  // the first wait for an empty slot asks for parity 1
+        (void)__mbarrier_arrive(&full[1]);
+    } else {
+        wait_for(&full[1], 0);
+        (void)__mbarrier_arrive(&empty[1]);
+    }
+    out[threadIdx.x] = 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -182,6 +254,10 @@ int main(int argc, char **argv)
         KERNEL(result_ignored),
         KERNEL(one_thread_waits),
         KERNEL(written_after_arrival),
+        KERNEL(token_of_two_phases_ago),
+        KERNEL(waits_by_an_old_token),
+        KERNEL(parity_of_two_phases_ago),
+        KERNEL(who_asks_for_what),
     };
     for (auto k : kernels)
         if (strcmp(name, k.name) == 0)

@@ -17,6 +17,14 @@ __global__ void read(const int *x, int *y)
     y[threadIdx.x] = x[N - 1 - threadIdx.x];  // perhaps all: race between streams
 }
 
+__global__ void read_all(const int *x, int *y)
+{
+    int sum = 0;
+    for (int i = 0; i < 32; i++)
+        sum += x[i];  // perhaps all: race between streams
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
 __global__ void write_part(int *x, int from, int to)
 {
     for (int i = from + threadIdx.x; i < to; i += blockDim.x)
@@ -137,6 +145,18 @@ int main(int argc, char **argv)
     if (IS(overwritten_while_read)) {
         read<<<1, N, 0, one>>>(x, y);   // expect overwritten_while_read: race between streams
         write<<<1, N, 0, two>>>(x, 1);  // expect overwritten_while_read: race between streams
+    }
+    if (IS(overwritten_by_one_reader)) {
+        read_all<<<4, 64, 0, one>>>(x, y);  // expect overwritten_by_one_reader: race between streams
+        for (int lap = 0; lap < 3; lap++)
+            read_all<<<4, 64, 0, two>>>(x, z);
+        write<<<1, N, 0, two>>>(x, 1);  // expect overwritten_by_one_reader: race between streams
+    }
+    if (IS(filled_by_one_reader)) {
+        read_all<<<4, 64, 0, one>>>(x, y);  // expect filled_by_one_reader: race between streams
+        for (int lap = 0; lap < 3; lap++)
+            read_all<<<4, 64, 0, two>>>(x, z);
+        cudaMemsetAsync(x, 0, BYTES, two);  // expect filled_by_one_reader: race between streams
     }
     if (IS(both_write)) {
         write<<<1, N, 0, one>>>(x, 1);  // expect both_write: race between streams

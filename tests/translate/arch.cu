@@ -107,9 +107,39 @@ __global__ void use(int *out)
     out[3] = v.x + v(1);
 }
 
+// Of a constant of the device's that is constexpr on the host, both are true.
+#ifdef __CUDA_ARCH__
+#define CONSTANT static const __device__
+#else
+#define CONSTANT static constexpr
+#endif
+struct nothing {
+};
+CONSTANT int count = 3, counts[2] = {4, 5};
+CONSTANT nothing none;
+namespace outer
+{
+CONSTANT unsigned width{6};
+template <int N> struct of_constant {
+    int n[N];
+};
+}  // namespace outer
+__host__ __device__ int take(nothing) { return 7; }
+__global__ void constants(int *out, int i)
+{
+    const int *at = &count;
+    outer::of_constant<sizeof(none)> one;
+    one.n[0] = *at + counts[i];
+    out[0] = one.n[0] + outer::width + take(none);
+}
+
 int main(void)
 {
     int *out = to_device<int>(NULL, 4);
+    constants<<<1, 1>>>(out, 1);
+    SAME(to_host(out, 1)[0], 21);
+    outer::of_constant<outer::width + count> nine;
+    SAME(sizeof nine / sizeof *nine.n + take(none), 16);
     in_kernel<<<1, 1>>>(out);
     int *got = to_host(out, 4);
     SAME(got[0], GPU);
@@ -145,6 +175,6 @@ int main(void)
     call<<<1, 1>>>(out, both);
     SAME(to_host(out, 4)[0], 2);
     SAME(both(1), 3);
-    SAME(__LINE__, 148);
+    SAME(__LINE__, 178);
     return 0;
 }

@@ -19,6 +19,8 @@ bool simt_async_may(const void *to, const void *from);
 SIMT_NOMERGE void simt_mbarrier_init(void *barrier, unsigned expected);
 SIMT_NOMERGE void simt_mbarrier_invalidate(void *barrier);
 SIMT_NOMERGE unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop);
+/* Would that arrival of the running thread end the phase? Then what the others did before theirs has happened before. */
+SIMT_NOMERGE bool simt_mbarrier_is_last(void *barrier, unsigned count);
 SIMT_NOMERGE bool simt_mbarrier_test(void *barrier, unsigned long long token);
 SIMT_NOMERGE bool simt_mbarrier_test_parity(void *barrier, unsigned parity);
 SIMT_NOMERGE void simt_mbarrier_wait(void *barrier, unsigned long long token);

@@ -159,7 +159,6 @@ SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
     template <class T> SIMT_INLINE T NAME(const T *p) { return *p; }
 #define SIMT_STORE(NAME) \
     template <class T> SIMT_INLINE void NAME(T *p, std::enable_if_t<true, T> value) { *p = value; }
-SIMT_LOAD(__ldg)
 SIMT_LOAD(__ldcg)
 SIMT_LOAD(__ldca)
 SIMT_LOAD(__ldcs)
@@ -169,6 +168,11 @@ SIMT_STORE(__stwb)
 SIMT_STORE(__stcg)
 SIMT_STORE(__stcs)
 SIMT_STORE(__stwt)
+template <class T> SIMT_INLINE T __ldg(const T *p)
+{
+    simt_read_only(p, sizeof *p);
+    return *p;
+}
 #undef SIMT_LOAD
 #undef SIMT_STORE
 

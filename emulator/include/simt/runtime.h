@@ -174,6 +174,9 @@ SIMT_NOMERGE bool simt_ordered_change(struct simt_ordering how, enum simt_atomic
                                       void *address, void *value, const void *compare);
 SIMT_NOMERGE void simt_ordered_fence(enum simt_order order, enum simt_scope scope);
 
+/* The load that follows takes memory for constant as long as the kernel runs, as __ldg() does. */
+SIMT_NOMERGE void simt_read_only(const void *address, unsigned bytes);
+
 /* A texture fetch: where, and the texel's components as 32 bits each. An object is a number, as in CUDA. */
 enum simt_texture_way { SIMT_BY_PLACE, SIMT_BY_INDEX, SIMT_IN_LAYER, SIMT_IN_CUBE };
 struct simt_coordinates {
@@ -245,6 +248,7 @@ struct simt_configuration {
     bool programmatic; /* it may begin before the launch in front of it has ended */
 };
 void simt_grid_dependency_wait(void); /* for the launch in front, by a kernel of a programmatic one */
+bool simt_default_stream_is_per_thread(void); /* from now on */
 void simt_configure(const struct simt_configuration *configuration);
 
 /* `thread(params)` is run once per CUDA thread. params is the block of kernel arguments, of `params_bytes` bytes,
