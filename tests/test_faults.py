@@ -20,7 +20,8 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "turns-match_in_a_branch", "collectives-two_operations", "collectives-two_directions", "collectives-two_widths", "collectives-two_votes",
                     "collectives-two_reductions", "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "roles-arrives_at_two_lines", "mbarriers-who_asks_for_what",
                     "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch",
-                    "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
+                    "wmma-in_two_branches", "vectors-half_a_transpose", "vectors-half_a_product",
+                    "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
 
 
 @dataclasses.dataclass

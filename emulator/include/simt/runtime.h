@@ -247,7 +247,7 @@ struct simt_configuration {
     bool cooperative;
     bool programmatic; /* it may begin before the launch in front of it has ended */
 };
-void simt_grid_dependency_wait(void); /* for the launch in front, by a kernel of a programmatic one */
+void simt_grid_dependency_wait(void);         /* for the launch in front, by a kernel of a programmatic one */
 bool simt_default_stream_is_per_thread(void); /* from now on */
 void simt_configure(const struct simt_configuration *configuration);
 
