@@ -22,6 +22,7 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "roles-arrives_at_two_lines",
                     "roles-half_a_tile", "roles-polls_for_ever", "roles-counts_differ", "mbarriers-who_asks_for_what",
                     "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch", "wmma-in_two_branches",
+                    "vectors-half_a_transpose", "vectors-half_a_product",
                     "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
 
 

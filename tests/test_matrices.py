@@ -8,23 +8,29 @@ from conftest import COMPILERS, TESTS, Program, run
 
 WMMA = TESTS / "right" / "wmma.cu"
 HEAD = "#include <mma.h>\nusing namespace nvcuda;\n"
+FRAGMENT = "wmma::fragment<wmma::matrix_{}, {}, {}, {}, {}, wmma::{}_major> f;"
+S4, B1 = "wmma::experimental::precision::s4", "wmma::experimental::precision::b1"
+NO_SHAPE = "fragments of this shape and type"
+NO_LAYOUT = "of numbers of less than 8 bits matrix_a is row_major and matrix_b is col_major"
 REFUSED = {
-    "double": "wmma::fragment<wmma::matrix_a, 8, 8, 4, double, wmma::row_major> f;",
-    "a_shape": "wmma::fragment<wmma::matrix_a, 16, 16, 32, half, wmma::row_major> f;",
-    "four_bits": "wmma::fragment<wmma::matrix_a, 8, 8, 32, wmma::experimental::precision::s4, wmma::row_major> f;",
+    "double": (FRAGMENT.format("a", 16, 16, 16, "double", "row"), NO_SHAPE),
+    "a_shape": (FRAGMENT.format("a", 16, 16, 32, "half", "row"), NO_SHAPE),
+    "a_type": (FRAGMENT.format("a", 16, 16, 16, "long long", "row"), NO_SHAPE),
+    "four_bits": (FRAGMENT.format("a", 16, 16, 16, S4, "row"), NO_SHAPE),
+    "four_bits_by_columns": (FRAGMENT.format("a", 8, 8, 32, S4, "col"), NO_LAYOUT),
+    "bits_by_rows": (FRAGMENT.format("b", 8, 8, 128, B1, "row"), NO_LAYOUT),
 }
-SAYS = {"double": "fragments of this shape and type", "a_shape": "fragments of this shape and type",
-        "four_bits": "`experimental` (WMMA with 4- and 1-bit integers, of <mma.h>) is not supported by the emulator"}
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("what", REFUSED)
 def test_fragments_that_there_are_not(tmp_path, what, compiler):
     source = tmp_path / "refused.cu"
-    source.write_text(f"{HEAD}__global__ void k()\n{{\n    {REFUSED[what]}\n}}\n")
+    text, why = REFUSED[what]
+    source.write_text(f"{HEAD}__global__ void k()\n{{\n    {text}\n}}\n")
     _, done = Program(source, compiler).compile(tmp_path)
     assert done.returncode == 2
-    assert "refused.cu:5" in done.stderr and SAYS[what] in done.stderr, done.stderr
+    assert "refused.cu:5" in done.stderr and why in done.stderr, done.stderr
 
 
 def test_compute_capability_7_0_is_refused(tmp_path):

@@ -260,7 +260,8 @@ void atomic_do_vector(const struct atomic *a, void *address, unsigned n, u64 *va
 {
     struct block *b = running();
     unsigned bytes = types[a->type].bytes;
-    if (simt_checked && place_of(b, address, 1).space == SPACE_SHARED)
+    enum space space = simt_checked ? place_of(b, address, 1).space : SPACE_GLOBAL;
+    if (space == SPACE_SHARED || space == SPACE_LOCAL)
         report_access(b, "wrong memory space", pc, address, n * bytes, ACCESS_ATOMIC,
                       "Atomic operations on vectors are for global memory.");
     begin(b, a, address, n * bytes, pc);

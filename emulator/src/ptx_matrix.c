@@ -156,6 +156,8 @@ static const char *check_product(struct instruction *in)
     p->conjoins = how == OP_AND;
     if (p->a == E_B1 ? !of_bits : how != OP_NONE)
         return ".and.popc or .xor.popc is for .b1, which needs one of them";
+    if (in->field[ROUNDING] && (p->a != E_F64 || in->field[ROUNDING] != R_RN))
+        return "of roundings, only .rn of .f64 is known";
     if (p->saturates && (p->d != E_S32 || p->a == E_B1))
         return ".satfinite is for integers of 4 and 8 bits";
     return check_registers(in);
@@ -271,7 +273,7 @@ static const char *check_fragment_store(struct instruction *in) { return check_f
 
 #define TOGETHER (HAS(SYNC) | HAS(ALIGNED) | HAS(SHAPE))
 #define FRAGMENT (TOGETHER | HAS(SPACE) | HAS(LAYOUT))
-#define PRODUCT (TOGETHER | HAS(LAYOUT) | HAS(LAYOUT2) | HAS(FINITE) | HAS(OPERATION) | HAS(OPERATION2))
+#define PRODUCT (TOGETHER | HAS(LAYOUT) | HAS(LAYOUT2) | HAS(FINITE) | HAS(OPERATION) | HAS(OPERATION2) | HAS(ROUNDING))
 #define MATRICES (TOGETHER | HAS(COUNT) | HAS(TRANSPOSED) | HAS(SPACE))
 #define FACTORS (HALVES | BYTES | SMALL | TYPE(T_TF32) | TYPE(T_F64))
 #define SUMS (TYPE(T_F16) | FULL | TYPE(T_S32))

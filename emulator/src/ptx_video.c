@@ -196,6 +196,8 @@ static const char *check_several(struct instruction *in, enum video what, unsign
             if (s->at[k] >= (i ? 2 * n : n) || (!i && k && s->at[k] <= s->at[k - 1]))
                 return "there is no such choice of parts";
     }
+    if (in->operand[3].kind != O_SLOT)
+        return "the third number is a register";
     if (in->field[OPERATION] && (in->field[OPERATION] != OP_ADD || in->field[SATURATE]))
         return "the second operation is .add, without .sat";
     return check_types(in, what);
