@@ -125,21 +125,24 @@ u64 atomic_do(const struct atomic *a, void *address, u64 value, u64 compare, con
         collective_check_value(b, value, bytes, pc);
     counters_event(b, pc, EVENT_ATOMIC);
     bool held = simt_checked && message_atomic_begin(b, address);
-    u64 old, new;
-    do {
-        old = load(address, bytes);
-        new = combine(a->op, a->type, old, value, compare);
-    } while (!swap(address, bytes, old, new));
-    if (!simt_checked)
-        return old;
     struct strong_access strong = {.address = address,
                                    .scope = a->scope,
-                                   .writes = a->op != SIMT_ATOMIC_CAS || old == compare,
                                    .compares = a->op == SIMT_ATOMIC_CAS,
                                    .compare = compare,
                                    .bytes = bytes,
-                                   .before = old,
                                    .pc = pc};
+    u64 old, new;
+    if (held && message_atomic_older(b, &strong, &old) && combine(a->op, a->type, old, value, compare) != old)
+        strong.older = 0;
+    if (!strong.older)
+        do {
+            old = load(address, bytes);
+            new = combine(a->op, a->type, old, value, compare);
+        } while (!swap(address, bytes, old, new));
+    if (!simt_checked)
+        return old;
+    strong.before = old;
+    strong.writes = !strong.older && (a->op != SIMT_ATOMIC_CAS || old == compare);
     message_atomic_end(b, &strong, held);
     moves_on(w);
     return old;

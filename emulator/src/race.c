@@ -663,7 +663,8 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     if (access_stores(kind))
         prepare_store(&v);
     if (strength != PLAIN && is_of_workers(b, place)) {
-        b->worker->touches_to_store = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
+        bool stores = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
+        __atomic_store_n(&b->worker->touches_to_store, stores, __ATOMIC_RELAXED);
         __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
     }
     visit_words(&v, cells, offset);
@@ -700,7 +701,7 @@ bool race_other_stores(const struct block *b, const void *address)
     for (unsigned i = 0; b->launch->many_workers && i < simt_n_workers; i++) {
         const struct worker *w = &simt_workers[i];
         if (w != b->worker && is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address) &&
-            w->touches_to_store)
+            __atomic_load_n(&w->touches_to_store, __ATOMIC_RELAXED))
             return true;
     }
     return false;
