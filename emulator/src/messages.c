@@ -314,17 +314,17 @@ static void read_older(struct block *b, struct knowledge *k, struct location *x,
     history_read(&x->history, b, a->older, a->pc);
 }
 
-/* Only of a thread that has released nothing: who acquires from a later write would have to know of it. */
+/* Only if nothing has been released since the write that follows: who acquires from that would have to know of it. */
 bool message_atomic_older(struct block *b, struct strong_access *a, u64 *value)
 {
-    const struct knowledge *k = order_knowledge(b, b->cur);
     struct location *x = location_at(b, bucket_of(a->address), a->address, false);
-    if (!x || k->released[SIMT_SCOPE_BLOCK].n || b->released[SIMT_SCOPE_BLOCK].n)
+    if (!x)
         return false;
     struct history *h = &x->history;
     h->unread = 0;
     unsigned number = history_choose(h, b, a->bytes, a->pc);
-    if (number == h->newest || !history_has(h, current(b)->overwrote))
+    if (number == h->newest || !history_has(h, current(b)->overwrote) ||
+        h->past[(number + 1) % MOST_PAST].tick < b->fenced)
         return false;
     a->older = number;
     *value = h->past[number % MOST_PAST].value;
