@@ -1,13 +1,8 @@
 /* The race detector. Two accesses of different threads to the same byte, one of them a write, race unless something
  * orders them (order.c), or both are strong and each within the other's scope.
  *
- * A cell remembers, for each 4-byte word, the last write and some of the reads since, each as a record of 16 bytes.
- * Words touched in parts are split into cells of one byte: neighbours may write neighbouring bytes. One store
- * instruction of a warp that writes a word from several lanes is no race: the guide says that one of the writes
- * happens.
- *
- * Of many concurrent readers a cell keeps those of different warps and blocks, since a write that races with one of a
- * warp's reads races with any that no finer order tells apart. What is lost can lose a report, never invent one. */
+ * Who touched what is in records (records.c). One store instruction of a warp that writes a word from several lanes is no
+ * race: the guide says that one of the writes happens. A record that is lost can lose a report, never invent one. */
 #include "race.h"
 #include "access.h"
 #include "launch.h"

@@ -283,6 +283,15 @@ static bool by_one_line(const struct conflict *c)
            strcmp(now.file, before.file) == 0;
 }
 
+/* Do its warps meet in more than __syncthreads(), which not all of them may come to? */
+static bool has_roles(const struct block *b)
+{
+    bool named = b->mbarriers != NULL;
+    for (unsigned i = 1; i < NAMED_BARRIERS; i++)
+        named |= b->barriers[i].met || b->barriers[i].arrived;
+    return named;
+}
+
 /* Something leads from one to the other: what is wrong with it. */
 static const char *advice_on_way(const struct conflict *c)
 {
@@ -340,6 +349,9 @@ static const char *advice(const struct conflict *c)
                      "__syncthreads() is missing between them."
                    : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
                      "an atomic operation, or a second launch.";
+    if (one_block && !one_warp && has_roles(c->block))
+        return "Nothing orders the two: the first has to arrive at a barrier behind its access, and the second to wait for "
+               "that before its own.";
     if (one_warp)
         return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
     if (one_block)

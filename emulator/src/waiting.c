@@ -12,7 +12,7 @@
 #include "report.h"
 #include "worker.h"
 
-#define MOST_AHEAD (64 * WARP) /* waits of a warp's lanes for each other, while other warps could run */
+#define MOST_AHEAD (16 * WARP) /* waits of a warp's lanes for each other, while other warps could run */
 
 /* Another lane of the running thread's warp; NO_THREAD when none can run, or it is time for others. */
 static unsigned next_of_warp(struct block *b)

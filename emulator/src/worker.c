@@ -84,6 +84,8 @@ static void run_blocks(struct worker *w, struct launch *l)
 {
     bool polling = false;
     struct block *b;
+    w->lent = NULL; /* of a launch that was cancelled */
+    w->touching = NULL;
     simt_worker = w;
     while (!is_cancelled(l) && (b = next_block(w, l, polling))) {
         w->block = b;
