@@ -217,21 +217,25 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
     if (simt_checked && b->compares)
         race_tries(b, address, bytes);
     bool held = simt_checked && message_atomic_begin(b, address);
-    u128 old, new;
-    do {
-        old = load(address, bytes);
-        new = result(a, old, value, compare);
-    } while (!swap(address, bytes, old, new));
-    if (!simt_checked)
-        return old;
     struct strong_access strong = {.address = address,
                                    .scope = a->scope,
-                                   .writes = a->op != SIMT_ATOMIC_CAS || old == compare,
                                    .compares = a->op == SIMT_ATOMIC_CAS,
                                    .compare = (u64)compare,
                                    .bytes = bytes,
-                                   .before = (u64)old, /* of 16 bytes no history is kept */
                                    .pc = pc};
+    u64 older = 0;
+    if (held && message_atomic_older(b, &strong, &older) && result(a, older, value, compare) != older)
+        strong.older = 0;
+    u128 old = older, new;
+    if (!strong.older)
+        do {
+            old = load(address, bytes);
+            new = result(a, old, value, compare);
+        } while (!swap(address, bytes, old, new));
+    if (!simt_checked)
+        return old;
+    strong.before = (u64)old; /* of 16 bytes no history is kept */
+    strong.writes = !strong.older && (a->op != SIMT_ATOMIC_CAS || old == compare);
     message_atomic_end(b, &strong, held);
     moves_on(simt_worker);
     return old;

@@ -90,6 +90,7 @@ struct block {
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
     struct clock acquired, released[2];
     u64 sequential;                 /* as in knowledge */
+    u64 fenced;                     /* tick of the last fence of any of its threads */
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
     unsigned n_knowledge;

@@ -51,7 +51,7 @@ void history_write(struct history *h, struct block *b, const void *address, unsi
     const struct thread *t = current(b);
     struct past *last = write_of(h, h->newest);
     bool follows = h->newest && h->bytes == bytes && last->writer.serial &&
-                   (is_same(last->writer, t->overwrote) || (in_turn && t->overwrote_strong));
+                   (is_same(h->last, t->overwrote) || (in_turn && t->overwrote_strong));
     h->unread++;
     if (h->unread > MOST_UNREAD || (bytes != 4 && bytes != 8) || race_other_stores(b, address)) {
         h->n = 0;
@@ -75,7 +75,15 @@ void history_write(struct history *h, struct block *b, const void *address, unsi
         now->writer = (struct entry){b->serial, b->cur, t->touched};
         message_copy(&now->left, left);
     }
+    h->last = (struct entry){b->serial, b->cur, t->touched};
     history_read(h, b, h->newest, pc);
+}
+
+void history_keep(struct history *h, const struct block *b)
+{
+    const struct thread *t = &b->threads[b->cur];
+    if (is_same(h->last, t->overwrote))
+        h->last = (struct entry){b->serial, b->cur, t->touched};
 }
 
 bool history_has(const struct history *h, struct entry writer)
@@ -83,7 +91,7 @@ bool history_has(const struct history *h, struct entry writer)
     for (unsigned number = h->newest; number + h->n >= h->newest && number; number--)
         if (is_same(h->past[number % MOST_PAST].writer, writer))
             return true;
-    return false;
+    return is_same(h->last, writer);
 }
 
 static struct reader *reader_of(struct history *h, const struct block *b)
@@ -184,6 +192,7 @@ unsigned history_choose(struct history *h, struct block *b, unsigned bytes, cons
 
 void history_reset(struct history *h)
 {
+    h->last = (struct entry){0};
     h->n = 0;
     h->newest = 0;
     h->unread = 0;

@@ -38,6 +38,7 @@ struct reader { /* threads of one warp */
 
 struct history {
     unsigned bytes;
+    struct entry last;           /* to touch it as a writer: an atomicCAS may have changed nothing */
     unsigned newest;             /* number of the last write */
     unsigned n;                  /* of the writes before it that are kept */
     unsigned unread;             /* writes since a strong load */
@@ -59,6 +60,8 @@ void history_read(struct history *h, struct block *b, unsigned number, const voi
 unsigned history_choose(struct history *h, struct block *b, unsigned bytes, const void *pc);
 /* Has one of the writes that are kept been done by that thread at that stamp? */
 bool history_has(const struct history *h, struct entry writer);
+/* The running thread's atomic operation there has changed nothing. */
+void history_keep(struct history *h, const struct block *b);
 void history_reset(struct history *h);
 void history_free(struct history *h);
 

@@ -209,6 +209,13 @@ void message_absorb(struct block *b, struct knowledge *k)
     pthread_mutex_unlock(&bucket->lock);
 }
 
+void message_settle(struct block *b)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (k)
+        message_absorb(b, k);
+}
+
 static void take_lock(struct block *b, const struct strong_access *a)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
@@ -287,14 +294,41 @@ void message_load(struct block *b, const void *address, unsigned bytes, enum sim
     k->loaded = address;
     k->loaded_at = pc;
     k->loaded_scope = scope;
+    if (!b->launch->many_workers)
+        message_absorb(b, k); /* nobody else runs before it is done */
 }
 
 bool message_atomic_begin(struct block *b, const void *address)
 {
     bool hold = __atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST);
     if (hold)
+        message_absorb(b, order_knowledge(b, b->cur));
+    if (hold)
         pthread_mutex_lock(&bucket_of(address)->lock);
     return hold;
+}
+
+static void read_older(struct block *b, struct knowledge *k, struct location *x, const struct strong_access *a)
+{
+    receive(b, k, &x->history.past[a->older % MOST_PAST].left, a->scope, a->compares, a->pc);
+    history_read(&x->history, b, a->older, a->pc);
+}
+
+/* Only if nothing has been released since the write that follows: who acquires from that would have to know of it. */
+bool message_atomic_older(struct block *b, struct strong_access *a, u64 *value)
+{
+    struct location *x = location_at(b, bucket_of(a->address), a->address, false);
+    if (!x)
+        return false;
+    struct history *h = &x->history;
+    h->unread = 0;
+    unsigned number = history_choose(h, b, a->bytes, a->pc);
+    if (number == h->newest || !history_has(h, current(b)->overwrote) ||
+        h->past[(number + 1) % MOST_PAST].tick < b->fenced)
+        return false;
+    a->older = number;
+    *value = h->past[number % MOST_PAST].value;
+    return true;
 }
 
 void message_atomic_end(struct block *b, const struct strong_access *a, bool held)
@@ -309,7 +343,12 @@ void message_atomic_end(struct block *b, const struct strong_access *a, bool hel
         pthread_mutex_lock(&bucket->lock);
     struct knowledge *k = order_knowledge(b, b->cur);
     struct location *x = location_at(b, bucket, a->address, true);
-    location_read(b, k, x, a->scope, a->compares, a->pc);
+    if (a->older)
+        read_older(b, k, x, a);
+    else
+        location_read(b, k, x, a->scope, a->compares, a->pc);
+    if (!a->writes)
+        history_keep(&x->history, b);
     if (a->writes)
         location_write(b, k, x, a->scope, a->bytes, a->before, b->launch->many_workers, a->pc);
     if (a->writes && !takes && a->address == k->lock)

@@ -10,6 +10,7 @@ void message_store(struct block *b, const void *address, unsigned bytes, enum si
  * the load may return as well. */
 void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc);
 void message_absorb(struct block *b, struct knowledge *k);
+void message_settle(struct block *b); /* the running thread's load is done, and others are to run */
 
 struct strong_access {
     const void *address;
@@ -18,13 +19,17 @@ struct strong_access {
     bool compares; /* atomicCAS */
     u64 compare;
     unsigned bytes;
-    u64 before; /* what was there */
+    u64 before;     /* what was there */
+    unsigned older; /* set by message_atomic_older(): the write that it has found; 0: the last */
     const void *pc;
 };
 
 /* Around an atomic operation of the running thread; end is given what begin returned. */
 bool message_atomic_begin(struct block *b, const void *address);
 void message_atomic_end(struct block *b, const struct strong_access *a, bool held);
+/* Between the two, if begin returned true: the operation, which changes nothing there, may have been done before the last
+ * write, and found that value. False: no. */
+bool message_atomic_older(struct block *b, struct strong_access *a, u64 *value);
 void messages_end_launch(void);
 
 /* Has what (serial, thread) did at that stamp at least been seen? That is enough for a strong access of the running

@@ -52,6 +52,7 @@ void order_begin_block(struct block *b)
             b->n_knowledge--;
         }
     b->sequential = 0;
+    b->fenced = 0;
     b->n_heard = 0;
     clock_clear(&b->acquired);
     clock_clear(&b->released[0]);
@@ -318,8 +319,9 @@ void order_fence(struct block *b, enum simt_scope scope, bool sequential, const 
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
     message_absorb(b, k);
+    b->fenced = order_tick();
     if (sequential)
-        k->sequential = order_tick();
+        k->sequential = b->fenced;
     k->fenced = b->now;
     k->fence = (struct step){pc, scope, b->now};
     if (k->lock && k->lock_fence < (scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE))

@@ -77,7 +77,7 @@ void order_release(struct block *b, struct release *into); /* adds what the runn
 void order_acquire(struct block *b, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
-u64 order_tick(void); /* strong writes and sequential fences are numbered in the order in which they happen */
+u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
 u64 order_sequential(const struct block *b); /* the last sequential fence that the running thread has behind it */
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
 bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);

@@ -1,13 +1,8 @@
 /* The race detector. Two accesses of different threads to the same byte, one of them a write, race unless something
  * orders them (order.c), or both are strong and each within the other's scope.
  *
- * A cell remembers, for each 4-byte word, the last write and some of the reads since, each as a record of 16 bytes.
- * Words touched in parts are split into cells of one byte: neighbours may write neighbouring bytes. One store
- * instruction of a warp that writes a word from several lanes is no race: the guide says that one of the writes
- * happens.
- *
- * Of many concurrent readers a cell keeps those of different warps and blocks, since a write that races with one of a
- * warp's reads races with any that no finer order tells apart. What is lost can lose a report, never invent one. */
+ * Who touched what is in records (records.c). One store instruction of a warp that writes a word from several lanes is no
+ * race: the guide says that one of the writes happens. A record that is lost can lose a report, never invent one. */
 #include "race.h"
 #include "access.h"
 #include "launch.h"
@@ -687,7 +682,8 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     if (access_stores(kind))
         prepare_store(&v);
     if (strength != PLAIN && is_of_workers(b, place)) {
-        b->worker->touches_to_store = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
+        bool stores = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
+        __atomic_store_n(&b->worker->touches_to_store, stores, __ATOMIC_RELAXED);
         __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
     }
     visit_words(&v, cells, offset);
@@ -725,7 +721,7 @@ bool race_other_stores(const struct block *b, const void *address)
     for (unsigned i = 0; b->launch->many_workers && i < simt_n_workers; i++) {
         const struct worker *w = &simt_workers[i];
         if (w != b->worker && is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address) &&
-            w->touches_to_store)
+            __atomic_load_n(&w->touches_to_store, __ATOMIC_RELAXED))
             return true;
     }
     return false;

@@ -8,10 +8,11 @@
 #include "collective.h"
 #include "fiber.h"
 #include "launch.h"
+#include "messages.h"
 #include "report.h"
 #include "worker.h"
 
-#define MOST_AHEAD 64 /* waits of a warp's lanes for each other, while other warps could run */
+#define MOST_AHEAD (16 * WARP) /* waits of a warp's lanes for each other, while other warps could run */
 
 /* Another lane of the running thread's warp; NO_THREAD when none can run, or it is time for others. */
 static unsigned next_of_warp(struct block *b)
@@ -60,6 +61,7 @@ void wake(struct block *b, unsigned thread)
 void wait_for(struct block *b, const struct waiting *on, const void *pc)
 {
     unsigned self = b->cur;
+    message_settle(b);
     current(b)->waits_for = on;
     current(b)->pc = pc;
     warp_of(b, self)->ready &= ~(1u << self % WARP);
@@ -75,6 +77,7 @@ void wait_for(struct block *b, const struct waiting *on, const void *pc)
 void give_way(struct block *b, const void *pc)
 {
     unsigned self = b->cur, next = next_ready(b), n_ready = 0;
+    message_settle(b);
     current(b)->pc = pc;
     b->quiet = 0;
     for (unsigned w = 0; w * WARP < b->launch->threads; w++)

@@ -84,6 +84,8 @@ static void run_blocks(struct worker *w, struct launch *l)
 {
     bool polling = false;
     struct block *b;
+    __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE); /* of a launch that was cancelled */
+    __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
     simt_worker = w;
     while (!is_cancelled(l) && (b = next_block(w, l, polling))) {
         w->block = b;
