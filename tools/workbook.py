@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tools import build, emulate, exercises, judge, progress, state, submission, venv
 from tools.guard import stop
-from tools.paths import ROOT, WORK
+from tools.paths import BUILD, ROOT
 from tools.say import out
 
 
@@ -111,7 +111,7 @@ def show_objection(exercise):
     """Say why `./learn grade` refuses a file that is right, where it does."""
     if lacking := venv.missing("grade"):
         out.print(f"[dim]Whether `./learn grade` takes it was not looked at: this Python has no {lacking[0]}.[/]")
-    elif refused := submission.objection(exercise, WORK):
+    elif refused := submission.objection(exercise, exercise.file.parents[1]):
         out.print(f"[yellow]`./learn grade` gives no credit for it, though it is right:[/] {escape(refused)}", soft_wrap=True)
 
 
@@ -125,9 +125,10 @@ def check(text):
     build.build("cpu", *emulate.TARGETS, "common")
     out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]  [dim]{relative(exercise.file)}[/]")
     solved = True
-    for finding in judge.judge(exercise):
-        show(finding)
-        solved = finding.holds
+    with state.locked(BUILD / "exercises" / exercise.step["name"]):  # another check would build in the same place
+        for finding in judge.judge(exercise):
+            show(finding)
+            solved = finding.holds
     if not solved:
         out.print(f"[dim]A hint: ./learn hint {exercise.reference}[/]")
         return 1
