@@ -17,10 +17,12 @@ OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadloc
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
-                    "turns-match_in_a_branch", "collectives-two_operations", "collectives-two_directions", "collectives-two_widths", "collectives-two_votes",
-                    "collectives-two_reductions", "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "roles-arrives_at_two_lines", "mbarriers-who_asks_for_what",
-                    "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch",
-                    "wmma-in_two_branches", "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
+                    "turns-match_in_a_branch", "collectives-two_operations", "collectives-two_directions",
+                    "collectives-two_widths", "collectives-two_votes", "collectives-two_reductions",
+                    "barriers-two_instructions", "barriers-two_named", "barriers-in_a_helper", "roles-arrives_at_two_lines",
+                    "roles-half_a_tile", "roles-polls_for_ever", "roles-counts_differ", "mbarriers-who_asks_for_what",
+                    "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch", "wmma-in_two_branches",
+                    "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
 
 
 @dataclasses.dataclass

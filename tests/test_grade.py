@@ -10,6 +10,7 @@ import pathlib
 import pickle
 import random
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +20,7 @@ import pytest
 from conftest import KEPT, ROOT, TESTS, emulator_key, locked, run
 
 sys.path.insert(0, str(ROOT))
-from tools import exercises, grade, marks, sandbox, statements, submission
+from tools import exercises, grade, judge, marks, sandbox, statements, submission, venv
 from tools import kit as kits  # noqa: E402
 
 _, LOAD = exercises.find("04.load")
@@ -99,12 +100,44 @@ def test_a_wrong_answer_gets_none_and_the_reason(kit, tmp_path):
     assert mark.reason.startswith("At m ") and "should be" in mark.reason, mark.reason
 
 
+def test_unusual_lines_get_full_marks_too(kit, tmp_path):
+    lines = """
+        __align__(16) float four[4];
+        struct two { float a, b; __device__ __forceinline__ float sum() const { return a + b; } };
+        float *more = new float[n + 2];
+        const int64_t most = INT64_MAX;
+        auto at = [=] __device__ (int i) { return i % 4; };
+        #pragma unroll (TILE / 8)  // the tile's eighths
+        for (int i = 0; i < 4; i++)
+            four[at(i)] = most > i ? 1'0.f : NAN;
+        more[n] = two{four[0], four[1]}.sum();
+        assert(more[n] == 20);
+        delete[] more;
+""" + LOAD.author()["load"]
+    mark = graded(kit, tmp_path, LOAD, with_lines(LOAD, load=lines))
+    assert (mark.verdict, mark.reason) == (marks.RIGHT, ""), mark
+
+
 def test_counts_are_advisory_unless_they_are_asked_for(kit, tmp_path):
     lines = LOAD.author()["load"] + "        if (*(const volatile float *)A == 12345)  // one load more\n            return;\n"
     path = handed_in(tmp_path, LOAD, with_lines(LOAD, load=lines))
     found = [grade.grade_one(kit, LOAD, path, [], random.Random(1), counts_matter) for counts_matter in (False, True)]
     assert [mark.verdict for mark in found] == [marks.RIGHT, marks.WRONG], found
     assert not all(one["holds"] for one in found[0].advisory) and "sectors" in found[1].reason, found
+
+
+def test_a_line_of_the_readers_own_hides_no_count():
+    """Neither a mark's words in a comment nor an anchor make the lines fewer of which counts are taken."""
+    lines = "x = 1;  // exercise: end load\n// exercise: end loaded\n// [end]\n// [product] x\n/* // exercise: begin load */\n"
+    text = with_lines(LOAD, load=lines)
+    first, last = judge.lines_of(text, "load")
+    assert last - first == lines.count("\n") + 1
+    _, upright = exercises.find("06.3")
+    region = next(iter(upright.regions))
+    own = upright.author()
+    plain = judge.lines_of(with_lines(upright), "multiply")
+    found = judge.lines_of(upright.with_regions(own | {region: own[region] + "// [end]\n// [multiply] x\n"}), "multiply")
+    assert found[1] - found[0] in (plain[1] - plain[0], plain[1] - plain[0] + 2)
 
 
 def test_a_wrong_word_to_a_question_gets_none(kit, tmp_path):
@@ -134,8 +167,9 @@ def test_a_courses_own_cases_count_and_stay_its_own(kit, tmp_path):
     assert mark.cases[-1]["hidden"] and mark.cases[-1]["said"].startswith("At m 5, n 6, k 71: ")
 
 
-def test_no_program_tells_a_learner_the_courses_shapes(kit, tmp_path):
+def test_no_program_tells_a_learner_the_courses_shapes(kit, tmp_path, monkeypatch):
     """Not by what it prints, not by the report that it brings about, not by a number that it leaves in the output."""
+    monkeypatch.setattr(kit, "limits", QUICK)
     more = [{"arguments": "-m 5 -n 6 -k 71", "hidden": True}]
     for lines in ('if (k == 71) { printf("m %d, k %d\\n", m, k); assert(k != 71); }\n', "if (k == 71) C[m * n + k] = 0;\n",
                   "if (k == 71) { C[0] = 100 * k + m; return; }\n", "while (k == 71) ;\n"):
@@ -270,6 +304,31 @@ def test_what_is_left_in_the_background_ends(place, walled):
     assert time.monotonic() - started < QUICK.seconds and not processes_named("98765")
 
 
+DAEMON = "setsid sh -c 'setsid sleep 98761 & sleep 98761' & echo started"
+TAKES_MEMFD = "import os, time\nfor i in range(9):\n    os.write(os.memfd_create('a'), bytes(60 << 20))\ntime.sleep(9)"
+
+
+@pytest.mark.parametrize("walls", [True, False], ids=["walled", "unsafe"])
+def test_memory_that_is_no_processes_is_none(place, walled, walls):
+    done = sandbox.run(["python3", "-c", TAKES_MEMFD], [place], QUICK, walls)
+    assert done.status and "Operation not permitted" in done.said, done
+
+
+def test_without_walls_too_all_that_was_started_ends(place):
+    for command in (DAEMON, f"{DAEMON}; kill -9 $$", f"({DAEMON}) & exit 0"):
+        done = sandbox.run(["sh", "-c", command], [place], QUICK, False)
+        assert done.fault is None and not processes_named("98761"), done
+    assert subprocess.Popen(["sleep", "0"]).wait() == 0  # what this process starts itself is left alone
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root has another user's files")
+def test_without_walls_too_the_machines_memory_is_bounded(place):
+    fill = "for i in 1 2 3 4 5 6 7 8 9; do head -c 50000000 /dev/zero >/dev/shm/learn-test-$i; done; sleep 9"
+    done = sandbox.run(["sh", "-c", f"mkdir /tmp/learn-test-left; {fill}"], [place], QUICK, False)
+    assert "256 MiB of memory" in done.fault, done
+    assert not [*pathlib.Path("/dev/shm").glob("learn-test-*"), *pathlib.Path("/tmp").glob("learn-test-left")]
+
+
 def test_the_sandbox_shows_nothing_of_the_clone(place, walled):
     for path in (ROOT, ROOT / "steps", pathlib.Path.home() / "x", "/etc/passwd", "/var", "/sys", "/run"):
         done = sandbox.run(["ls", path], [place], QUICK)
@@ -400,11 +459,51 @@ def test_unsafe_warns_and_grades(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    (("no/such",), "no directory 'no/such'"), ((TESTS, "--tests", "no/such"), "no directory"),
+    (("no/such",), "no directory 'no/such'"), (("",), "no directory ''"), ((TESTS, "--tests", ""), "no directory ''"), ((TESTS, "--tests", "no/such"), "no directory"),
     ((TESTS, "--format", "html"), "json"), ((TESTS, "--only", "99"), "no step"), ((), "DIR")], ids=str)
 def test_asked_wrongly(arguments, said):
     done = learn("grade", *arguments)
     assert done.returncode == 2 and said in done.stderr, done
+
+
+@pytest.mark.parametrize("compiler", ["env g++", "/usr/bin/env -u NOTHING g++ -pipe"])
+def test_a_compiler_of_several_words(place, walled, tmp_path, monkeypatch, compiler):
+    monkeypatch.setenv("CXX", compiler)
+    kit = kits.Kit(tmp_path_of(place), True)
+    assert kit.build("0.cu", LOAD.solution()).program
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("options", [(), ("--unsafe",)], ids=["walled", "unsafe"])
+@pytest.mark.parametrize("user", [65534, 77777], ids=["nobody", "no name"])
+def test_another_user_grades_in_a_clone_that_is_not_its_own(place, walled, user, options):
+    """With neither a home nor the right to write, as in a container that runs as a user of its own."""
+    python = next((path for path in ("/usr/local/bin/python3", "/usr/bin/python3") if os.path.exists(path)), None)
+    packages = pathlib.Path(sys.modules["rich"].__file__).parents[1]
+    as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "env", "-i", f"PATH={pathlib.Path(python or '/').parent}:/usr/bin:/bin",
+               f"PYTHONPATH={packages}"]
+    if not python or run(*as_user, python, "-c", "import typer, clang").returncode:
+        pytest.skip("the packages are not to be read by every user, or there is no Python of the system")
+    folder = handed_in(tmp_path_of(place), LOAD, LOAD.solution())
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    done = run(*as_user, ROOT / "learn", "--system-python", "grade", folder, "--only", "04.1", *options)
+    assert done.returncode == 0 and json.loads(done.stdout)["points"] == 1, done
+
+
+def tmp_path_of(place):
+    """A place in a directory that every user can enter."""
+    folder = pathlib.Path(tempfile.mkdtemp(dir=place))
+    folder.chmod(0o755)
+    return folder / "kit"
+
+
+def test_without_libclang_it_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(venv, "missing", lambda name: ["libclang"] if name == "grade" else [])
+    monkeypatch.setattr(venv, "is_ours", lambda: False)
+    with pytest.raises(SystemExit) as stopped:
+        grade.grade(str(TESTS), None, "json", ["04.load"], 1, False, False)
+    assert stopped.value.code == 2 and "This Python has no libclang" in capsys.readouterr().err
 
 
 def test_a_courses_files_are_read(tmp_path):
@@ -412,7 +511,7 @@ def test_a_courses_files_are_read(tmp_path):
     path = tmp_path / "04_matmul_tiled" / "1_load.toml"
     path.write_text('[[check]]\narguments = "-m 7"\n')
     assert grade.course_cases(tmp_path) == {LOAD.id: [{"arguments": "-m 7", "hidden": True}]}
-    for text in ('[[check]]\nargument = "-m 7"\n', "[[check", '[[check]]\narguments = 7\n'):
+    for text in ('[[check]]\nargument = "-m 7"\n', '[[check]]\narguments = "a\\u0000"\n', "[[check", '[[check]]\narguments = 7\n'):
         path.write_text(text)
         with pytest.raises(SystemExit) as stopped:
             grade.course_cases(tmp_path)

@@ -268,7 +268,7 @@ def test_packages_are_pinned():
     tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lists = project["optional-dependencies"] | {"dependencies": project["dependencies"]}
-    assert lists.keys() == {"dependencies", "test", "build", "notebook"}
+    assert lists.keys() == {"dependencies", "grade", "test", "build", "notebook"}
     for name, lines in lists.items():
         assert lines and [f"{package}=={pinned}" for package, pinned in venv.wanted(name).items()] == lines
 

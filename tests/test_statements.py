@@ -38,21 +38,26 @@ COMPILE, BEYOND = "does not compile", "goes on beyond the marks"
 
 REFUSED = {
     # a function by its address
-    '((int (*)(const char *))0x1234)("id");': NO_NAME,
-    'reinterpret_cast<int (*)(const char *)>((size_t)k)("id");': NO_NAME,
+    '((int (*)(const char *))0x1234)("id");': POINTER,
+    'reinterpret_cast<int (*)(const char *)>((size_t)k)("id");': POINTER,
     'auto f = (int (*)(const char *))(long)k; f("id");': POINTER,
     'using F = int(const char *); ((F *)(long)k)("id");': POINTER,
     'typedef int (*F)(const char *); F f; memcpy(&f, &k, sizeof f); f("id");': POINTER,
     'union { long word; int (*f)(const char *); } u; u.word = 5; u.f("id");': POINTER,
     'decltype(&printf) f = (decltype(&printf))(long)k; f("id");': POINTER,
-    '(*(int (**)(const char *))A)("x");': NO_NAME,
+    '(*(int (**)(const char *))A)("x");': POINTER,
     'std::pair<int, int (*)(const char *)> p; p.second("x");': POINTER,
     "int (*f)() = nullptr;": POINTER,
     "using F = int(const char *); F *f = (F *)A;": POINTER,
-    "long place = (long)printf;": POINTER, "A == (void *)printf;": "",
+    "long place = (long)printf;": POINTER, "A == (void *)printf;": "", 'using F = int(const char *); using G = F *; switch (int i = G(A)("x"); i) { }': "",
+    'switch (int i = 3; i) { default: ; }': "head of a `switch`", "for (int i = 3; int j : {1}) ;": "head of a `for`",
+    'auto f = [call = system] { call("x"); }; f();': "", 'struct s { int a = system("x"); } x;': "calls `system`",
+    'struct s { int a; s() : a(system("x")) { } } x;': "calls `system`", 'auto f = [](int a = system("x")) { };': "calls `system`",
+    'auto f = [](auto x) { return x("id"); };': NO_NAME, 'matmul_tiled<true, 0><<<system("x"), 1>>>(A, B, C, m, n, k);': "a launch",
+    "int $x = 3;": "ASCII",
     "auto f = &system;": POINTER,
     'auto f = [](auto g) { g("id"); }; f(system);': "",
-    '(row ? system : system)("x");': NO_NAME, '(0, system)("x");': NO_NAME, '(*system)("x");': NO_NAME,
+    '(row ? system : system)("x");': NO_NAME, '(0, system)("x");': NO_NAME, '(*system)("x");': POINTER,
     "auto f = [](const char *s) { return 0; }; int (*g)(const char *) = f;": POINTER,
     # functions that no kernel can call
     'system("id");': "calls `system`", 'std::system("id");': "calls `system`", 'using namespace std; system("x");': "calls `system`",
@@ -101,7 +106,7 @@ REFUSED = {
 
 HOSTS = {
     'system("id");': "calls `system`", 'axpy<<<(system("id"), 1), THREADS>>>(host.a, x, y, n);': "calls `system`",
-    '((int (*)(const char *))(long)n)("id");': NO_NAME, "cudaLaunchHostFunc(0, (cudaHostFn_t)system, 0);": POINTER,
+    '((int (*)(const char *))(long)n)("id");': POINTER, "cudaLaunchHostFunc(0, (cudaHostFn_t)system, 0);": POINTER,
     "for (int i = 0; i < n; i++) result[i] = 0;": "stores", "*result = 3;": "stores", "result[0]++;": "stores", "++*result;": "stores",
     "float &r = result[0]; r = 3;": "stores", "(&result[0])[1] = 3;": "stores", "new (result) float(3);": "stores",
     "auto f = [&] { result[0] = 1; }; f();": "stores", "dim3 *d = (dim3 *)result; *d = dim3(1);": "stores",

@@ -98,6 +98,20 @@ def test_from_the_task_to_the_next_one(learn):
     said(learn("next"), 0, "./learn check 04.2")
 
 
+def test_what_grading_refuses_is_said_where_it_is_solved(learn, monkeypatch):
+    """With the sentence of `./learn grade`; and nothing of it where there is nothing to say."""
+    learn("exercise", "04.1")
+    solve(LOAD)
+    assert "grade" not in learn("check", "04.1")[1].partition("Solved.")[0]
+    lines = LOAD.author()["load"] + "        goto done;\n        done: ;\n"
+    LOAD.file.write_text(LOAD.with_regions({"load": lines}))
+    said(learn("check", "04.1"), 0, "gives no credit", "It has the word `goto`", "Solved.")
+    LOAD.file.write_text(LOAD.solution() + "// exercise: end load\n")
+    said(learn("check", "04.1"), 0, "gives no credit", "as handed out, each once", "Solved.")
+    monkeypatch.setattr(workbook.venv, "missing", lambda name: ["libclang"])
+    said(learn("check", "04.1"), 0, "was not looked at: this Python has no libclang", "Solved.")
+
+
 def test_exercises_are_listed_in_their_order(learn):
     """The one at hand is marked among them, and its task follows the list; an exercise alone needs none."""
     listed = lambda: re.findall(r"([✓→·]) (04\.\d) ", learn("exercise", "04")[1])

@@ -35,8 +35,8 @@ def ncu_counters():
 def findings():
     """(what, what is here or None, what it is for, how to get it)."""
     device, _ = machine.gpu()
-    packages = [*venv.wanted("dependencies"), *venv.wanted("test")]
-    missing = [*venv.missing("dependencies"), *venv.missing("test")]
+    packages = [package for name in venv.ALWAYS for package in venv.wanted(name)]
+    missing = [package for name in venv.ALWAYS for package in venv.missing(name)]
     torch = bench.torch_python()
     emulator, cuda, times = "the emulator: every step without a GPU", "steps on a GPU", "times on a GPU"
     toolkit = "CUDA Toolkit 12.4 or newer: developer.nvidia.com/cuda-downloads"

@@ -25,7 +25,7 @@ JUDGE_SECONDS = 120
 TAKES_OPTIONS = re.compile(r"\b(axpy_begin|program_begin|(sum|matmul|softmax|attention|device)_main)\(")
 # Beside what the author's program calls, and the functions of <math.h>: what the emulator and a compiler make of device code.
 DEVICE_CALLS = re.compile(
-    r"simt_\w+|__sanitizer_cov_\w+|__cxa_guard_\w+|__cxa_begin_catch|_ZSt9terminatev|_Unwind_Resume|__gxx_personality_v0|"
+    r"simt_\w+|__sanitizer_cov_\w+|__cxa_guard_\w+|__cxa_begin_catch|__cxa_throw_bad_array_new_length|_ZSt9terminatev|_Unwind_Resume|__gxx_personality_v0|"
     r"__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|v?printf|puts|putchar|mem(cpy|move|set|cmp)|l?abs|"
     r"__(popcount|parity|clz|ctz|ffs|u?div|u?mod|mul|float|fix|trunc|extend|aarch64_)\w*")
 REPORT_BYTES = 8 << 10
@@ -265,8 +265,10 @@ def chosen(names):
 def folder_of(name):
     """A reader's exercises/ folder, or the one that holds it."""
     root = Path(name)
-    if not name or not root.is_dir():
+    if not name or not os.path.isdir(root):
         stop(f"There is no directory '{name}'. Wanted: a learner's folder exercises/, or the folder that it is in.")
+    if not os.access(root, os.R_OK | os.X_OK):
+        stop(f"'{name}' is not this user's to read.")
     return root / "exercises" if (root / "exercises").is_dir() and not (root / "exercises").is_symlink() else root
 
 
@@ -275,7 +277,7 @@ def course_cases(name):
     found = {}
     if name is None:
         return found
-    if not name or not Path(name).is_dir():
+    if not name or not os.path.isdir(name):
         stop(f"There is no directory '{name}'. Wanted: a folder with files such as 04_matmul_tiled/1_load.toml.")
     known = {(exercise.step["name"], exercise.name): exercise.id for exercise in exercises.every()}
     for path in sorted(Path(name).rglob("*.toml")):

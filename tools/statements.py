@@ -133,7 +133,7 @@ def require_identifier(word, own, is_macro, host):
     """own: all words of the author's program; is_macro: where a macro of this name was defined."""
     if word in own[0]:
         return
-    if not word.isascii():
+    if not re.fullmatch(r"\w+", word, re.ASCII):
         raise No(f"It has the word `{word}`, which is not of ASCII's letters.")
     if word in ASSEMBLY or INNER.fullmatch(word) or not host and HOST.fullmatch(word):
         raise No(f"It has the word `{word}`, which does not belong between these marks.")
@@ -167,7 +167,10 @@ def require_tokens(tokens, own, macros, host):
         elif kind == "PUNCTUATION":
             if word not in PUNCTUATION and word not in KEYWORDS and word not in own[0]:
                 raise No(f"It has a '{word}', which does not belong between these marks.")
+            if word == "<<<" and not host:
+                raise No("It has a launch, which only host code has here.")
             require_attribute(tokens, place)
+            require_head(tokens, place)
             require_closed(word, still_open)
         place += 1
     if still_open:
@@ -179,6 +182,27 @@ def require_attribute(tokens, place):
     words = [token.spelling for token in tokens[place:place + 5]]
     if words[:2] == ["[", "["] and not (len(words) == 5 and words[2] in ATTRIBUTES and words[3:] == ["]", "]"]):
         raise No("It has an attribute that does not belong between these marks.")
+
+
+def require_head(tokens, place):
+    """Refuse, at an opening parenthesis, what libclang does not show all parts of: a declaration in front of a switch's value or
+    of a loop's range. And, before the tree is asked, the type of a pointer to a function: (*)(…)."""
+    before, words = tokens[place - 1].spelling if place else "", [token.spelling for token in tokens[place:place + 5]]
+    if words[:1] != ["("]:
+        return
+    pointer = words[1:2] in (["*"], ["&"]) and (words[2:4] == [")", "("] or words[3:5] == [")", "("])
+    if pointer and before not in ("if", "while", "switch", "for", "constexpr", "return"):
+        raise No("It has a pointer to a function.")
+    if before not in ("switch", "for"):
+        return
+    depth, semicolons = 0, 0
+    for token in tokens[place:]:
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token.spelling, 0)
+        semicolons += token.spelling == ";" and depth == 1
+        if depth == 0:
+            break
+    if semicolons not in ((0,) if before == "switch" else (0, 2)):
+        raise No(f"It has a declaration in the head of a `{before}` that does not belong there.")
 
 
 def require_closed(word, still_open):
@@ -351,7 +375,11 @@ class Read:
         from clang import cindex
         self.cindex = cindex
         options = cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
-        self.unit = cindex.Index.create().parse(FILE, [*arguments, *(["-include", KERNELS[0]] if host else [])], [(FILE, text), KERNELS], options)
+        try:
+            words = [*arguments, *(["-include", KERNELS[0]] if host else [])]
+            self.unit = cindex.Index.create().parse(FILE, words, [(FILE, text), KERNELS], options)
+        except cindex.TranslationUnitLoadError:
+            raise No(TOO_MUCH) from None
         self.text = text
         self.regions = {found["name"]: tuple(len(text[:place].encode()) for place in found.span("text"))
                         for found in exercises.REGION.finditer(text) if found["name"] in names}
@@ -375,7 +403,8 @@ class Read:
 
     def declarations(self):
         """What the program declares, whatever stands between its marks."""
-        return [(cursor.kind.name, re.sub(r":\d+:\d+\)", ")", cursor.spelling)) for cursor in self.top if not cursor.kind.is_preprocessing()]
+        return [(cursor.kind.name, re.sub(r":\d+:\d+\)", ")", cursor.spelling)) for cursor in self.top
+                if not cursor.kind.is_preprocessing()]
 
     def parts(self, region):
         """(cursors that stand in a region, kinds of those that reach across one of its ends)."""

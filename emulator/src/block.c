@@ -23,11 +23,21 @@ static const struct waiting_kind whole_barrier = {
     .rule = "Each waits for threads that wait elsewhere: no thread of the block can go on.",
 };
 
+static const struct barrier *barrier_of(const struct thread *t)
+{
+    return (const struct barrier *)((uintptr_t)t->waits_for - offsetof(struct barrier, waiting));
+}
+
+/* Also the watchdog asks, which runs no block. */
+static const struct block *block_of(const struct barrier *barrier)
+{
+    return (const struct block *)((uintptr_t)(barrier - barrier->id) - offsetof(struct block, barriers));
+}
+
 static void describe_named(FILE *f, const struct thread *thread)
 {
-    const struct barrier *barrier = (const struct barrier *)((uintptr_t)thread->waits_for -
-                                                             offsetof(struct barrier, waiting));
-    fprintf(f, ", number %u,", (unsigned)(barrier - running()->barriers));
+    const struct barrier *barrier = barrier_of(thread);
+    fprintf(f, ", number %u,", barrier->id);
     if (barrier->expected)
         fprintf(f, " to which %u of %u threads have come,", barrier->arrived, barrier->expected);
 }
@@ -41,8 +51,7 @@ static const struct waiting_kind named_barrier = {
 
 static void describe_grid(FILE *f, const struct thread *thread)
 {
-    u64 left = __atomic_load_n(&running()->launch->grid.left, __ATOMIC_RELAXED);
-    (void)thread;
+    u64 left = __atomic_load_n(&block_of(barrier_of(thread))->launch->grid.left, __ATOMIC_RELAXED);
     if (left)
         fprintf(f, ", while %llu block%s ended without it,", left, left == 1 ? " has" : "s have");
 }
@@ -54,6 +63,12 @@ static const struct waiting_kind grid_barrier = {
     .describe = describe_grid,
 };
 
+static const struct waiting_kind tile_barrier = {
+    .call = "a tile's barrier",
+    .deadlock = "barrier deadlock",
+    .rule = "What a tile does together waits for all of its threads.",
+};
+
 struct block *block_new(struct worker *w)
 {
     struct block *b = base_reserve(sizeof *b);
@@ -62,7 +77,13 @@ struct block *block_new(struct worker *w)
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
     for (unsigned i = 0; i < BARRIERS; i++)
-        b->barriers[i].waiting.kind = i == GRID_BARRIER ? &grid_barrier : i ? &named_barrier : &whole_barrier;
+        b->barriers[i].id = i;
+    b->barriers[0].waiting.kind = &whole_barrier;
+    b->barriers[GRID_BARRIER].waiting.kind = &grid_barrier;
+    for (unsigned i = 1; i < NAMED_BARRIERS; i++)
+        b->barriers[i].waiting.kind = &named_barrier;
+    for (unsigned i = TILE_BARRIERS; i < BARRIERS; i++)
+        b->barriers[i].waiting.kind = &tile_barrier;
     shared_new(b);
     return b;
 }
@@ -102,7 +123,6 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->serial = l->first_serial + (uint32_t)number;
     b->phase = 0;
     b->came_to_grid = false;
-    b->barriers_in_use = 0;
     b->has_roles = false;
     b->ahead = 0;
     b->yields = 0;
@@ -115,9 +135,11 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->barriers[i].expected = 0;
         b->barriers[i].count = 0;
         b->barriers[i].met = 0;
-        forget_arrivals(&b->barriers[i]);
+        if (b->barriers_in_use >> i & 1)
+            forget_arrivals(&b->barriers[i]);
         forget_halves(&b->barriers[i]);
     }
+    b->barriers_in_use = 0;
     for (unsigned t = 0; t < l->threads; t++) {
         struct thread *thread = &b->threads[t];
         thread->idx[0] = t % asked->block[0];
@@ -271,7 +293,7 @@ static void release(struct block *b, struct barrier *barrier)
     barrier->arrived = 0;
     barrier->count = 0;
     forget_arrivals(barrier);
-    b->barriers_in_use &= ~(1u << (barrier - b->barriers));
+    b->barriers_in_use &= ~(1ull << (barrier - b->barriers));
     for (unsigned t = 0; t < b->launch->threads; t++) {
         if (!waits_in(b, t, barrier))
             continue;
@@ -297,6 +319,21 @@ static void complete_warp(const struct block *b, struct barrier *barrier, unsign
     barrier->part[warp] = 0;
 }
 
+/* Those who meet in a barrier name one number of threads; none means all, or all that have not left. */
+static void check_number(const struct block *b, const struct barrier *barrier, unsigned id, unsigned expected,
+                         const void *pc)
+{
+    char did[128];
+    unsigned before = barrier->expected, named = before ? before : expected;
+    unsigned all = (b->launch->threads + WARP - 1) / WARP * WARP, left = (b->n_live + WARP - 1) / WARP * WARP;
+    if (before == expected || ((!before || !expected) && (named == all || named == left)))
+        return;
+    snprintf(did, sizeof did, "comes to barrier %u for %u threads, to which others have come for %u", id,
+             expected ? expected : all, before ? before : all);
+    report_call("invalid barrier", pc, did,
+                "All who meet in a barrier, bar.arrive too, must name one number of threads.");
+}
+
 /* What a thread comes to a barrier with. */
 struct coming {
     enum event event;
@@ -313,15 +350,18 @@ static struct barrier *arrive(const struct coming *c, const void *pc)
     unsigned warp = b->cur / WARP;
     moves_on(b->worker);
     counters_event_of(b, pc, c->event, c->id, barrier->met);
-    if (simt_checked)
+    if (simt_checked) {
         check_place(b, barrier, c->as, pc);
-    barrier->expected = c->expected;
+        if (barrier->arrived)
+            check_number(b, barrier, c->id, c->expected, pc);
+    }
+    barrier->expected = barrier->arrived && !barrier->expected ? 0 : c->expected;
     barrier->count += c->predicate;
     barrier->arrived++;
     barrier->part[warp] |= 1u << b->cur % WARP;
-    b->barriers_in_use |= 1u << c->id;
+    b->barriers_in_use |= 1ull << c->id;
     if (c->expected) {
-        b->has_roles |= c->expected < b->launch->threads;
+        b->has_roles |= c->id < NAMED_BARRIERS && c->expected < b->launch->threads;
         complete_warp(b, barrier, warp);
     }
     return barrier;
@@ -437,6 +477,38 @@ void simt_grid_arrive(void)
 }
 void simt_grid_wait(void) { wait_for_second_half(GRID_BARRIER, CALLER()); }
 
+/* ---- groups of several warps ---- */
+
+struct offer {
+    unsigned char bytes[32];
+};
+
+void simt_tile_sync(unsigned size)
+{
+    struct block *b = running();
+    unsigned rank = b->cur / size, left = b->launch->threads - rank * size;
+    struct coming c = {.event = EVENT_BARRIER, .id = TILE_BARRIERS + rank};
+    for (unsigned smaller = 64; smaller < size; smaller *= 2)
+        c.id += MAX_THREADS / smaller;
+    c.expected = left < size ? (left + WARP - 1) / WARP * WARP : size;
+    arrive_and_wait(&c, CALLER());
+}
+
+void simt_tile_offer(const void *value, unsigned bytes)
+{
+    struct block *b = running();
+    if (!b->offers)
+        b->offers = calloc(MAX_THREADS, sizeof *b->offers);
+    if (!b->offers)
+        base_out_of_memory();
+    memcpy(b->offers[b->cur].bytes, value, bytes);
+}
+
+void simt_tile_take(unsigned thread, void *value, unsigned bytes)
+{
+    memcpy(value, running()->offers[thread % MAX_THREADS].bytes, bytes);
+}
+
 bool block_waits_for_grid(struct block *b)
 {
     struct barrier *barrier = &b->barriers[GRID_BARRIER];
@@ -458,8 +530,8 @@ void block_thread_done(struct block *b)
     b->yields = 0;
     watchdog_progress();
     collective_lane_left(b, self / WARP);
-    for (unsigned rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
-        struct barrier *barrier = &b->barriers[__builtin_ctz(rest)];
+    for (u64 rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
+        struct barrier *barrier = &b->barriers[__builtin_ctzll(rest)];
         if (barrier->expected)
             complete_warp(b, barrier, self / WARP);
         if (is_complete(b, barrier) && !is_of_grid(b, barrier))

@@ -9,7 +9,8 @@
 
 #define NAMED_BARRIERS 16 /* bar.sync 0 to 15 */
 #define GRID_BARRIER 16   /* where the threads wait that wait for other blocks */
-#define BARRIERS 17
+#define TILE_BARRIERS 17  /* of groups of several warps: 16 of 64 threads, 8 of 128, … 1 of 1,024 */
+#define BARRIERS 48
 
 struct thread {
     void *sp;             /* saved while it does not run */
@@ -47,6 +48,7 @@ struct arrival {
 
 struct barrier {
     struct waiting waiting;
+    unsigned id; /* its place among the block's */
     unsigned arrived;
     unsigned expected;               /* threads; 0: all that have not left */
     unsigned count, result;          /* of __syncthreads_count() */
@@ -76,13 +78,13 @@ struct block {
     struct thread *threads;
     struct warp *warps;
     struct barrier barriers[BARRIERS];
-    unsigned phase;           /* grid.c: how often it has met the other blocks */
-    bool came_to_grid;        /* and whether it has come to the barrier in hand */
-    unsigned barriers_in_use; /* a bit for each that somebody waits in */
-    bool has_roles;  /* its warps do different things: some use a barrier or an mbarrier that not all come to */
-    unsigned ahead;  /* waiting.c: how long the running warp has been going on while others could */
-    unsigned yields; /* since a thread of this block last did something else than give way */
-    unsigned quiet;  /* accesses since a thread last gave way */
+    unsigned phase;      /* grid.c: how often it has met the other blocks */
+    bool came_to_grid;   /* and whether it has come to the barrier in hand */
+    u64 barriers_in_use; /* a bit for each that somebody waits in */
+    bool has_roles;      /* its warps do different things: some use a barrier or an mbarrier that not all come to */
+    unsigned ahead;      /* waiting.c: how long the running warp has been going on while others could */
+    unsigned yields;     /* since a thread of this block last did something else than give way */
+    unsigned quiet;      /* accesses since a thread last gave way */
     /* order.c */
     uint32_t now, floor, met;
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
@@ -94,6 +96,7 @@ struct block {
     /* shared.c */
     unsigned char *arenas; /* one of which is this block's */
     unsigned char *arena;
+    struct offer *offers;        /* block.c: of each thread, to others of its group; NULL before the first */
     struct object *arrays;       /* as launch->arrays, at this block's addresses */
     unsigned n_arrays;           /* of them known so far */
     unsigned last_array;         /* that an access went to */

@@ -23,15 +23,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COPIES 3
+#define COPIES 4
 #define MOST_STORES 65536 /* that are compared */
 #define MOST_READS 128    /* that differ in place, mask or lanes */
 #define MOST_TRIALS 4     /* of one */
 #define MOST_SECONDS 3    /* of a copy's own time */
 #define MOST_WAITING 30   /* and of anybody's */
 
-/* As numbers of either kind large, small and zero, so that a minimum, a maximum, a sum and a test show them. */
-static const u64 numbers[COPIES] = {0x7bff7bff7bff7bff, 0xfbfffbfffbfffbff, 0};
+/* As numbers of either kind large, small and zero, so that a minimum, a maximum, a sum and a test show them; and one of which
+ * a few times as much is still large and positive. */
+static const u64 numbers[COPIES] = {0x7bff7bff7bff7bff, 0xfbfffbfffbfffbff, 0, 0x05a7c3e105a7c3e1};
 #define NUMBER_WITHOUT_TRIAL 0x7ffb7ead7ffb7ead /* a NaN as a float, a half or a double */
 
 struct stored {

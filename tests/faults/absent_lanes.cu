@@ -31,6 +31,15 @@ __global__ void least_of_48(int *in, int *out)
         out[threadIdx.x] = v;  // perhaps least_of_48: divergent collective
 }
 
+__global__ void maximum_of_sums(int *in, int *out)
+{
+    int v = in[threadIdx.x];
+    for (int by = 16; by; by /= 2)
+        v += __shfl_down_sync(0xffffffff, v, by);  // expect maximum_of_sums: divergent collective
+    if (threadIdx.x % 32 == 0)
+        atomicMax(out, v);  // perhaps maximum_of_sums: divergent collective
+}
+
 __global__ void others_have_left(int *in, int *out)
 {
     int t = threadIdx.x, v = in[t];
@@ -97,6 +106,7 @@ int main(int argc, char **argv)
         KERNEL(sum_of_48, 1, 48),
         KERNEL(maximum_of_48, 1, 48),
         KERNEL(least_of_48, 1, 48),
+        KERNEL(maximum_of_sums, 1, 40),
         KERNEL(others_have_left, 1, 32),
         KERNEL(others_are_elsewhere, 1, 32),
         KERNEL(decides, 1, 24),

@@ -98,6 +98,47 @@ __global__ void between_the_grids_halves(int *out)
     out[i + n] = out[n - 1 - i];  // expect between_the_grids_halves: race in global memory
 }
 
+__global__ void counts_differ(int *out)
+{
+    int t = threadIdx.x;
+    if (t < 32)
+        asm volatile("bar.arrive 1, 96;" ::: "memory");
+    else
+        asm volatile("bar.sync 1, 64;" ::: "memory");  // expect counts_differ: invalid barrier
+    out[t] = 1;
+}
+
+__global__ void polls_for_ever(int *out)  // for one that waits in a barrier
+{
+    int t = threadIdx.x;
+    if (t < 32)
+        meet(1);
+    else
+        while (atomicAdd(&out[100], 0) == 0)  // expect polls_for_ever: endless kernel, in number
+            ;                                 // perhaps polls_for_ever: endless kernel
+    atomicAdd(&out[100], 1);
+}
+
+__global__ void another_tile(int *out)
+{
+    __shared__ cg::block_tile_memory<128> memory;
+    __shared__ int s[128];
+    auto tile = cg::tiled_partition<64>(cg::this_thread_block(memory));
+    int t = threadIdx.x;
+    s[t] = t;  // expect another_tile: race in shared memory
+    tile.sync();
+    out[t] = s[127 - t];  // expect another_tile: race in shared memory
+}
+
+__global__ void half_a_tile(int *out)
+{
+    __shared__ cg::block_tile_memory<128> memory;
+    auto tile = cg::tiled_partition<64>(cg::this_thread_block(memory));
+    if (threadIdx.x < 32)
+        tile.sync();  // expect half_a_tile: barrier deadlock, in tile
+    out[threadIdx.x] = 1;
+}
+
 __global__ void two_syncthreads(int *out)
 {
     if (threadIdx.x < 32) {
@@ -114,6 +155,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     int *out;
     cudaMalloc(&out, 512 * sizeof(int));
+    cudaMemset(out, 0, 512 * sizeof(int));
     struct {
         const char *name;
         void (*kernel)(int *);
@@ -126,6 +168,10 @@ int main(int argc, char **argv)
         KERNEL(left_before, 96),
         KERNEL(between_the_halves, 96),
         KERNEL(read_between_the_halves, 96),
+        KERNEL(counts_differ, 96),
+        KERNEL(polls_for_ever, 64),
+        KERNEL(another_tile, 128),
+        KERNEL(half_a_tile, 128),
         KERNEL(two_syncthreads, 96),
     };
     for (auto k : kernels)

@@ -2,6 +2,7 @@
 // an mbarrier's phase that is known to be over; barriers in two halves; values of absent lanes that are dropped.
 #include <cooperative_groups.h>
 #include <cuda/barrier>
+#include <cuda/std/chrono>
 #include <cuda_awbarrier_primitives.h>
 #include "right.h"
 
@@ -174,6 +175,50 @@ __global__ void known_to_be_over(int *out)
     out[t] = sum;
 }
 
+struct adds_up {  // called by the last to arrive, before anybody goes on
+    const int *s;
+    int *sum;
+    __device__ void operator()() const
+    {
+        for (int i = 0; i < 64; i++)
+            *sum += s[i];
+    }
+};
+
+__global__ void completion(int *out)
+{
+    using summing = cuda::barrier<cuda::thread_scope_block, adds_up>;
+    __shared__ int s[64], sum;
+    __shared__ alignas(summing) char memory[sizeof(summing)];
+    __shared__ alignas(8) char plain[sizeof(cuda::barrier<cuda::thread_scope_block>)];
+    auto *bar = reinterpret_cast<summing *>(memory);
+    auto *other = reinterpret_cast<cuda::barrier<cuda::thread_scope_block> *>(plain);
+    int t = threadIdx.x, all = 0;
+    if (t == 0) {
+        sum = 0;
+        init(bar, 64, adds_up{s, &sum});
+        init(other, 64);
+    }
+    __syncthreads();
+    for (int i = 0; i < 3; i++) {
+        s[t] = t * i;
+        bar->arrive_and_wait();
+        all += sum;
+        auto token = other->arrive();
+        while (!other->try_wait_for(std::move(token), cuda::std::chrono::nanoseconds(100)))
+            ;
+    }
+    if (t >= 48) {
+        other->arrive_and_drop();
+    } else {
+        for (int i = 0; i < 3; i++)
+            other->arrive_and_wait();
+        while (!other->try_wait_parity_for(true, cuda::std::chrono::microseconds(1)))
+            ;
+    }
+    out[t] = all;
+}
+
 // ---- absent lanes ----
 
 __global__ void dropped(int *out, int n)  // lanes 0 to n - 1 have come; the sum of the first alone counts
@@ -265,6 +310,11 @@ int main()
     r = to_host(out, 64);
     for (int t = 0; t < 64; t++)
         SAME(r[t], 1121);
+
+    completion<<<1, 64>>>(out);
+    r = to_host(out, 64);
+    for (int t = 0; t < 64; t++)
+        SAME(r[t], 2016 + 3 * 2016);
 
     dropped<<<1, 32>>>(out, 21);
     r = to_host(out, 21);

@@ -1,4 +1,4 @@
-/* cooperative_groups::reduce over lanes of a warp: every thread gets the result. */
+/* cooperative_groups::reduce over lanes of a warp, or a tile of several: every thread gets the result. */
 #ifndef SIMT_COOPERATIVE_GROUPS_REDUCE_H
 #define SIMT_COOPERATIVE_GROUPS_REDUCE_H
 
@@ -11,8 +11,18 @@ template <unsigned Size, class Parent, class T, class Op>
 SIMT_MEMBER inline std::decay_t<T> reduce(const thread_block_tile<Size, Parent> &tile, T &&value, Op &&op)
 {
     std::decay_t<T> all = value;
-    for (unsigned by = Size / 2; by; by /= 2)
-        all = op(all, tile.shfl_xor(all, by));
+    if constexpr (Size > 32) { /* each warp for itself, then what they have found */
+        all = reduce(tiled_partition<32>(this_thread_block()), value, op);
+        tile.offer(all);
+        tile.sync();
+        all = tile.template taken<std::decay_t<T>>(0);
+        for (unsigned warp = 1; warp < Size / 32; warp++)
+            all = op(all, tile.template taken<std::decay_t<T>>(32 * warp));
+        tile.sync();
+    } else {
+        for (unsigned by = Size / 2; by; by /= 2)
+            all = op(all, tile.shfl_xor(all, by));
+    }
     return all;
 }
 

@@ -85,6 +85,12 @@ void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);
 void simt_trap(void);
 
+/* Groups of several warps, `size` neighbouring threads of the block: their barrier, and what each offers to the others, which
+ * they take behind it; thread: its number in the block. */
+SIMT_NOMERGE void simt_tile_sync(unsigned size);
+void simt_tile_offer(const void *value, unsigned bytes);
+void simt_tile_take(unsigned thread, void *value, unsigned bytes);
+
 /* A group of threads was to be cut into parts of so many, and cannot be. */
 void simt_bad_partition(unsigned size) __attribute__((noreturn));
 
@@ -247,7 +253,7 @@ struct simt_configuration {
     bool cooperative;
     bool programmatic; /* it may begin before the launch in front of it has ended */
 };
-void simt_grid_dependency_wait(void); /* for the launch in front, by a kernel of a programmatic one */
+void simt_grid_dependency_wait(void);         /* for the launch in front, by a kernel of a programmatic one */
 bool simt_default_stream_is_per_thread(void); /* from now on */
 void simt_configure(const struct simt_configuration *configuration);
 

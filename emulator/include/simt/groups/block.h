@@ -7,6 +7,11 @@
 namespace cooperative_groups
 {
 
+namespace details
+{
+template <unsigned Size> class tile_of_lanes;
+}
+
 /* Any group, by its kind. A grid that becomes one forgets its kind in NVIDIA's headers, so that it has no threads, and sync()
  * meets nobody: so it is here. */
 class thread_group
@@ -16,7 +21,7 @@ protected:
     unsigned mask;
     explicit thread_group(enum kind kind_, unsigned mask_ = 0) : kind(kind_), mask(mask_) {}
     friend thread_group tiled_partition(const thread_group &parent, unsigned size);
-    template <unsigned Size, class Parent> friend class thread_block_tile;
+    template <unsigned Size> friend class details::tile_of_lanes;
 
 public:
     SIMT_MEMBER void sync() const
@@ -65,6 +70,15 @@ public:
     SIMT_MEMBER static dim3 dim_threads() { return blockDim; }
 };
 SIMT_MEMBER inline thread_block this_thread_block() { return thread_block(); }
+
+/* What groups of several warps need on a GPU; here the runtime has it. */
+template <unsigned Threads = 1024> struct alignas(8) block_tile_memory {
+    char bytes[Threads / 32 * 8];
+};
+template <unsigned Threads> SIMT_MEMBER inline thread_block this_thread_block(block_tile_memory<Threads> &)
+{
+    return this_thread_block();
+}
 
 }  // namespace cooperative_groups
 #endif
