@@ -69,7 +69,8 @@ def made(tmp_path_factory):
     pin_one_package(root)
     shutil.rmtree(root / "build")
     command = [sys.executable, "-c", "import sys; sys.path[:0] = sys.argv[1].split(':'); import test_learn_hostile as t, pathlib;"
-               "print(t.with_venv(pathlib.Path(sys.argv[2]), 'list', '--json').stdout)", f"{os.path.dirname(__file__)}:{os.path.dirname(os.path.dirname(__file__))}", root]
+               "print(t.with_venv(pathlib.Path(sys.argv[2]), 'list', '--json').stdout)", f"{os.path.dirname(__file__)}:{os.path.dirname(os.path.dirname(__file__))}",
+               root]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate()[0] for process in both]
     return root, said

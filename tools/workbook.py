@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tools import build, emulate, exercises, judge, progress, state, submission, venv
 from tools.guard import stop
-from tools.paths import ROOT
+from tools.paths import BUILD, ROOT
 from tools.say import out
 
 
@@ -125,9 +125,10 @@ def check(text):
     build.build("cpu", *emulate.TARGETS, "common")
     out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]  [dim]{relative(exercise.file)}[/]")
     solved = True
-    for finding in judge.judge(exercise):
-        show(finding)
-        solved = finding.holds
+    with state.locked(BUILD / "exercises" / exercise.step["name"]):  # another check would build in the same place
+        for finding in judge.judge(exercise):
+            show(finding)
+            solved = finding.holds
     if not solved:
         out.print(f"[dim]A hint: ./learn hint {exercise.reference}[/]")
         return 1
