@@ -47,6 +47,9 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __inline_hint__
+#ifndef __clang__ /* which has it */
+#define __builtin_assume(condition) ((void)0)
+#endif
 #define SIMT_INLINE static inline __attribute__((always_inline))
 
 typedef unsigned char uchar;

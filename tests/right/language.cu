@@ -105,6 +105,12 @@ template <int N> struct tile {
 };
 __global__ void named_as_its_type(int *out) { *out = tile<3>::layout::size; }
 
+__global__ void assumptions(int *out, int n)
+{
+    __builtin_assume(n > 0);
+    *out = __builtin_expect(n > 1, 1) ? n : 0;
+}
+
 int main()
 {
     float *d = to_device<float>(NULL, 32);
@@ -128,5 +134,7 @@ int main()
     SAME(to_host(out, 32)[10], 30);
     named_as_its_type<<<1, 1>>>(out);
     SAME(to_host(out, 1)[0], 6);
+    assumptions<<<1, 1>>>(out, 5);
+    SAME(to_host(out, 1)[0], 5);
     return 0;
 }

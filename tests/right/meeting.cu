@@ -2,7 +2,6 @@
 // an mbarrier's phase that is known to be over; barriers in two halves; values of absent lanes that are dropped.
 #include <cooperative_groups.h>
 #include <cuda/barrier>
-#include <cuda/std/chrono>
 #include <cuda_awbarrier_primitives.h>
 #include "right.h"
 
