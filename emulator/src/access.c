@@ -17,7 +17,7 @@
 #include "undefined.h"
 #include <string.h>
 
-#define POLL_LIMIT (1u << 12) /* volatile loads count for as many as would make this few */
+#define POLL_LIMIT (1u << 6) /* volatile loads count for as many as would make this few */
 
 bool simt_checked;
 
