@@ -214,7 +214,10 @@ static void meet_write(struct visit *v, const struct record *r)
         meet(v, r, thread, STRENGTH(r), true);
 }
 
-static bool is_atomic(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }
+/* Of a record beside a cell's last write: is it a store all the same? */
+static bool is_store(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }
+
+static bool is_atomic(const struct record *r) { return is_store(r) && STRENGTH(r) != COVERED; }
 
 /* The plain loads that the running thread has done before it tries: what they guessed is no longer of account. */
 static void take_guess(const struct visit *v, struct cell *c, struct record *r)
@@ -257,7 +260,7 @@ static void meet_reads(struct visit *v, const struct record *r)
                 continue;
             if (IS_READ_ONLY(r) && r->serial >= v->b->launch->first_serial)
                 note_conflict(v, r, thread, PLAIN, false, TAKEN_FOR_CONSTANT);
-            meet(v, r, thread, STRENGTH(r), is_atomic(r));
+            meet(v, r, thread, record_strength(r), is_store(r));
         }
     }
 }
@@ -271,7 +274,7 @@ static bool stands_for(const struct record *later, const struct record *r)
 {
     if (IS_READ_ONLY(r) || (IS_COLLECTIVE(later) && !IS_COLLECTIVE(r)))
         return false;
-    return STRENGTH(later) == PLAIN ? !is_atomic(r) : STRENGTH(later) == STRENGTH(r);
+    return STRENGTH(later) == PLAIN ? !is_store(r) : STRENGTH(later) == STRENGTH(r);
 }
 
 /* Of a launch that this one is not ordered behind, or not known to be. */
@@ -354,7 +357,7 @@ static void add_read(struct block *b, uint32_t least_serial, struct cell *c, uns
         struct record *r = &c->reads[i];
         if (r->serial == added->serial && r->key == added->key && record_extend(r, added->who, added->warps))
             return;
-        if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_atomic(added))
+        if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_store(added))
             return; /* whoever writes there meets that one */
         if (place == readers && is_over(b, least_serial, r, added))
             place = i;
@@ -381,7 +384,7 @@ static bool load_word(struct block *b, const struct cells *cells, size_t offset,
     if (c->reads[0].serial == b->serial && c->reads[0].key == key && record_extend(&c->reads[0], lane, warp))
         return true;
     for (unsigned i = 0; i < cells->readers; i++)
-        if (c->reads[i].serial >= least_serial && is_atomic(&c->reads[i]))
+        if (c->reads[i].serial >= least_serial && is_store(&c->reads[i]))
             return false;
     add_read(b, least_serial, c, cells->readers, &(struct record){b->serial, lane, key, warp});
     return true;
@@ -399,7 +402,7 @@ static bool load_words(struct block *b, const struct cells *cells, size_t offset
 static void visit_load(struct visit *v, struct cell *c, unsigned readers)
 {
     for (unsigned i = 0; i < readers; i++)
-        if (is_atomic(&c->reads[i]))
+        if (is_store(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
     add_read(v->b, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
 }
@@ -414,7 +417,8 @@ static void note_overwritten(const struct visit *v, const struct record *last)
 
 /* What a write leaves of the records: nothing, since who races with them races with it; but atomic operations do not
  * race with one another, and so stay, and so does what it races with itself: a store of what was there already may be
- * passed over, and the next one is not. */
+ * passed over, and the next one is not. Nor does a strong write stand for a plain one before it, by its own thread perhaps:
+ * others' strong accesses race with that one alone. */
 static void visit_store(struct visit *v, struct cell *c, unsigned readers)
 {
     struct record last = c->write;
@@ -425,7 +429,7 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++) {
         struct record *r = &c->reads[i];
         meet_reads(v, r);
-        if (!v->raced && (!atomic || !is_atomic(r)))
+        if (!v->raced && (!atomic || !is_store(r)))
             r->serial = 0;
     }
     for (unsigned i = 0; beside && i < beside->n && !v->raced; i++)
@@ -437,11 +441,15 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
         note_overwritten(v, &last);
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
                                1u << v->warp};
-    if (!atomic || !is_atomic(&last) || last.serial < v->least_serial)
+    if (v->strength == PLAIN || last.serial < v->least_serial || last.serial < v->b->launch->first_serial)
         return;
-    if (order_before(v->b, last.serial, WRITER(&last), STAMP(&last)))
+    bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && STAMP(&last) <= v->b->floor);
+    bool concurrent = atomic && is_atomic(&last) && !order_before(v->b, last.serial, WRITER(&last), STAMP(&last));
+    if (!covered && !concurrent)
         return;
     last.who = 1u << LANE(&last);
+    if (covered)
+        last = record_covered(&last);
     add_read(v->b, v->least_serial, c, readers, &last);
 }
 
@@ -847,7 +855,7 @@ static bool matches(const struct search *s, const struct record *r)
 
 static struct outside_conflict found_in(const struct record *r, unsigned thread, bool store)
 {
-    return (struct outside_conflict){{r->serial, thread, record_pc(r)}, store, STRENGTH(r) != PLAIN};
+    return (struct outside_conflict){{r->serial, thread, record_pc(r)}, store, record_strength(r) != PLAIN};
 }
 
 static bool find_in_reads(const struct search *s, const struct record *reads, unsigned n,
@@ -855,9 +863,9 @@ static bool find_in_reads(const struct search *s, const struct record *reads, un
 {
     for (unsigned i = 0; i < n; i++) {
         const struct record *r = &reads[i];
-        if (!r->who || !(s->store || is_atomic(r)) || !matches(s, r))
+        if (!r->who || !(s->store || is_store(r)) || !matches(s, r))
             continue;
-        *found = found_in(r, (unsigned)(__builtin_ctz(r->warps) * WARP + __builtin_ctz(r->who)), is_atomic(r));
+        *found = found_in(r, (unsigned)(__builtin_ctz(r->warps) * WARP + __builtin_ctz(r->who)), is_store(r));
         return true;
     }
     return false;

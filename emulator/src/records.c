@@ -59,6 +59,13 @@ const void *record_pc(const struct record *r)
     return place < NEAR_BITS ? __ehdr_start + place : distant[place - NEAR_BITS];
 }
 
+struct record record_covered(const struct record *r)
+{
+    struct record covered = *r;
+    covered.key = (r->key & ~(7ull << 31)) | (u64)COVERED << 31;
+    return covered;
+}
+
 bool record_join(struct record *r, const struct record *added)
 {
     if (r->serial != added->serial || r->key != added->key)

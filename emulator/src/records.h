@@ -9,7 +9,9 @@
 #include "block.h"
 #include "place.h"
 
-enum strength { PLAIN, VOLATILE, VOLATILE_BLOCK, ATOMIC_BLOCK, ATOMIC_DEVICE };
+/* COVERED: of a record beside a cell's last write, a plain store that a strong one has come on top of. It races with whoever
+ * is not ordered behind it, though the strong one does not. */
+enum strength { PLAIN, VOLATILE, VOLATILE_BLOCK, ATOMIC_BLOCK, ATOMIC_DEVICE, COVERED };
 
 struct record {
     uint32_t serial; /* of the block; 0: nobody */
@@ -54,6 +56,11 @@ extern char __ehdr_start[]; /* of the program, or of the shared object that this
 #define NEAR_BITS (1u << 29)
 unsigned record_distant(const void *pc);
 
+static inline enum strength record_strength(const struct record *r)
+{
+    return STRENGTH(r) == COVERED ? PLAIN : STRENGTH(r);
+}
+
 static inline u64 record_key(uint32_t stamp, bool collective, enum strength strength, bool read_only, const void *pc)
 {
     size_t offset = (size_t)((const char *)pc - __ehdr_start);
@@ -75,6 +82,9 @@ static inline bool record_extend(struct record *r, uint32_t lane, uint32_t warp)
     }
     return (r->who & lane) && (r->warps & warp);
 }
+
+/* The same as a plain store that is covered. */
+struct record record_covered(const struct record *r);
 
 /* Adds the second, if the first then stands for no more than has been done. */
 bool record_join(struct record *r, const struct record *added);

@@ -68,6 +68,14 @@ __global__ void not_atomic(float *out)
     out[threadIdx.x] = count;
 }
 
+__global__ void cleared_without_barrier(float *out)  // the one that clears counts at once, and so hides its store
+{
+    __shared__ int count;
+    if (threadIdx.x == 0)
+        count = 0;                            // expect cleared_without_barrier: race in shared memory
+    out[threadIdx.x] = atomicAdd(&count, 1);  // expect cleared_without_barrier: race in shared memory
+}
+
 __global__ void atomic_then_read(float *out)
 {
     __shared__ int count;
@@ -184,6 +192,8 @@ int main(int argc, char **argv)
         two_turns<<<1, 64>>>(out);
     if (is(name, "not_atomic"))
         not_atomic<<<1, 64>>>(out);
+    if (is(name, "cleared_without_barrier"))
+        cleared_without_barrier<<<1, 64>>>(out);
     if (is(name, "atomic_then_read"))
         atomic_then_read<<<1, 64>>>(out);
     if (is(name, "missing_syncwarp"))

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cuda/atomic>
 #include <mutex>
 #include <string.h>
 #include <thread>
@@ -323,6 +324,20 @@ static void mapped_flag()
     CHECK(cudaFreeHost(shared));
 }
 
+static void mapped_atomic_flag()
+{
+    int *shared;
+    CHECK(cudaHostAlloc(&shared, 2 * sizeof(int), cudaHostAllocMapped));
+    shared[0] = shared[1] = 0;
+    flagged<<<1, 1, 0, one>>>(&shared[0], &shared[1]);
+    cuda::atomic_ref<int, cuda::thread_scope_system> flag(shared[1]);
+    while (flag.load(cuda::memory_order_acquire) == 0) {
+    }
+    SAME(shared[0], 5);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeHost(shared));
+}
+
 static void captured()
 {
     int *a = device(), *b = device(), *c = device(), *out = pinned(0);
@@ -496,6 +511,7 @@ int main()
     readers();
     pageable();
     mapped_flag();
+    mapped_atomic_flag();
     captured();
     captured_memory();
     streams_come_and_go();
