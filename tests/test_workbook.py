@@ -229,7 +229,10 @@ def test_lost_marks_are_said(learn):
     said(learn("check", "04.1"), 1, "✗ The marks are in place.", "./learn reset 04.1")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"passed": {}}', '{"passed": 1, "hints": {}, "outside": {}, "at": ""}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"passed": {}}', '{"passed": 1, "hints": {}, "outside": {}, "at": ""}',
+                                  *(f'{{"passed": {p}, "hints": {h}, "outside": {o}, "at": ""}}' for p, h, o in (
+                                      ('{"a/b": 7}', "{}", "{}"), ("{}", '{"matmul_tiled/load": "x"}', "{}"),
+                                      ("{}", '{"matmul_tiled/load": 1e400}', "{}"), ("{}", "{}", '{"matmul_tiled/load": []}')))])
 def test_a_broken_record_is_set_aside(learn, text):
     learn("exercise", "04.1")
     progress.file().write_text(text)
