@@ -1,8 +1,10 @@
 """What the pictures have in common: ink and axes, and how they are kept. The same figures give the same bytes, and an svg
 carries the figures that it was drawn from, so that a picture older than the results can be told from a fresh one."""
+import io
 import json
 from xml.sax.saxutils import escape
 
+from tools.guard import write_whole
 from tools.paths import PLOTS, ROOT
 
 INK, FAINT, RULE = "#1f2430", "#6b7280", "#d7dbe2"
@@ -59,8 +61,11 @@ def save(figure, name, content, folder=PLOTS):
     """Write NAME.svg and NAME.png; returns their paths."""
     folder.mkdir(exist_ok=True)
     svg, png = folder / f"{name}.svg", folder / f"{name}.png"
-    figure.savefig(svg, metadata={"Date": None, "Creator": "Flash Steps", "Description": json.dumps(content)})
-    figure.savefig(png, dpi=160, metadata={"Software": None})
+    described = {"Date": None, "Creator": "Flash Steps", "Description": json.dumps(content)}
+    for path, more in ((svg, {"metadata": described}), (png, {"metadata": {"Software": None}, "dpi": 160})):
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=path.suffix[1:], **more)
+        write_whole(path, drawn.getvalue())
     pyplot().close(figure)
     return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in (svg, png)]
 

@@ -84,6 +84,7 @@ case $1 in
 --version) echo cmake version ${FAKE_CMAKE:-3.31.0} ;;
 --preset)
     echo "$PWD" >>"$place/cmake.log"
+    [ -z "$FAKE_CONFIGURE_FAILS" ] || { echo "$FAKE_CONFIGURE_FAILS"; exit 1; }
     mkdir -p build/$2/CMakeFiles
     for name in COMMAND=cmake MAKE_PROGRAM=ninja C_COMPILER=g++ CXX_COMPILER=g++; do
         echo "CMAKE_${name%=*}:FILEPATH=$place/bin/${name#*=}"

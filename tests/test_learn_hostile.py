@@ -17,7 +17,8 @@ import pytest
 from small_clone import STEPS, TILED, call, clone, ended, give_gpu, learn, make_clone, script  # noqa: F401
 
 pytest.importorskip("typer")
-from tools import build, exercises, guard, venv  # noqa: E402
+from plots import style  # noqa: E402
+from tools import build, exercises, guard, state, venv  # noqa: E402
 
 
 def names(done):
@@ -342,6 +343,34 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert {one.name for one in tmp_path.iterdir()} == {"mine.cu", "link.cu"}
 
 
+def test_a_name_that_another_has_taken_is_left_alone(tmp_path, monkeypatch):
+    """Two ./learn that set files aside at once: what one has put there since the other looked stays."""
+    monkeypatch.setattr(type(tmp_path), "exists", lambda path: False)
+    for number in (1, 2, 3):
+        path = tmp_path / "mine.cu"
+        path.write_text(f"years {number}")
+        assert state.set_aside(path) == tmp_path / f"mine.{number}.cu"
+    (tmp_path / "folder.cu").mkdir()
+    assert state.set_aside(tmp_path / "folder.cu").is_dir()
+    with pytest.raises(FileNotFoundError):
+        state.set_aside(tmp_path / "gone.cu")
+    kept = {one.name: one.is_file() and one.read_text() for one in tmp_path.iterdir()}
+    assert kept == {"mine.1.cu": "years 1", "mine.2.cu": "years 2", "mine.3.cu": "years 3", "folder.1.cu": False}
+
+
+def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    (tmp_path / "a.svg").write_text("of before")
+    figure, _ = style.pyplot().subplots()
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError):
+        style.save(figure, "a", {}, tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.svg"] and (tmp_path / "a.svg").read_text() == "of before"
+
+
 # No permission, no room
 
 def unprivileged():
@@ -432,6 +461,12 @@ def test_stopped_while_it_compiles(clone, command, number, status):
     pytest.fail("the compiler goes on")
 
 
+def test_interrupted_before_it_has_begun(clone, learn):
+    (clone / "tools/cli.py").write_text("raise KeyboardInterrupt")
+    done = learn("list")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("environment", [
     {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LANG": "tr_TR.UTF-8"}, {"LC_ALL": "de_DE.ISO-8859-1"}, {"LC_ALL": "nonsense"},
     {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin1:strict"}, {"PYTHONUTF8": "0", "LC_ALL": "C"},
@@ -493,6 +528,18 @@ def test_a_compiler_that_cannot_be_used(clone, learn, environment, words):
     shutil.rmtree(clone / "build")
     ended(learn("run", "4", **environment), 2, words)
     ended(learn("run", "4"), 0)
+
+
+@pytest.mark.parametrize("language, environment, words", [
+    ("C++", {"CXX": "g++ -m32"}, "with CXX='g++ -m32': unset or mend that"), ("C", {"CFLAGS": "--bogus"}, "with CFLAGS='--bogus': unset"),
+    ("C", {}, "name another in CC."), ("C++", {}, "name another in CXX."), ("CUDA", {}, "name another in CUDACXX.")])
+def test_a_compiler_that_makes_no_program(clone, learn, language, environment, words):
+    shutil.rmtree(clone / "build")
+    said = f'CMake Error:\n  The {language} compiler\n\n    "/bin/it"\n\n  is not able to compile a simple test program.\n\n  ld: cannot find -lm'
+    done = learn("run", "4", FAKE_CONFIGURE_FAILS=said, **environment)
+    ended(done, 2, f"The {language} compiler, /bin/it, cannot make a program here", words, "kept in build/learn.log")
+    assert done.stderr.count("\n") == 1 and "-lm" in (clone / "build/learn.log").read_text()
+    ended(learn("run", "4", FAKE_CONFIGURE_FAILS=f"{said}: No space left on device"), 2, "No space is left to build")
 
 
 @pytest.mark.parametrize("environment", [{"CXX": "g++ -m64"}, {"CXX": "ccache g++"}, {"CC": "gcc"}, {"CXX": "clang++"}])

@@ -35,7 +35,9 @@ def test_blocks_that_do_the_same_are_one_line(compile_cu, program, workers):
     alone = len(re.findall(r"^  kernel waits, block \(\d+,0,0\)$", done.stderr, re.M))
     [waiting] = re.findall(r"^  kernel waits, (\d+) blocks, from block \((\d+),0,0\) on, have not begun$", done.stderr, re.M)
     assert sum(alike) + alone + int(waiting[0]) == 6000
-    assert int(waiting[0]) + int(waiting[1]) == 6000 and max(alike) > 1000
+    assert int(waiting[0]) + int(waiting[1]) == 6000
+    begun = int(waiting[1])  # how many is a matter of the machine's load
+    assert begun > 40 and max(alike) > begun - 40
 
 
 @pytest.mark.parametrize("program", [PROGRAM], ids=str)

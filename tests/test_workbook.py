@@ -1,6 +1,7 @@
 """The commands around exercises, as a reader uses them: nothing of the reader's is lost, and what comes next is said."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -146,7 +147,9 @@ def test_a_file_names_its_exercise(learn):
 
 
 @pytest.mark.parametrize("name, words", [("04.9", ["no exercise '9'", "04.1, 04.2"]), ("99", ["There is no step '99'"]),
-                                         ("04.laod", ["nearest name is load"]), ("", ["no step ''"])])
+                                         ("04.laod", ["nearest name is load"]), ("", ["no step ''"]),
+                                         *((path, [f"'{path}' is no exercise", "04.2 or matmul_tiled/load"])
+                                           for path in ("/some/path", "./no.cu", ".", "exercises/04_matmul_tiled/9_x.cu"))])
 def test_asked_wrongly(learn, name, words):
     said(learn("check", name), 2, *words)
 
@@ -168,6 +171,19 @@ def test_handing_out_again_keeps_what_was_written(learn):
     solve(LOAD)
     learn("exercise", "04.1")
     assert LOAD.file.read_text() == LOAD.solution()
+
+
+def test_reset_without_room_leaves_the_file_in_its_place(learn, monkeypatch):
+    learn("exercise", "04.1")
+    solve(LOAD)
+
+    def full(path, text):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(exercises, "write", full)
+    with pytest.raises(OSError):
+        workbook.reset("04.1")
+    assert LOAD.file.read_text() == LOAD.solution() and [one.name for one in LOAD.file.parent.iterdir()] == [LOAD.file.name]
 
 
 def test_reset_keeps_the_old_file_beside_the_new_one(learn):
@@ -213,7 +229,10 @@ def test_lost_marks_are_said(learn):
     said(learn("check", "04.1"), 1, "✗ The marks are in place.", "./learn reset 04.1")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"passed": {}}', '{"passed": 1, "hints": {}, "outside": {}, "at": ""}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"passed": {}}', '{"passed": 1, "hints": {}, "outside": {}, "at": ""}',
+                                  *(f'{{"passed": {p}, "hints": {h}, "outside": {o}, "at": ""}}' for p, h, o in (
+                                      ('{"a/b": 7}', "{}", "{}"), ("{}", '{"matmul_tiled/load": "x"}', "{}"),
+                                      ("{}", '{"matmul_tiled/load": 1e400}', "{}"), ("{}", "{}", '{"matmul_tiled/load": []}')))])
 def test_a_broken_record_is_set_aside(learn, text):
     learn("exercise", "04.1")
     progress.file().write_text(text)

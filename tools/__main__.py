@@ -23,6 +23,8 @@ os.environ.pop("MPLBACKEND", None)  # pictures go to files
 try:
     from tools.cli import main
     main()
+except KeyboardInterrupt:  # before main() looks after it
+    sys.exit(130)
 except ModuleNotFoundError as missing:
     from tools.venv import heal
     heal()

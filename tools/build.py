@@ -15,6 +15,8 @@ from tools.say import err, progress
 
 NINJA_LINE = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 NINJA_LOST = re.compile(r"ninja: error: (?!rebuilding|manifest)")  # its own files are broken, not what it builds
+NO_COMPILER = re.compile(r'The (\S+) compiler\s+"(.*?)"\s+is not able to compile a simple test program')  # CMake's words
+ASKED = "CC", "CXX", "CUDACXX", "CFLAGS", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS"  # what CMake takes a compiler and its flags from
 NO_PRODUCTS = ".ninja", ".cmake"  # of what ninja makes: its own files
 SIZES = "sizes.json"  # of what was built, beside it
 LEAST_CMAKE = 3, 22
@@ -85,6 +87,11 @@ def logged(command, on_line=lambda line: None):
 def expect_success(command, status, said):
     if not status:
         return
+    if (found := NO_COMPILER.search(said)) and "No space left on device" not in said:
+        asked = " and ".join(f"{name}='{os.environ[name]}'" for name in ASKED if os.environ.get(name))
+        name = {"C": "CC", "CUDA": "CUDACXX"}.get(found[1], "CXX")
+        advice = f"with {asked}: unset or mend that" if asked else f"as it is: mend it, or name another in {name}"
+        stop(f"The {found[1]} compiler, {found[2]}, cannot make a program here {advice}. What it said is kept in {LOG.relative_to(ROOT)}.")
     err.print(said, markup=False, soft_wrap=True)
     if "No space left on device" in said:
         stop("No space is left to build: make room, and run this again.")

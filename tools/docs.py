@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, occupancy, results, run, source, steps,
                    timeline, timeline_picture)
-from tools.guard import stop
+from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
@@ -699,5 +699,5 @@ def docs(check):
         stale += [(str(path.relative_to(ROOT)), name) for name in changed]
         if changed and not check:
             for file, content in {**pictures, path: fresh}.items():
-                file.write_text(content)
+                write_whole(file, content)
     return stale

@@ -209,6 +209,9 @@ def find(text):
         if text != name and os.path.realpath(text) != os.path.realpath(known[name].file):
             stop(f"'{text}' is not in this clone, {ROOT}: run the ./learn of the clone that it is in.")
         return known[name].step, known[name]
+    if text.startswith(("/", ".")) or text.endswith(".cu"):
+        stop(f"'{text}' is no exercise. One is named 04.2 or matmul_tiled/load, or by its file in {WORK.relative_to(ROOT)}/; a step's first "
+             "is named 04 or matmul_tiled.")
     head, _, tail = text.replace("/", ".").partition(".")
     step = steps.find(head)
     chosen = load(step)

@@ -11,11 +11,13 @@ def file():
 
 
 EMPTY = {"passed": {}, "hints": {}, "outside": {}, "at": ""}
+HOLDS = {"passed": str, "hints": int, "outside": str}  # of each table
 
 
 def is_whole(data):
     """Whether progress.json has the shape that it is written in."""
-    return {name: type(value) for name, value in data.items()} == {name: type(value) for name, value in EMPTY.items()}
+    return {name: type(value) for name, value in data.items()} == {name: type(value) for name, value in EMPTY.items()} \
+        and all(isinstance(value, kind) for name, kind in HOLDS.items() for value in data[name].values())
 
 
 def load():

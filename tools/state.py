@@ -22,9 +22,20 @@ def locked(directory):
 
 
 def set_aside(path, mark=""):
-    """Rename a file to the first free name of NAME.MARK1.json, NAME.MARK2.json, …; returns that."""
-    names = (path.with_name(f"{path.stem}.{mark}{number}{path.suffix}") for number in itertools.count(1))
-    return path.rename(next(name for name in names if not name.exists()))
+    """Rename a file, or what stands in its place, to the first free name of NAME.MARK1.json, NAME.MARK2.json, …; returns that. The
+    name is taken first, so that what another ./learn puts there at the same time is not replaced."""
+    is_folder = path.is_dir() and not path.is_symlink()
+    for number in itertools.count(1):
+        name = path.with_name(f"{path.stem}.{mark}{number}{path.suffix}")
+        try:
+            name.mkdir() if is_folder else name.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        try:
+            return path.rename(name)
+        except BaseException:
+            name.rmdir() if is_folder else name.unlink()
+            raise
 
 
 def load(path, is_whole):

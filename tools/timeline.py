@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tools import build, profile, run, steps
-from tools.guard import stop
+from tools.guard import require_regular, stop, write_whole
 from tools.paths import BUILD, ROOT
 from tools.say import out
 
@@ -444,6 +444,7 @@ def timeline(step, variant, block, kernel, tiles, output, arguments):
     output = Path(output) if output else BUILD / "timeline" / f"{step['name']}{f'-{variant}' if variant else ''}.svg"
     if output.suffix != ".svg" or output.is_dir():
         stop(f"-o {output}: the picture is an SVG, so its name ends with .svg.")
+    require_regular(output)
     build.build("cpu", step["name"])
     found, done = record(step, variant, block, kernel, arguments)
     if found is None:
@@ -456,6 +457,6 @@ def timeline(step, variant, block, kernel, tiles, output, arguments):
         out.print(f"Of the other kernels, --kernel draws one: {', '.join(others)}.", markup=False, soft_wrap=True)
     show(found, tiles)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(timeline_picture.drawn(found, tiles))
+    write_whole(output, timeline_picture.drawn(found, tiles))
     out.print(f"\n{os.path.relpath(output) if output.is_relative_to(ROOT) else output}", markup=False, soft_wrap=True)
     return 0

@@ -197,11 +197,17 @@ def solution(text):
 
 
 def reset(text):
-    """Write the reader's file anew; what was there stays beside it."""
+    """Write the reader's file anew; what was there stays beside it, or in its place where that cannot be written."""
     exercise = at_hand(text)
-    if exercise.file.exists():
-        out.print(f"Yours is kept as {relative(state.set_aside(exercise.file))}.", markup=False, soft_wrap=True)
-    write(exercise)
+    kept = state.set_aside(exercise.file) if exercise.file.exists() else None
+    try:
+        write(exercise)
+    except BaseException:
+        if kept:
+            kept.rename(exercise.file)
+        raise
+    if kept:
+        out.print(f"Yours is kept as {relative(kept)}.", markup=False, soft_wrap=True)
     progress.change(passed={exercise.id: None}, hints={exercise.id: None})
     show_task(exercise)
     return 0
