@@ -126,6 +126,16 @@ def test_counts_are_advisory_unless_they_are_asked_for(kit, tmp_path):
     assert not all(one["holds"] for one in found[0].advisory) and "sectors" in found[1].reason, found
 
 
+def test_a_function_of_the_library_hides_no_count(kit, tmp_path):
+    """Bank conflicts of loads that std::max does."""
+    _, swizzle = exercises.find("04.swizzle")
+    lines = {"store": "        B_smem[threadIdx.y][threadIdx.x] = b;\n",
+             "product": "            sum += A_smem[threadIdx.y][i] * std::max(-INFINITY, (const float &)B_smem[threadIdx.x][i]);\n"}
+    path = handed_in(tmp_path, swizzle, with_lines(swizzle, **lines))
+    mark = grade.grade_one(kit, swizzle, path, [], random.Random(1), True)
+    assert mark.verdict == marks.WRONG and "at most 0 bank conflicts: 253,952" in mark.reason, mark
+
+
 def test_a_line_of_the_readers_own_hides_no_count():
     """Neither a mark's words in a comment nor an anchor make the lines fewer of which counts are taken."""
     lines = "x = 1;  // exercise: end load\n// exercise: end loaded\n// [end]\n// [product] x\n/* // exercise: begin load */\n"

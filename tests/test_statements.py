@@ -13,6 +13,7 @@ from tools import exercises, statements, submission  # noqa: E402
 _, LOAD = exercises.find("04.load")
 _, HOST = exercises.find("00.host")
 _, LANES = exercises.find("17.k8")
+_, ADDRESSES = exercises.find("18.addresses")
 
 
 @functools.cache
@@ -72,10 +73,21 @@ REFUSED = {
     # declarations
     "int system(const char *); system(0);": "the declaration of a function", "void f(int);": "the declaration of a function",
     'extern "C" int system(const char *);': "`extern` without", "extern char **environ;": "`extern` without",
-    "struct s { virtual void f(); };": "`virtual`", "struct s { operator int() const; };": "`operator`", "class c { };": "`class`",
+    "struct s { virtual void f(); };": "`virtual`", "struct s { operator int() const; };": "a conversion", "class c { };": "`class`",
     "template <class T> struct s { };": "`class`", "thread_local int i;": "`thread_local`", "namespace x { int i; }": COMPILE,
     "int i __attribute__((cleanup(exit)));": "`__attribute__`", "[[gnu::cleanup(exit)]] int i;": "attribute",
     "[[using gnu: cleanup(exit)]] int i;": "attribute", 'register int i asm("rax");': BELONG, "__typeof__(row) i;": "`__typeof__`",
+    "struct s { ~s() { } } v;": "a destructor", "enum class e { A }; class c { };": "`class`", "using std::system;": "calls `system`",
+    'struct s { int operator()() { return system("x"); } } v; v();': "calls `system`", "int operator+(dim3, dim3);": "the declaration of a function",
+    'auto l = [](auto g) { auto p = +g; struct s { decltype(p) f; } v{p}; v.f("x"); };': NO_NAME,
+    'auto l = [](auto g) { auto p = +g; std::pair<decltype(p), int> v{p, 1}; v.first("x"); };': NO_NAME,
+    'auto l = [](auto g) { auto p = +g; std::max(p, p)("x"); };': NO_NAME,
+    'auto l = [](auto g) { auto p = +g; [&] { return p; }()("x"); };': NO_NAME,
+    '[] { system("x"); }();': "calls `system`",
+    # words that clang reads as nothing, with all in their parentheses
+    '__launch_bounds__((system("id"), 256)) int i = 0;': "`__launch_bounds__`", 'int i __launch_bounds__(= system("id"));': "`__launch_bounds__`",
+    '__cluster_dims__(system("x")) int i;': "`__cluster_dims__`", "__managed__ int i = 3;": "`__managed__`", "__constant__ int i = 3;": "`__constant__`",
+    "auto f = [] __global__ (int x) { return x; };": "`__global__`",
     # statements
     "goto out; out: ;": "`goto`", "out: ;": "a label", "void *p = &&l; l: ;": "a label", "int i = ({ int j = 3; j; });": "a statement as an expression",
     "try { row; } catch (...) { }": "`try`", "throw 3;": "`throw`", "co_return;": "`co_return`",
@@ -94,7 +106,8 @@ REFUSED = {
     # the preprocessor
     "#define k 0": "'#'", '#include "/etc/passwd"': "'#'", "#pragma GCC poison a": "'#'", "#pragma unroll } void f() {": "'#'",
     "; #pragma unroll": "'#'", '#line 1 "x"': "'#'", "%:define k 0": "'%:'", "<% %>": "'<%'", "int i<:3:>;": "'<:'",
-    '_Pragma("GCC poison a")': "`_Pragma`", "int \\u0061b = 3;": BELONG, "int é = 3;": "ASCII", "// \\\n}": "backslash",
+    '_Pragma("GCC poison a")': "`_Pragma`", '_Pragma("unroll\\n#include <x>") for (;;) break;': "`_Pragma`",
+    '_Pragma("unroll") _Pragma("once") for (;;) break;': "`_Pragma`", '#pragma unroll "x"': "'#'", "#pragma unroll { }": "'#'", "int \\u0061b = 3;": BELONG, "int é = 3;": "ASCII", "// \\\n}": "backslash",
     "// \\  \n}": "backslash", "/* ??/\n*/": "trigraph", "__END_DECLS int f(); __BEGIN_DECLS": "`__END_DECLS`",
     '__CONCAT(sys, tem)("id");': "`__CONCAT`", 'fputs("x", stdout);': "macro `stdout`", "alloca(100);": "macro `alloca`",
     "int i = __COUNTER__;": "`__COUNTER__`", 'int i = __has_include("x");': "`__has_include`", "int i = __clang__;": "`__clang__`",
@@ -111,7 +124,11 @@ HOSTS = {
     "float &r = result[0]; r = 3;": "stores", "(&result[0])[1] = 3;": "stores", "new (result) float(3);": "stores",
     "auto f = [&] { result[0] = 1; }; f();": "stores", "dim3 *d = (dim3 *)result; *d = dim3(1);": "stores",
     "struct s { float v; }; ((s *)result)->v = 3;": "stores", "memcpy(result, host.x, bytes);": "calls `memcpy`",
-    "std::swap(result[0], result[1]);": "calls `swap`", "axpy_end(result);": "calls `axpy_end`", 'stop(0, "x");': "calls `stop`",
+    "struct s { float v; }; s *p = (s *)result; p->v = 1;": "stores", "struct s { float v; }; auto &[q] = *(s *)result; q = 1;": "stores",
+    "using R = float &; R r = result[0]; r = 1;": "stores", "struct s { float &v; } q{result[0]}; q.v = 1;": "stores",
+    "struct s { float v[4]; } q; q.v[0] = 1;": "stores", "struct s { float *p; void f() { *p = 1; } } v{result}; v.f();": "stores",
+    "cudaLaunchKernel((const void *)main, 1, 1, nullptr, 0, 0);": POINTER, "cudaLaunchKernel((const void *)system, 1, 1, nullptr, 0, 0);": POINTER,
+    'asm("");': "`asm`", "std::swap(result[0], result[1]);": "calls `swap`", "axpy_end(result);": "calls `axpy_end`", 'stop(0, "x");': "calls `stop`",
 }
 
 TAKEN = """
@@ -154,6 +171,14 @@ auto [p, q] = make_int2(1, 2); int s = p + q;
 // ein Ä und ein λ\\n;
 static const int table[4] = {1, 2, 3, 4}; int s = table[1];
 using namespace std; int i = min(1, 2);
+using std::min, std::max; int i = min(row, col) + max(1, 2);
+enum class side : unsigned { left, right }; side s = side::left;
+struct total { float v; __device__ total &operator+=(float x) { v += x; return *this; } float operator()(int i) const { return v; } }; total z{0}; z += 1; z(1);
+float x = __builtin_expect(row < m, 1) ? 1.0f : 2.0f; const float *p = (const float *)__builtin_assume_aligned(A, 4);
+_Pragma("unroll") for (int i = 0; i < 2; i++) { } _Pragma("unroll 4") for (int i = 0; i < 2; i++) { }
+#pragma unroll TILE > 4 ? 4 : sizeof(float)\\nfor (int i = 0; i < 3; i++) { }
+auto add = [&, all = 0.0f](float v) mutable noexcept -> float { all += v; return all; }; (void)add(1.f);
+[&] { int i = row; (void)i; }(); float x = [=](int i) { return i * 2.f; }(3);
 """.strip().split("\n")
 
 HOSTS_TAKEN = """
@@ -164,6 +189,10 @@ cudaError_t e = cudaMemcpy(x, host.x, bytes, cudaMemcpyHostToDevice); if (e != c
 cudaFuncAttributes a; CUDA(cudaFuncGetAttributes(&a, axpy));
 auto count = [](int n) { return (n + THREADS - 1) / THREADS; }; axpy<<<count(n), THREADS>>>(host.a, x, y, n);
 int least, size; CUDA(cudaOccupancyMaxPotentialBlockSize(&least, &size, axpy));
+dim3 grid; grid.x = (n + 255) / 256; axpy<<<grid, 256>>>(host.a, x, y, n);
+cudaLaunchConfig_t c = {}; c.gridDim.x = (n + 255) / 256; c.blockDim = 256; c.stream = nullptr; CUDA(cudaLaunchKernelEx(&c, axpy, host.a, (const float *)x, y, (int)n));
+void *all[] = {(void *)&host.a, &x, &y, (void *)&n}; CUDA(cudaLaunchKernel((const void *)axpy, dim3(n), dim3(1), all, 0, 0));
+struct shape { int blocks, threads; int total() const { return blocks * threads; } } s{1, n}; struct shape q; q.blocks = s.total();
 axpy<<<dim3{(unsigned)((n + 255) / 256), 1, 1}, dim3{256}>>>(host.a, x, y, n);
 """.strip().split("\n")
 
@@ -194,8 +223,9 @@ def test_host_code_is_taken(text):
     assert said_of(HOST, "launch", text) is None
 
 
-def test_assembly_is_taken_where_the_author_has_it():
-    assert said_of(LANES, "multiply", 'asm volatile("" ::: "memory");') is None
+@pytest.mark.parametrize("exercise, region", [(LANES, "multiply"), (ADDRESSES, "b")], ids=["its own", "a header's"])
+def test_assembly_is_taken_where_the_author_has_it(exercise, region):
+    assert said_of(exercise, region, 'asm volatile("" ::: "memory");') is None
 
 
 def test_a_text_that_is_too_much_for_the_parser_is_refused():

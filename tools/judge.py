@@ -152,13 +152,15 @@ def lines_of(text, piece):
 
 
 def counted(profile, counter, first, last):
-    """{line: count} of the program's own lines; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts."""
+    """{line: count} of the program's own lines; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts. What functions
+    of the C++ library do, such as std::max of two elements, counts as the first line's."""
     found = {}
     for kernel in profile["kernels"]:
         for counts in kernel["lines"]:
-            if first <= counts["line"] <= last and counts["file"].endswith(".cu"):
+            line = first if "/c++/" in counts["file"] else counts["line"]
+            if first <= line <= last and counts["file"].endswith(".cu") or "/c++/" in counts["file"]:
                 count = sum(counts[name.strip()] for name in counter.split("+"))
-                found[counts["line"]] = found.get(counts["line"], 0) + count
+                found[line] = found.get(line, 0) + count
     return found
 
 

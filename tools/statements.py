@@ -27,8 +27,8 @@ WAIVED = re.compile(r"kernel call to non-global function|invalid (?:input|output
 
 # ---- tokens ----
 
-KEYWORDS = set("""alignas alignof auto bool break case char char8_t char16_t char32_t const const_cast constexpr continue
-    decltype default delete do double else enum extern false float for if inline int long namespace new noexcept nullptr
+KEYWORDS = set("""alignas alignof auto bool break case char char8_t char16_t char32_t class const const_cast constexpr continue
+    decltype default delete do double else enum extern false float for if inline int long mutable namespace new noexcept nullptr operator
     reinterpret_cast return short signed sizeof static static_assert static_cast struct switch template this true typedef
     typename union unsigned using void volatile wchar_t while and or not xor bitand bitor compl and_eq or_eq xor_eq
     not_eq __restrict __restrict__ __func__ __int128""".split())
@@ -44,7 +44,13 @@ LONGEST_LINE = 1000  # characters
 # Of the words that the emulator's headers have, those that CUDA does not.
 INNER = re.compile(r"simt\w*|SIMT\w*|_[A-Z]\w*|__(?:builtin_|sync_|atomic_|sanitizer|tsan|cxa|has_|is_|attribute|asm|extension|typeof|"
                    r"declspec|label|gnu|clang|GNUC|GLIBC|GXX|STDC|real|imag|auto_type|pragma|cpp|cuda)\w*|__thread")
+# Of gcc's own functions, those that CUDA has, too.
+HINTS = {"__builtin_expect", "__builtin_assume_aligned", "__builtin_unreachable"}
+# What only kernels or variables of the whole program have. clang reads some of them as nothing, with all in their parentheses.
+OF_KERNELS = {"__global__", "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__grid_constant__", "__constant__",
+              "__managed__"}
 ASSEMBLY = {"asm", "__asm", "__asm__"}
+UNROLL = re.compile(r'"unroll(?: *\(? *\w+ *\)?)?"')  # in _Pragma
 MARK = re.compile(r"//[ \t]*exercise:")
 
 # ---- macros ----
@@ -84,7 +90,8 @@ KINDS = set("""COMPOUND_STMT DECL_STMT IF_STMT FOR_STMT WHILE_STMT DO_STMT SWITC
     TYPE_REF TEMPLATE_REF NAMESPACE_REF MEMBER_REF ALIGNED_ATTR UNEXPOSED_ATTR WARN_UNUSED_RESULT_ATTR CONCEPT_SPECIALIZATION_EXPR""".split())
 PARTS = {"GOTO_STMT": "a goto", "INDIRECT_GOTO_STMT": "a goto", "LABEL_STMT": "a label", "LABEL_REF": "a label", "ADDR_LABEL_EXPR": "a label",
          "StmtExpr": "a statement as an expression", "ASM_STMT": "assembly", "CXX_TRY_STMT": "a try", "CXX_THROW_EXPR": "a throw",
-         "FUNCTION_DECL": "the declaration of a function", "CLASS_DECL": "a class"}
+         "FUNCTION_DECL": "the declaration of a function", "CLASS_DECL": "a class", "CONVERSION_FUNCTION": "a conversion to another type",
+         "DESTRUCTOR": "a destructor", "CXX_BASE_SPECIFIER": "a base"}
 # A function's type, as clang writes it: int (const char *), void (*)(int). Pointers to arrays are none: float (*)[32].
 FUNCTION_TYPE = re.compile(r"(?:[\w>] |[*&])\((?!lambda|anonymous|unnamed)(?![*&]+(?:const)?\)\[)")
 
@@ -122,19 +129,35 @@ def require_pragma(tokens, place):
     while behind < len(tokens) and tokens[behind].location.line == line:
         behind += 1
     words = [token.spelling for token in tokens[place + 1:behind] if token.kind.name != "COMMENT"]
-    plain = all(re.fullmatch(r"\w+|::|[()+*/%-]", word) for word in words)
+    plain = all(re.fullmatch(r"\w+|::|[()+*/%?:~!^&|<>=-]{1,2}", word) for word in words)
     first = place == 0 or tokens[place - 1].extent.end.line < line
     if not first or words[:1] != ["pragma"] or words[1:2] not in (["unroll"], ["nounroll"]) or not plain:
         raise No("It has a '#': nothing between the marks is for the preprocessor but `#pragma unroll`.")
     return behind
 
 
+def is_unroll(tokens, place):
+    """Whether a word begins `_Pragma("unroll")`, with a number or without."""
+    words = [token.spelling for token in tokens[place + 1:place + 4]]
+    return len(words) == 3 and words[0] == "(" and UNROLL.fullmatch(words[1]) and words[2] == ")"
+
+
+def has_assembly(own, host):
+    """Whether the author's program has assembly, which is PTX and runs on the emulator: in itself, or by common/ptx."""
+    return not host and any(word in ASSEMBLY or word.startswith('"ptx/') for word in own[1])
+
+
 def require_identifier(word, own, is_macro, host):
-    """own: all words of the author's program; is_macro: where a macro of this name was defined."""
+    """own: the words of the author's regions, those of his program, and the names of fields; is_macro: where a macro of this name
+    was defined."""
     if word in own[0]:
         return
     if not re.fullmatch(r"\w+", word, re.ASCII):
         raise No(f"It has the word `{word}`, which is not of ASCII's letters.")
+    if word in OF_KERNELS:
+        raise No(f"It has the word `{word}`, which does not belong between these marks.")
+    if word in HINTS:
+        return
     if word in ASSEMBLY or INNER.fullmatch(word) or not host and HOST.fullmatch(word):
         raise No(f"It has the word `{word}`, which does not belong between these marks.")
     if MACROS.fullmatch(word):
@@ -153,6 +176,12 @@ def require_tokens(tokens, own, macros, host):
         if word == "#":
             place = require_pragma(tokens, place)
             continue
+        if word == "_Pragma" and is_unroll(tokens, place):
+            place += 4
+            continue
+        if word in ASSEMBLY and has_assembly(own, host):
+            place += 1
+            continue
         if kind == "LITERAL":
             if not (NUMBER.fullmatch(word) or STRING.fullmatch(word) or CHARACTER.fullmatch(word)):
                 shown = word if len(word) < 40 else word[:40] + "…"
@@ -160,6 +189,8 @@ def require_tokens(tokens, own, macros, host):
         elif kind == "KEYWORD":
             if word not in KEYWORDS and word not in own[0]:
                 raise No(f"It has the word `{word}`, which does not belong between these marks.")
+            if word == "class" and (place == 0 or tokens[place - 1].spelling != "enum"):
+                raise No("It has the word `class`, which does not belong between these marks.")
             if word == "extern" and "__shared__" not in [token.spelling for token in tokens[max(0, place - 1):place + 2]]:
                 raise No("It has the word `extern` without `__shared__`.")
         elif kind == "IDENTIFIER":
@@ -242,7 +273,7 @@ def require_function(function, host, own):
         for each in overloads(function):
             require_function(each, host, own)
         return
-    if file.startswith(str(EMULATOR)) and function.kind.name in METHODS:
+    if file.startswith((FILE, str(EMULATOR))) and function.kind.name in METHODS:
         known = True
     elif host:
         known = HOST_CALLS.fullmatch(name) or OF_C.fullmatch(name)
@@ -264,8 +295,11 @@ def overloads(cursor):
     return [conf.lib.clang_getOverloadedDecl(cursor, index) for index in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
 
 
+CASTS = {"CSTYLE_CAST_EXPR", "CXX_REINTERPRET_CAST_EXPR", "CXX_STATIC_CAST_EXPR", "CXX_FUNCTIONAL_CAST_EXPR"}
 CHANGING = re.compile(r"operator(?:(?:[+*/%^&|-]|<<|>>)?=|\+\+|--)")
 METHODS = {"CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR", "CXX_METHOD"}
+CALLEES = {"DECL_REF_EXPR", "MEMBER_REF_EXPR", "OVERLOADED_DECL_REF", "TYPE_REF", "LAMBDA_EXPR"}
+NO_FUNCTION = "It calls what is not a function's name."
 FUNCTIONS = {*METHODS, "FUNCTION_DECL", "FUNCTION_TEMPLATE", "OVERLOADED_DECL_REF"}
 
 
@@ -288,22 +322,51 @@ def require_call(call, host, own):
     if operators:  # of types that a template leaves open
         return [each for each in children if each not in operators]
     if not children:
-        raise No("It calls what is not a function's name.")
+        raise No(NO_FUNCTION)
     callee, target = peeled(children[0]), called or peeled(children[0]).referenced
+    if called is None and callee.kind.name not in CALLEES:
+        raise No(NO_FUNCTION)
     if target is not None and target.kind.name in FUNCTIONS:
         require_function(target, host, own)
     elif names[0] is not None:
         require_function(names[0], host, own)
     elif callee.kind.name == "TYPE_REF" or target is None and callee.kind.name == "MEMBER_REF_EXPR":  # left open by a template
-        pass
-    elif target is None or not is_lambda(target):
-        raise No("It calls what is not a function's name.")
+        if last_name(callee) in own[2]:
+            raise No(NO_FUNCTION)
+    elif target is None and callee.kind.name == "LAMBDA_EXPR":
+        return children
+    elif target is None or not (is_lambda(target) or is_of_own_struct(target)):
+        raise No(NO_FUNCTION)
     rest = [*(callee.get_children() if callee.kind.name == "MEMBER_REF_EXPR" else ()), *children[1:]]
     if TAKES_KERNEL.match(call.spelling):
-        rest = [each for each in rest if not is_function(peeled(each)) or declared_in(peeled(each).referenced) != FILE]
+        rest = [each for each in rest if not is_kernel(as_pointer(each))]
     if children[0].kind.name == "CALL_EXPR" and children[0].spelling == "__cudaPushCallConfiguration":
         rest = [callee, *rest]
     return [each for each in rest if each.kind.name != "OVERLOADED_DECL_REF"]
+
+
+def last_name(cursor):
+    """The last word of an expression: of a member that a template leaves open, its name."""
+    words = [token.spelling for token in cursor.get_tokens() if token.kind.name == "IDENTIFIER"]
+    return words[-1] if words else ""
+
+
+def is_of_own_struct(variable):
+    """Whether a variable's operator() is the program's own, where a template leaves open which that is."""
+    declared = variable.type.get_canonical().get_declaration()
+    return variable.kind.name in ("VAR_DECL", "PARM_DECL") and declared.kind.name == "STRUCT_DECL" and declared_in(declared) == FILE
+
+
+def as_pointer(cursor):
+    """An expression without its casts to void *, which a kernel's name may have."""
+    cursor = peeled(cursor)
+    while cursor.kind.name in CASTS and re.fullmatch(r"(?:const )?void \*", cursor.type.get_canonical().spelling):
+        cursor = peeled(list(cursor.get_children())[-1])
+    return cursor
+
+
+def is_kernel(cursor):
+    return is_function(cursor) and declared_in(cursor.referenced) == FILE and not HOST.fullmatch(cursor.spelling)
 
 
 def is_of_lambda(operator):
@@ -321,12 +384,17 @@ def is_function(cursor):
 def require_part(cursor, host, own):
     """Refuse a part that is not of the kinds listed. Returns the cursors below it that are still to be looked at."""
     kind = cursor.kind.name
-    if kind not in KINDS and not (kind == "ASM_STMT" and ASSEMBLY & own[0]):
+    if kind not in KINDS and not (kind == "ASM_STMT" and has_assembly(own, host)):
         raise No(f"It has {PARTS.get(kind, 'a part of C++ (' + kind.lower() + ')')}, which does not belong between these marks.")
     if host:
         require_variable_changed(cursor)
     if kind == "CALL_EXPR":
         return require_call(cursor, host, own)
+    if kind == "USING_DECLARATION":
+        for each in cursor.get_children():
+            if each.kind.name == "OVERLOADED_DECL_REF":
+                require_function(each, host, own)
+        return []
     if is_function(cursor):
         raise No(f"It names the function `{cursor.spelling}` without calling it.")
     types = [] if kind in METHODS else [cursor.type.spelling, cursor.type.get_canonical().spelling]
@@ -352,8 +420,23 @@ def require_variable_changed(cursor):
     if not changes:
         return
     target = next(map(peeled, cursor.get_children()), cursor)
-    if kind == "CXX_NEW_EXPR" or target.kind.name != "DECL_REF_EXPR" or "&" in target.referenced.type.spelling:
+    if kind == "CXX_NEW_EXPR" or not is_own_variable(target):
         raise No("It is host code that stores into an array or through a pointer: that is the kernel's work.")
+
+
+def is_own_variable(cursor):
+    """Whether an expression is a variable, or a member of one, and no reference to something else."""
+    while cursor.kind.name == "MEMBER_REF_EXPR":
+        inner = next(map(peeled, cursor.get_children()), None)
+        if cursor.referenced is None or inner is None or "&" in of_type(cursor.referenced) or "*" in of_type(inner):
+            return False
+        cursor = inner
+    return cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced.kind.name in ("VAR_DECL", "PARM_DECL") and \
+        "&" not in of_type(cursor.referenced)
+
+
+def of_type(cursor):
+    return cursor.type.get_canonical().spelling
 
 
 def operator_of(cursor):
@@ -406,6 +489,10 @@ class Read:
         return [(cursor.kind.name, re.sub(r":\d+:\d+\)", ")", cursor.spelling)) for cursor in self.top
                 if not cursor.kind.is_preprocessing()]
 
+    def fields(self, region):
+        """The fields of structs that are declared in a region."""
+        return [each for part in self.parts(region)[0] for each in part.walk_preorder() if each.kind.name == "FIELD_DECL"]
+
     def parts(self, region):
         """(cursors that stand in a region, kinds of those that reach across one of its ends)."""
         first, last = self.regions[region]
@@ -428,7 +515,8 @@ class Read:
 def require_statements(mine, authors, names, host):
     """Refuse a program whose regions hold more than statements, beside the author's program."""
     own_words = {token.spelling for name in names for token in authors.tokens(name)}
-    own = own_words, {token.spelling for token in authors.unit.get_tokens(extent=authors.unit.cursor.extent)}
+    fields = {"first", "second"} | {each.spelling for name in names for each in mine.fields(name)}
+    own = own_words, {token.spelling for token in authors.unit.get_tokens(extent=authors.unit.cursor.extent)}, fields
     macros = mine.macros()
     for name in names:
         require_tokens(mine.tokens(name), own, macros, host)

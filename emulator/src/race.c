@@ -532,14 +532,20 @@ static bool is_guess(const void *pc)
     return false;
 }
 
-static void note_guess(const void *pc)
+/* With the lock of the doubts held. */
+static void remember_guess(const void *pc)
 {
-    pthread_mutex_lock(&doubts_lock);
     unsigned i = 0;
     while (i < n_guesses && guesses[i] != pc)
         i++;
     if (i == n_guesses && n_guesses < MOST_GUESSES)
         guesses[n_guesses++] = pc;
+}
+
+static void note_guess(const void *pc)
+{
+    pthread_mutex_lock(&doubts_lock);
+    remember_guess(pc);
     pthread_mutex_unlock(&doubts_lock);
 }
 
@@ -547,25 +553,24 @@ static const void *load_of(const struct conflict *c) { return c->now == ACCESS_L
 
 void race_tries(struct block *b, const void *address, unsigned bytes)
 {
+    const unsigned char *start = address;
     if (!__atomic_load_n(&n_doubts, __ATOMIC_RELAXED))
         return;
-    for (unsigned i = 0; i < __atomic_load_n(&n_doubts, __ATOMIC_RELAXED); i++) {
-        pthread_mutex_lock(&doubts_lock);
+    pthread_mutex_lock(&doubts_lock); /* to the end: others who take theirs move the last into its place */
+    for (unsigned i = 0; i < n_doubts;) {
         const struct conflict *c = &doubts[i];
         const unsigned char *at = c->place.object->base + c->place.offset;
-        bool now = c->now == ACCESS_LOAD;
-        bool mine = i < n_doubts && (now ? c->actor.serial : c->other.serial) == b->serial &&
-                    (now ? c->actor.thread : c->other.thread) == b->cur &&
-                    at + c->bytes > (const unsigned char *)address && (const unsigned char *)address + bytes > at;
-        const void *guess = mine ? load_of(c) : NULL;
-        if (mine) {
-            doubts[i--] = doubts[n_doubts - 1];
-            __atomic_store_n(&n_doubts, n_doubts - 1, __ATOMIC_RELAXED);
+        uint32_t serial = c->now == ACCESS_LOAD ? c->actor.serial : c->other.serial;
+        unsigned thread = c->now == ACCESS_LOAD ? c->actor.thread : c->other.thread;
+        if (serial != b->serial || thread != b->cur || at + c->bytes <= start || start + bytes <= at) {
+            i++;
+            continue;
         }
-        pthread_mutex_unlock(&doubts_lock);
-        if (guess)
-            note_guess(guess);
+        remember_guess(load_of(c));
+        doubts[i] = doubts[n_doubts - 1];
+        __atomic_store_n(&n_doubts, n_doubts - 1, __ATOMIC_RELAXED);
     }
+    pthread_mutex_unlock(&doubts_lock);
 }
 
 void race_end_launch(void)

@@ -1,8 +1,8 @@
 /* Who runs next, who waits, and when nobody can go on.
  *
  * Threads run in the order of their numbers until they must wait; a switch goes straight from one thread to the next
- * that is ready. A warp whose lanes wait for each other goes on for a while before others do: what other warps have not
- * waited for, it is then ahead of. */
+ * that is ready. Where threads wait for flags, a warp whose lanes wait for each other goes on for a while before others do:
+ * what other warps have not waited for, it is then ahead of. */
 #include "waiting.h"
 #include "access.h"
 #include "collective.h"
@@ -19,8 +19,9 @@ static unsigned next_of_warp(struct block *b)
 {
     unsigned warp = b->cur / WARP, lane = b->cur % WARP;
     uint32_t ready = b->warps[warp].ready, behind = ready & ~(lane == WARP - 1 ? ~0u : (2u << lane) - 1);
+    bool flags = __atomic_load_n(&b->launch->synchronises, __ATOMIC_RELAXED);
     b->ahead = ready ? b->ahead + 1 : 0;
-    if (!ready || b->ahead > MOST_AHEAD) {
+    if (!ready || !flags || b->ahead > MOST_AHEAD) {
         b->ahead = 0;
         return NO_THREAD;
     }
