@@ -210,7 +210,7 @@ def test_the_canary_is_computed_by_the_kernel_alone(kit, tmp_path):
     edits = {"grade": {"edits": [["C[(size_t)row * n + col] = sum;", "C[(size_t)row * n + col] = {canary} * sum;"]]}}
     changed = dataclasses.replace(LOAD, data=LOAD.data | edits)
     assert graded(kit, tmp_path, changed, LOAD.solution()).verdict == marks.RIGHT
-    lines = LOAD.author()["load"] + "        if (row < m && col < n && k == 1) { C[row * n + col] = a * b; return; }\n"
+    lines = LOAD.author()["load"] + "        if (row < m && col < n && k == 1) { C[row * n + col] = a * b; m = 0; }\n"
     mark = graded(kit, tmp_path, changed, with_lines(LOAD, load=lines))
     assert mark.verdict == marks.WRONG and "not what the kernel computes" in mark.reason, mark
 

@@ -33,7 +33,7 @@ typedef cudaLaunchAttribute CUlaunchAttribute;
 #define CU_TENSOR_MAP_NUM_QWORDS 16
 typedef struct CUtensorMap_st {
 #ifdef __cplusplus
-    alignas(64)
+    alignas(128)
 #else
     _Alignas(64)
 #endif
