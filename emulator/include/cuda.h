@@ -35,7 +35,7 @@ typedef struct CUtensorMap_st {
 #ifdef __cplusplus
     alignas(128)
 #else
-    _Alignas(64)
+    _Alignas(128)
 #endif
         cuuint64_t opaque[CU_TENSOR_MAP_NUM_QWORDS];
 } CUtensorMap;
