@@ -54,7 +54,10 @@ __global__ void complex_numbers(double *out, cuComplex a, cuDoubleComplex b)
     out[5] = cuCreal(cuCdiv(make_cuDoubleComplex(1e300, 0), make_cuDoubleComplex(0.5e300, 0)));
 }
 
-__global__ void mapped(const __grid_constant__ CUtensorMap map, int *out) { *out = sizeof(map) + (alignof(CUtensorMap) >= 64); }
+__global__ void mapped(const __grid_constant__ CUtensorMap map, int *out)
+{
+    *out = sizeof(map) + (alignof(CUtensorMap) >= 64);
+}
 
 __global__ void twice(float *values) { values[threadIdx.x] *= 2; }
 
