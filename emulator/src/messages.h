@@ -37,7 +37,7 @@ void messages_end_launch(void);
 bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
 /* Would it have happened before, if every scope were wide enough and every read acquired? */
 bool message_loosely(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
-/* How was the running thread, or another of its block, told of that? False: it was not. */
+/* By which write and read did the running thread, or another of its block, learn of that? False: by none. */
 bool message_way(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp, struct way *way);
 /* Has the running thread read what was last written to that address? */
 bool message_observed(struct block *b, const void *address);

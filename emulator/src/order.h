@@ -26,12 +26,12 @@ struct step { /* a fence or a strong access; pc NULL: there is none */
     uint32_t stamp;
 };
 
-/* How one thread tells another what it has done: a fence, a strong write, a strong access that reads from it, a fence. */
+/* How what one thread has done becomes known to another: a fence, a strong write, a strong access that reads from it, a fence. */
 struct way {
     struct step released, written, read, acquired;
 };
 
-/* What a thread of the block has been told, for the words of reports: what the other had done, whether or not it is
+/* What a thread of the block has learnt, for the words of reports: what the other had done, whether or not it is
  * ordered. */
 #define MOST_HEARD 4
 struct heard {

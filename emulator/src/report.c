@@ -346,15 +346,18 @@ static const char *advice_on_way(const struct conflict *c)
                  "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
                  where(fence->pc), needed);
     else if (fence->pc)
-        snprintf(text, sizeof text,
-                 "A write (%s) and who reads it (%s) lead from one to the other, but something on the way orders less.",
-                 where(w->written.pc), where(w->read.pc));
+        snprintf(
+            text, sizeof text,
+            "A write (%s) and a read that saw it (%s) lead from one access to the other, but not in this thread: a barrier of the threads that share what was read is missing, or a scope is too small.",
+            where(w->written.pc), where(w->read.pc));
     else if (fence == &w->released)
-        snprintf(text, sizeof text,
-                 "A fence is missing before the operation that tells of it (%s): %s, by the same thread.",
-                 where(w->written.pc), needed);
+        snprintf(
+            text, sizeof text,
+            "A fence is missing between the first access and the strong write that publishes it (%s): %s, by the same thread.",
+            where(w->written.pc), needed);
     else
-        snprintf(text, sizeof text, "A fence is missing behind the operation that is told of it (%s): %s.",
+        snprintf(text, sizeof text,
+                 "A fence is missing between the strong read that saw that write (%s) and the second access: %s.",
                  where(w->read.pc), needed);
     return text;
 }
