@@ -144,3 +144,12 @@ def test_what_ncu_counted_of_several_kernels():
     line = {"kernels": [{"cycles": {"active_avg": 30, "elapsed": 100}, "percent": {"occupancy": 20}, "launch": {"registers": 40, "duration_ns": 1}},
                         {"cycles": {"active_avg": 270, "elapsed": 300}, "percent": {"occupancy": 60}, "launch": {"registers": 90, "duration_ns": 3}}]}
     assert [docs.OF_NCU[name][1](line) for name in ("active", "occupancy", "registers")] == [75, 50, 90]
+
+
+@pytest.mark.parametrize("change", [{"device": 7}, {"device": None}, {"shape": []}, {"time": 3}, {"check": "right"}, {"variant": {}},
+                                    {"env": None}], ids=str)
+def test_a_line_of_results_holds_what_its_readers_take_for_granted(change):
+    step = steps.load()[0]
+    line = steps.recorded(step)[0]
+    assert steps.is_line(line) and not steps.is_line(line | change)
+    assert not steps.is_line({name: value for name, value in line.items() if name != next(iter(change))})

@@ -2,13 +2,15 @@
 import difflib
 import json
 import re
+from types import NoneType
 
 from tools import build
 from tools.build import discard
 from tools.guard import one_at_a_time, stop
 from tools.paths import BUILD, ROOT, STEPS_JSON
 
-RECORDED = {"step", "variant", "operation", "dtype", "shape", "device", "check", "time", "env"}  # what each line has
+RECORDED = {**dict.fromkeys(("operation", "device"), str), **dict.fromkeys(("step", "variant", "dtype"), (str, NoneType)),
+            **dict.fromkeys(("shape", "env"), dict), **dict.fromkeys(("check", "time"), (dict, NoneType))}  # of a line of results
 
 FIELDS = {**dict.fromkeys(("name", "number", "dir", "idea", "arch", "chapter", "operation"), str),
           **dict.fromkeys(("from", "dtypes", "variants"), list)}  # of a step in build/steps.json
@@ -122,6 +124,12 @@ def program(step, backend):
     return BUILD / backend / step["name"]
 
 
+def is_line(found):
+    """Whether that has what each line of results has."""
+    return isinstance(found, dict) and RECORDED.keys() <= found.keys() \
+        and all(isinstance(found[name], kind) for name, kind in RECORDED.items())
+
+
 def recorded(step, name="results.jsonl"):
     """The lines of the step's results.jsonl, ours and the peers', or of its sweep.jsonl."""
     path = directory(step) / name
@@ -132,7 +140,7 @@ def recorded(step, name="results.jsonl"):
         except ValueError:
             line = {}
         if line is not None:
-            if not isinstance(line, dict) or not RECORDED <= line.keys():
+            if not is_line(line):
                 stop(f"{path.relative_to(ROOT)}, line {number}: this is not a whole line of results. To have the file as it "
                      f"was: git checkout {path.relative_to(ROOT)}")
             found.append(line)
