@@ -324,6 +324,8 @@ bool lines_same(const void *pc, const void *other)
 
 bool lines_same_call(const void *pc, const void *other)
 {
+    if (pc == other)
+        return true;
     if (!lines_same(pc, other))
         return false;
     struct source_line a = lines_of(pc), b = lines_of(other);
