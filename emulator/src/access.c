@@ -349,7 +349,7 @@ void simt_hook_func_exit(void) {}
 /* std::atomic and the guards of static variables, in host code: compilers hand these over as well. */
 static inline void host_atomic(const volatile void *address, size_t bytes, bool store, const void *pc)
 {
-    if (work_pending && !simt_worker)
+    if (!simt_worker)
         overlap_host_atomic((const void *)address, bytes, store, pc);
 }
 

@@ -43,9 +43,6 @@ static inline const struct object *memory_find(const void *address)
     return index ? &memory_objects[index] : NULL;
 }
 
-/* In the half that the host may not touch? */
-static inline bool memory_is_device(const void *address) { return memory_offset(address) < MEMORY_HALF; }
-
 /* In the half that holds managed and pinned memory? */
 static inline bool memory_is_unified(const void *address) { return memory_offset(address) - MEMORY_HALF < MEMORY_HALF; }
 

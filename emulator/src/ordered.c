@@ -53,18 +53,11 @@ static u128 of_host(enum simt_atomic_op op, void *address, u128 value, unsigned 
     return atomic_of_host(&(struct atomic){op, types[bytes], SIMT_SCOPE_SYSTEM}, address, value, value);
 }
 
-/* What the host does so may be how it waits for a stream. */
-static void note_host(const void *address, unsigned bytes, bool stores, const void *pc)
-{
-    if (simt_checked && work_pending)
-        overlap_host_atomic(address, bytes, stores, pc);
-}
-
 void simt_ordered_load(struct simt_ordering how, const void *address, void *value, unsigned bytes)
 {
     u64 slots[3] = {0, 0, (u64)(uintptr_t)address};
     if (!simt_worker) {
-        note_host(address, bytes, false, CALLER());
+        overlap_host_atomic(address, bytes, false, CALLER());
         u128 found = of_host(SIMT_ATOMIC_CAS, (void *)(uintptr_t)address, 0, bytes);
         memcpy(value, &found, bytes);
         return;
@@ -80,7 +73,7 @@ void simt_ordered_store(struct simt_ordering how, void *address, const void *val
     u64 slots[3] = {0, 0, (u64)(uintptr_t)address};
     memcpy(slots, value, bytes);
     if (!simt_worker) {
-        note_host(address, bytes, true, CALLER());
+        overlap_host_atomic(address, bytes, true, CALLER());
         u128 new = 0;
         memcpy(&new, value, bytes);
         of_host(SIMT_ATOMIC_EXCHANGE, address, new, bytes);
@@ -102,7 +95,7 @@ bool simt_ordered_change(struct simt_ordering how, enum simt_atomic_op op, enum 
     if (op == SIMT_ATOMIC_CAS)
         memcpy(&expected, compare, bytes);
     if (!simt_worker) {
-        note_host(address, bytes, true, CALLER());
+        overlap_host_atomic(address, bytes, true, CALLER());
         old = atomic_of_host(&a, address, new, expected);
         memcpy(value, &old, bytes);
         return op != SIMT_ATOMIC_CAS || old == expected;

@@ -402,6 +402,8 @@ void overlap_host_function_signals(void)
 
 void overlap_host_atomic(const void *address, size_t bytes, bool store, const void *pc)
 {
+    if (!simt_checked || !work_pending)
+        return;
     overlap_host_access(address, bytes, store, true, pc);
     if (store)
         overlap_host_function_signals();

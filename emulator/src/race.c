@@ -407,10 +407,16 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
     add_read(v->b, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
 }
 
+/* Of this launch, and in shared memory of this block? */
+static bool is_of_launch(const struct visit *v, const struct record *r)
+{
+    return r->serial >= v->least_serial && r->serial >= v->b->launch->first_serial;
+}
+
 static void note_overwritten(const struct visit *v, const struct record *last)
 {
     struct thread *self = current(v->b);
-    bool in_launch = last->serial >= v->least_serial && last->serial >= v->b->launch->first_serial;
+    bool in_launch = is_of_launch(v, last);
     self->overwrote = in_launch ? (struct entry){last->serial, WRITER(last), STAMP(last)} : (struct entry){0};
     self->overwrote_strong = in_launch && STRENGTH(last) != PLAIN;
 }
@@ -441,7 +447,7 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
         note_overwritten(v, &last);
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
                                1u << v->warp};
-    if (v->strength == PLAIN || last.serial < v->least_serial || last.serial < v->b->launch->first_serial)
+    if (v->strength == PLAIN || !is_of_launch(v, &last))
         return;
     bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && STAMP(&last) <= v->b->floor);
     bool concurrent = atomic && is_atomic(&last) && !order_before(v->b, last.serial, WRITER(&last), STAMP(&last));
