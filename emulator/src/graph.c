@@ -1,7 +1,7 @@
 /* CUDA graphs. A node is a list of operations, each the function that would have done it and a copy of what that needs. A
  * node is made by asking for its operation as a program does, while this thread is said to make a node; a captured
  * stream's operations come the same way. A launch does one node after the other: an order of them that the
- * dependencies allow. What else they allow, work.c is told: nodes of which each has only to follow the other are one
+ * dependencies allow. What else they allow stands in the clocks of work.c: nodes of which each has only to follow the other are one
  * queue of it, branches are several. */
 #include "graph.h"
 #include "array.h"

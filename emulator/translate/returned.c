@@ -35,7 +35,7 @@ static bool is_plain(int i)
 
 static struct ahead {
     int comma; /* the next one outside of brackets, or the closing bracket in front of it */
-    int stop;  /* what ends the expression that begins here; 0: none can be told */
+    int stop;  /* what ends the expression that begins here; 0: unknown */
     int calls; /* how many there are from here on, of functions and of operators that the program may define */
 } *ahead;
 

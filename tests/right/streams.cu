@@ -310,7 +310,7 @@ __global__ void flagged(int *data, volatile int *flag)
     *flag = 1;
 }
 
-// A kernel tells the host through mapped memory that it has come so far.
+// A kernel signals the host through mapped memory.
 static void mapped_flag()
 {
     int *shared;

@@ -230,7 +230,7 @@ __global__ void nine_warps_have_read(int *out)
     }
 }
 
-__global__ void left_and_told(int *out)  // who leaves has told one thread, and that one tells all
+__global__ void left_and_released(int *out)  // who leaves has told one thread, and that one tells all
 {
     __shared__ int word;
     __shared__ volatile int flag;
@@ -311,7 +311,7 @@ int main()
     SAME(to_host(out, 12)[3], 0);
     nine_warps_have_read<<<1, 320>>>(out = zeros(320));
     SAME(to_host(out, 320)[287], 5);
-    left_and_told<<<1, 256>>>(out = zeros(256));
+    left_and_released<<<1, 256>>>(out = zeros(256));
     SAME(to_host(out, 256)[9], 7);
     left_at_once<<<1, 128>>>(out = zeros(128), 99);
     SAME(to_host(out, 128)[98], 19);
