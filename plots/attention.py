@@ -33,11 +33,11 @@ def panel(every, shape):
     best = [(step, line) for dtype in TYPES for step in every if step["dtypes"][0] == dtype and (line := results.best(step, shape))]
     if not best:
         return None
-    timed = {name: line for step in every for name, line in results.peers(step, shape).items()}
+    timed = {name: line for kind in dict.fromkeys(map(steps.kind, every)) for name, line in results.peer_records(kind, shape).items()}
     names = PEERS if PEERS.keys() & timed.keys() else WIDE  # FlashAttention-2 and cuDNN have no head dimension above 256
     peers = {names[name]: line for name, line in timed.items() if name in names}
     alone = {line["peer"]: line for line in elsewhere() if results.is_at(line, shape)}
-    return {"bars": [{"step": ladder.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)} for step, line in best],
+    return {"bars": [{"step": steps.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)} for step, line in best],
             "peers": [{"name": name, "dtype": line["dtype"], "value": round(line["tflops"], 6), "elsewhere": name in alone}
                       for name, line in sorted((peers | alone).items(), key=lambda peer: peer[1]["tflops"])],
             "note": "; ".join(f"dotted: {name}, of another run ({line['env']['date']})" for name, line in alone.items())}

@@ -387,7 +387,7 @@ def test_roofline(learn, clone):
     roofs(clone)
     line = json.loads(measured("04_matmul_tiled", "padded", 12.5)) | {"flops": 2 * 4096**3, "bytes": 12 * 4096**2}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n")
-    ended(learn("roofline"), 0, "DRAM 4000 GB/s", "fp32 60.0 TFLOPS", "04 padded 682.7 11.0 18.3 % fp32")
+    ended(learn("roofline"), 0, "DRAM 4000 GB/s", "fp32 60.0 TFLOPS", "04 tiled 682.7 11.0 18.3 % fp32")
     drawn = [(clone / f"plots/roofline.{kind}").read_bytes() for kind in ("svg", "png")]
     ended(learn("docs"), 0)
     ended(learn("plot"), 0, "plots/roofline.svg")
@@ -395,7 +395,7 @@ def test_roofline(learn, clone):
     ended(learn("docs", "--check"), 0, "fresh")
     counted = line | {"time": None, "check": None, "ncu": {"dram_ld_bytes": 3 << 30, "dram_st_bytes": 1 << 30}}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(counted) + "\n")
-    ended(learn("roofline"), 0, "by ncu: of those that it moved", "04 padded 682.7 32 11.0 18.3 % fp32")
+    ended(learn("roofline"), 0, "by ncu: of those that it moved", "04 tiled 682.7 32 11.0 18.3 % fp32")
     slower = line | {"tflops": 1.5}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(slower) + "\n")
     ended(learn("docs", "--check"), 1, "plots/roofline.svg: picture is stale")

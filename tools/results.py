@@ -51,8 +51,20 @@ def of_variants(step, shape=None):
 
 
 def peers(step, shape=None):
-    """The peers that were measured beside the step at that shape and in its first type: {name: line}."""
+    """The peers that were measured beside the step at that shape and in its first type: {name: line}. Its lesson says how many times
+    as fast the step is, which is true within one run only."""
     return {line["peer"]: line for line in timed(step, shape) if line.get("peer")}
+
+
+def peer_records(kind, shape):
+    """The one record of each peer of an (operation, element type) at a shape, for whatever shows several steps: {name: line}. It is that
+    of the run in which most steps were timed, of equals the last."""
+    found = {}
+    for step in steps.load():
+        if steps.kind(step) == kind:
+            for name, line in peers(step, shape).items():
+                found.setdefault(name, []).append(line)
+    return {name: max(reversed(lines), key=lines.count) for name, lines in found.items()}
 
 
 def counted(step, variant, shape):
