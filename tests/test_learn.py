@@ -127,7 +127,7 @@ def test_a_gpu_without_nvcc_is_no_gpu(learn, clone):
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tour_on_a_gpu(learn, clone, columns):
     give_gpu(clone, "NVIDIA H200", "9.0")
-    done = learn("tour", COLUMNS=str(columns))
+    done = learn("tour", "--all", COLUMNS=str(columns))
     ended(done, 0, "Ran on the GPU: NVIDIA H200, compute capability 9.0", "137", "TFLOPS", "50 %", "1.50 × step 03")
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert headings(done.stdout).keys() >= {"matmul, 4096³, fp32: timed here"}
@@ -152,12 +152,24 @@ def test_capabilities():
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tour(learn, clone, columns):
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
-    done = learn("tour", COLUMNS=str(columns))
+    done = learn("tour", "--all", COLUMNS=str(columns))
     ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "23 matmul_wgmma", "16,500", "6 %", "12.5 ms", "11.0 TFLOPS",
           "It counts; it does not time", "4 of 4 variants gave the right result.")
     assert done.stderr.startswith("Building")  # where no progress is drawn
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_visitors_tour_is_one_table_and_what_comes_next(learn, clone, columns):
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
+    done = learn("tour", COLUMNS=str(columns))
+    ended(done, 0, "Ran on the emulator", "4 of 4 variants gave the right result.", "./learn tour --all")
+    assert headings(done.stdout) == {"matmul, 128³, fp32: counted by the emulator": ["03 strided", "03 coalesced", "04 padded", "23 matmul_wgmma"]}
+    assert "recorded" not in done.stdout and "as fast as" not in done.stdout
+    assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    assert list(headings(learn("tour", COLUMNS=str(columns)).stdout)) == ["matmul, 4096³, fp32: timed here"]
 
 
 def headings(text):
@@ -172,7 +184,7 @@ def test_tables_of_the_tour_name_their_shape(learn, clone, columns):
     """Counts at one shape and records at another are two tables, and each says of which shape it is."""
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(
         measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", None, 2.5, "cuBLAS"))
-    assert headings(learn("tour", COLUMNS=str(columns)).stdout) == {
+    assert headings(learn("tour", "--all", COLUMNS=str(columns)).stdout) == {
         "matmul, 128³, fp32: counted by the emulator": ["03 strided", "03 coalesced", "04 padded", "23 matmul_wgmma"],
         "matmul, 4096³, fp32: recorded on an NVIDIA H200": ["04 padded", "cuBLAS"]}
 
