@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from plots import attention, attention_shapes, attention_sweep, ladder, machine_roofs, roofline, softmax_sweep, style, wide_sweep
+from plots import attention, attention_beside, attention_shapes, attention_sweep, ladder, machine_roofs, roofline, softmax_sweep, style, wide_sweep
 from tools import results, steps
 from tools import roofline as room
 
@@ -113,24 +113,25 @@ def beside(recorded, monkeypatch):
     return recorded
 
 
-def test_steps_of_another_shape_stand_below_with_their_own_peers(beside):
+def test_steps_of_another_shape_have_a_picture_with_their_own_peers(beside):
     content = attention.data()
     assert len(content["bars"]) == len(STEPS) and not {peer["value"] for peer in content["peers"]} & {370, 490}
     shown = [(panel["title"], [bar["step"][:2] for bar in panel["bars"]], [bar["value"] for bar in panel["bars"]],
-              {peer["name"]: peer["value"] for peer in panel["peers"]}) for panel in content["beside"]]
+              {peer["name"]: peer["value"] for peer in panel["peers"]}) for panel in attention_beside.data()]
     assert shown == [
-        ("B1 H8 N8192 D64 causal", ["32", "33"], [320, 321], {"FlashAttention-2 (PyTorch)": 280, "cuDNN (PyTorch)": 400}),
-        ("B1 H8 N8192 D512", ["35"], [151], {"PyTorch, unfused": 133, "PyTorch SDPA, its choice": 136})]
+        ("B1 H8 N8192 D64 causal, on an H200", ["32", "33"], [320, 321], {"FlashAttention-2 (PyTorch)": 280, "cuDNN (PyTorch)": 400}),
+        ("B1 H8 N8192 D512, on an H200", ["35"], [151], {"PyTorch, unfused": 133, "PyTorch SDPA, its choice": 136})]
     beside[BESIDE[2]] = []
-    assert [panel["title"] for panel in attention.data()["beside"]] == ["B1 H8 N8192 D64 causal"]
+    assert [panel["title"] for panel in attention_beside.data()] == ["B1 H8 N8192 D64 causal, on an H200"]
     beside |= dict.fromkeys(BESIDE, [])
-    assert attention.data()["beside"] == []
+    assert attention_beside.data() is None and attention_beside.write() == []
 
 
 def test_they_are_legible(beside, drawn):
-    assert {"32", "33", "35", "B1 H8 N8192 D64 causal", "B1 H8 N8192 D512", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention))
-    beside[BESIDE[0]] = []
+    assert {"32", "33", "35", "B1 H8 N8192 D64 causal, on an H200", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention_beside))
     assert "30" in expect_legible(drawn(attention))
+    beside[BESIDE[0]] = []
+    expect_legible(drawn(attention_beside))
 
 
 def test_peers_of_another_run_say_whence_they_are():

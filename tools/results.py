@@ -3,6 +3,7 @@ from tools import steps
 from tools.floors import three_digits
 from tools.lines import apart
 
+TUNED = "tuned"  # the variant that is tuning for one compiler or chip, where a step has one
 MOVES_BYTES = {"axpy", "sum", "softmax"}  # operations whose rate is one of bytes
 
 # One shape throughout tours and plots for each operation, whatever the element type.
@@ -83,6 +84,22 @@ def hardware(step, variant, shape):
 def best(step, shape=None):
     """The fastest variant of a step recorded at that shape, or None."""
     return min(of_variants(step, shape), key=lambda line: line["time"]["median_ms"], default=None)
+
+
+def of_its_idea(step, shape=None):
+    """The fastest variant of a step recorded at that shape, but for the one called `tuned`: that is for a compiler or a chip what the
+    step's idea is not. None where there is no other."""
+    return min((line for line in of_variants(step, shape) if line["variant"] != TUNED), key=lambda line: line["time"]["median_ms"], default=None)
+
+
+def gain(step):
+    """How many times as fast a step's idea made the step that it comes from, at the shape of its figures, and that step's line; None
+    where that one does something else, or was not timed there."""
+    line, before = of_its_idea(step), steps.origin(step)
+    if not line or not before or before["operation"] != step["operation"]:
+        return None
+    other = of_its_idea(before, line["shape"])
+    return other and (other["time"]["median_ms"] / line["time"]["median_ms"], other)
 
 
 def rate(line):
