@@ -310,6 +310,7 @@ def block(name):
 def test_docs(learn, clone):
     results = measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", "", 2.5, "cuBLAS")
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(results)
+    (clone / "steps/03_matmul_naive/results.jsonl").write_text(measured("03_matmul_naive", "coalesced", 25))
     (clone / "README.md").write_text("before\n" + block("milestones") + "between\n" + block("steps") + block("tour matmul")
                                      + block("piece steps/03_matmul_naive/matmul_naive.cu index") + "after\n")
     page = clone / "steps/04_matmul_tiled/README.md"
@@ -322,11 +323,11 @@ def test_docs(learn, clone):
     front, text = (clone / "README.md").read_text(), page.read_text()
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
     assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | tiles in shared memory | 03 | `padded`: 11.0 TFLOPS at 4096³ |" in front
-    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | – |" in front
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | 2.00 × step 03 |" in front
     assert "wgmma Needs compute capability exactly 9.0. | 04 | – |" in front and "with driver 580.1, CUDA 13.0." in front
     assert "```\nmatmul, 128³, fp32: counted by the emulator\nstep" in front and "\n03 coalesced" in front
     assert "](steps/03_matmul_naive/matmul_naive.cu#L3-L" in front and "```cuda\n// Where.\nint row = 1;\n```" in front
-    assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 0.20 × as fast as cuBLAS." in text
+    assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 2.00 × as fast as step 03's `coalesced`, 0.20 × as fast as cuBLAS." in text
     assert "```c\nint note;\n```" in text and "Not counted on an H200 yet." in text
     (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
     ended(learn("docs", "--check"), 1, "diff is stale")

@@ -79,7 +79,7 @@ def test_a_visitor_sees_one_table(runs):
     kind = next(kind for kind in ladder.by_kind(runs) if kind[0] == tour.FIRST)
     names = {ladder.named(step, done["variant"]) for step, done in runs if steps.kind(step) == kind}
     assert len(names) > 3 and names <= first_words(said) and said.count("───\n") == 1
-    assert not {ladder.named(step, done["variant"]) for step, done in runs if steps.kind(step) != kind} & first_words(said)
+    assert not {ladder.named(step, done["variant"]) for step, done in runs if step["number"] and steps.kind(step) != kind} & first_words(said)
     assert {name for name in ladder.MEANING if f"\n{name}  " in said} == {"error/bound", "sectors", "shared", "conflicts", "floor"}
     assert len(said.splitlines()) <= 40
 
