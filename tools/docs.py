@@ -1,4 +1,4 @@
-"""The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
+"""The generated parts of README.md, docs/memory-hierarchy.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
 import argparse
 import io
 import math
@@ -8,7 +8,7 @@ import subprocess
 
 from rich.console import Console
 
-from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, occupancy, results, run, source, steps,
+from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
                    timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
@@ -91,6 +91,17 @@ def claim(base):
         ratios = [f"{floors.three_digits(median(timed[name]) / median(line))} × {short}" for name, short in names.items() if name in timed]
         rows.append((words, link(step, base), floors.three_digits(line["tflops"]), "; ".join(ratios) or "–"))
     return table(("shape", "the fastest step", "TFLOPS", "as fast as, in the same run"), rows) if rows else "Not measured on an H200 yet."
+
+
+def memory_table(name):
+    """The memories of an H200, level by level, or what is published of four GPUs."""
+    if name == "gpus":
+        return table(("", *(occupancy.GPUS[gpu].title for gpu in memory.GPUS)), memory.gpus())
+    if name != "levels":
+        stop(f"memory {name}: there are memory levels and memory gpus.")
+    rows = [tuple(level[part] for part in ("level", "of", "sm", "gpu", "latency", "sm_rate", "rate")) for level in memory.levels() or []]
+    return table(("", "belongs to", "size, an SM", "size, the GPU", "latency", "bandwidth, an SM", "bandwidth, the GPU"), rows) if rows \
+        else "Not measured on an H200 yet."
 
 
 def tour(operation):
@@ -664,6 +675,8 @@ def generate(name, base, pictures=None):
         return shared_memory(*words)
     if kind == "timeline":
         return timeline_of(words, base, {} if pictures is None else pictures)
+    if kind == "memory" and len(words) == 1:
+        return memory_table(words[0])
     if kind == "tour" and len(words) == 1:
         return tour(words[0])
     if kind in each and not words:
@@ -671,7 +684,7 @@ def generate(name, base, pictures=None):
     with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "lengths": (lengths, 3), "against": (against, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
-    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, "
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
          "step diff, results, speed, shapes, growth, matrix, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
@@ -702,7 +715,7 @@ def docs(check):
     """Write every README's generated parts, or only name those that are stale. Returns [(path, name)]."""
     build.build("cpu")
     stale = []
-    for path in [ROOT / "README.md", *sorted(ROOT.glob("steps/*/README.md"))]:
+    for path in [ROOT / "README.md", ROOT / "docs/memory-hierarchy.md", *sorted(ROOT.glob("steps/*/README.md"))]:
         if not path.exists():
             continue
         text = path.read_text()
