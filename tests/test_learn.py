@@ -316,11 +316,14 @@ def test_docs(learn, clone):
     page = clone / "steps/04_matmul_tiled/README.md"
     page.write_text("".join(map(block, ("diff", "walk index", "results", "speed", "counters", "ncu registers", "code note.c"))))
     (page.parent / "note.c").write_text("int note;\n")
-    ended(learn("docs", "--check"), 1, "README.md: milestones is stale", "README.md: tour matmul is stale",
+    (clone / "docs").mkdir()
+    (clone / "docs/memory-hierarchy.md").write_text(block("memory levels") + block("memory gpus"))
+    ended(learn("docs", "--check"), 1, "README.md: milestones is stale", "README.md: tour matmul is stale", "docs/memory-hierarchy.md: memory gpus is stale",
           "04_matmul_tiled/README.md: walk index is stale", "plots/ladder.svg")
     ended(learn("docs"), 0)
     ended(learn("docs", "--check"), 0, "fresh")
-    front, text = (clone / "README.md").read_text(), page.read_text()
+    front, text, memory = (place.read_text() for place in (clone / "README.md", page, clone / "docs/memory-hierarchy.md"))
+    assert "Not measured on an H200 yet." in memory and "| L2 | 4 MiB | 40 MiB | 72 MiB | 60 MiB |" in memory
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
     assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | tiles in shared memory | 03 | `padded`: 11.0 TFLOPS at 4096³ |" in front
     assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | 2.00 × step 03 |" in front
@@ -425,7 +428,7 @@ def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
 @pytest.mark.parametrize("text, words", [
     (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
     (block("report none.cu"), "no none.cu"), (block("piece none.cu a"), "no none.cu"),
-    (block("tour poem"), "No step is a poem"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
+    (block("tour poem"), "No step is a poem"), (block("memory card"), "memory levels and memory gpus"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
     (block("ncu colour"), "takes one to three of dram, l2"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
 ])
 def test_docs_of_an_unknown_part(learn, clone, text, words):

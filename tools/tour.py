@@ -103,6 +103,7 @@ def tour(gpu, forced, everything=False):
     if not everything:
         out.print("All tables, with what was timed: ./learn tour --all")
     draw()
+    out.print()
     out.print(next_words(), style="bold", markup=False, soft_wrap=True)
     return status
 
