@@ -12,7 +12,7 @@ from tools.paths import PLOTS
 
 COLOURS = {"matmul": BLUES[2], "softmax": "#3f8f6b", "attention": "#7a5aa6", "axpy": "#8a6d1f", "sum": "#8a6d1f"}
 SIZE, LINE = 8.5, 11.5  # points: of the names, and from one of them to the next
-PANEL, NAMES, HIGH = 4.0, 2.8, 5.0  # inches: a panel, the column of its names, their height
+PANEL, NAMES, HIGH = 4.0, 2.8, 5.0  # inches: a panel, the column of its names, their height at the least
 LEFT, BETWEEN, ABOVE, BELOW = 0.5, 0.6, 0.5, 0.35  # inches: around the panels
 TITLE_LINE, TITLE_LETTER, NOTE_LINE, NOTE_LETTER = 0.22, 0.12, 0.18, 0.075  # inches: a line and a letter of the title and of the note
 COLUMNS = 2
@@ -70,7 +70,6 @@ def draw_marks(axes, marks):
     """Every point, and its name in the column on the right. What it would be with the fewest bytes is hollow, an arrow away."""
     scale = 72 / axes.figure.dpi
     (_, bottom), (right, top) = (scale * axes.transAxes.transform(corner) for corner in ((0, 0), (1, 1)))
-    assert LINE * len(marks) <= top - bottom, f"{len(marks)} names do not fit beside a panel: make it higher"
     marks = sorted(marks, key=lambda mark: mark["tflops"])
     at = [scale * axes.transData.transform((roofline.intensity(mark), mark["tflops"])) for mark in marks]
     counted = any(mark["measured"] for mark in marks)
@@ -120,10 +119,10 @@ def panels_of(content):
             for title, (peak, marks) in found.items()]
 
 
-def picture(name, content, title, panels, folder, columns=COLUMNS):
+def picture(name, content, title, panels, folder):
     """Draw panels, [(title, marks, roofs)], below a title; returns the paths."""
-    columns = min(columns, len(panels))
-    rows = -(-len(panels) // columns)
+    columns = min(COLUMNS, len(panels))
+    rows, high = -(-len(panels) // columns), max(HIGH, *(LINE * len(marks) / 72 for _, marks, _ in panels))
     width = LEFT + columns * (PANEL + NAMES) + (columns - 1) * BETWEEN
     counted = any(mark["measured"] for _, marks, _ in panels for mark in marks)
     lacking = {"DRAM", *(roofline.peak(mark) for _, marks, _ in panels for mark in marks)} - content["roofs"].keys()
@@ -134,12 +133,12 @@ def picture(name, content, title, panels, folder, columns=COLUMNS):
         f"Not measured yet: {', '.join(sorted(lacking))}." if lacking else "Dotted: the published roofs."])), int((width - LEFT) / NOTE_LETTER))
     titles = textwrap.wrap(title, int((width - LEFT) / TITLE_LETTER))
     title_height = 0.25 + TITLE_LINE * len(titles)
-    height = title_height + rows * (ABOVE + HIGH + BELOW) + NOTE_LINE * (len(note) + 1)
+    height = title_height + rows * (ABOVE + high + BELOW) + NOTE_LINE * (len(note) + 1)
     figure = style.pyplot().figure(figsize=(width, height))
     for place, (words, marks, roofs) in enumerate(panels):
         row, column = divmod(place, columns)
-        x, y = LEFT + column * (PANEL + NAMES + BETWEEN), height - title_height - row * (ABOVE + HIGH + BELOW) - ABOVE - HIGH
-        draw(figure.add_axes((x / width, y / height, PANEL / width, HIGH / height)), marks, roofs, words)
+        x, y = LEFT + column * (PANEL + NAMES + BETWEEN), height - title_height - row * (ABOVE + high + BELOW) - ABOVE - high
+        draw(figure.add_axes((x / width, y / height, PANEL / width, high / height)), marks, roofs, words)
     figure.text(LEFT / width, 1 - 0.15 / height, "\n".join(titles), fontsize=13, fontweight="bold", color=INK, va="top")
     figure.text(LEFT / width, NOTE_LINE / 2 / height, "\n".join(note), fontsize=9.5, color=FAINT, linespacing=1.3)
     return style.save(figure, name, content, folder)

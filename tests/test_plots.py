@@ -200,11 +200,11 @@ def test_the_roofline_has_one_point_a_step_and_no_name_hides_another(drawn):
 def test_a_crowded_roofline_is_legible(drawn, monkeypatch):
     """More steps than there are, all as fast as one another."""
     roofs = {"DRAM": {"rate": 4274.0, "published": 4814.0}, "tensor": {"rate": 647.0, "published": 989.4}}
-    marks = [{"name": f"{n} flash mma warp specialised", "operation": "attention", "dtype": "fp16", "shape": "", "peer": n > 28, "least": 4000.0,
-              "measured": None if n > 28 else 5000.0 + n, "tflops": 300 + n / 10} for n in range(30)]
+    marks = [{"name": f"{n} flash mma warp specialised", "operation": "attention", "dtype": "fp16", "shape": "", "peer": n > 40, "least": 4000.0,
+              "measured": None if n > 40 else 5000.0 + n, "tflops": 300 + n / 10} for n in range(45)]
     monkeypatch.setattr(room, "data", lambda: {"roofs": roofs, "points": marks})
     written = expect_legible(drawn(roofline))
-    assert {"0 flash mma warp specialised  300", "29 flash mma warp specialised  303"} <= written
+    assert {"0 flash mma warp specialised  300", "44 flash mma warp specialised  304"} <= written
 
 
 def test_the_lesson_of_the_machine_shows_five_points_at_most(drawn):

@@ -47,7 +47,9 @@ def rate(gbps):
     """33.3 TB/s, 4,274 GB/s, 64 GB/s."""
     if gbps == int(gbps) < 1000:
         return f"{gbps:.0f} GB/s"
-    return f"{floors.three_digits(gbps / 1e3)} TB/s" if gbps >= 6000 else f"{gbps:,.0f} GB/s" if gbps >= 999.5 else f"{floors.three_digits(gbps)} GB/s"
+    if gbps >= 6000:
+        return f"{floors.three_digits(gbps / 1e3)} TB/s"
+    return f"{gbps:,.0f} GB/s" if gbps >= 999.5 else f"{floors.three_digits(gbps)} GB/s"
 
 
 def size(kb):

@@ -95,13 +95,14 @@ def tour(gpu, forced, everything=False):
     for place, (backend, why, group) in enumerate(groups):
         runs = run_all(group, backend, gpu)
         out.print(note(backend, why, everything))
-        for shown in (*tables(runs, backend), key(backend, runs)) if everything else one_table(runs, backend) if place == 0 else ():
+        shown = [*tables(runs, backend), key(backend, runs)] if everything else [*one_table(runs, backend)] if place == 0 else []
+        for part in shown:
             out.print()
-            out.print(shown)
+            out.print(part)
         status |= faults(runs)
         out.print(f"\n{summary(runs)}")
     if not everything:
-        out.print("All tables, with what was timed: ./learn tour --all")
+        out.print("The tables of all of them: ./learn tour --all")
     draw()
     out.print()
     out.print(next_words(), style="bold", markup=False, soft_wrap=True)
