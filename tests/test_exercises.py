@@ -87,6 +87,25 @@ def test_the_authors_lines_are_fast_enough(exercise):
     assert finding and finding.holds, finding
 
 
+ENUMERATORS = re.compile(r"^enum \w+ \{([^}]*)\}", re.MULTILINE)
+
+
+def tells_variants_apart(exercise):
+    """Whether the author's lines choose by an enumerator that a kernel is made for."""
+    program = exercise.program()
+    names = {name for found in ENUMERATORS.findall(program) for name in re.findall(r"\w+", found)}
+    made_for = {name for name in names if re.search(rf"<[^<>;]*\b{name}\b[^<>;]*>", program)}
+    return bool(made_for & set(re.findall(r"\w+", " ".join(exercise.author().values()))))
+
+
+@pytest.mark.parametrize("exercise", [one for one in EVERY if one.data["kind"] != "break" and tells_variants_apart(one)], ids=ident)
+def test_an_answer_is_judged_in_every_variant_that_it_tells_apart(exercise):
+    """Else `SWIZZLED ? … : …` would pass, whose condition always holds."""
+    cases = exercise.data.get("check", []) + exercise.data["count"]
+    judged = {words[words.index("--variant") + 1] for words in (exercise.words(case.get("arguments", "")) for case in cases)}
+    assert len(judged) >= 2, judged
+
+
 @pytest.mark.parametrize("exercise, name", WRONG, ids=ident)
 def test_a_wrong_answer_is_caught(exercise, name, compiled):
     text, says = next((text, says) for wrong, text, says in exercise.wrong() if wrong == name)

@@ -8,6 +8,7 @@ import difflib
 import functools
 import os
 import re
+import shlex
 import textwrap
 
 from tools import state, steps
@@ -116,6 +117,11 @@ class Exercise:
     @property
     def variant(self):
         return self.data.get("variant")
+
+    def words(self, arguments):
+        """What a case's arguments give the program: the exercise's variant, unless they name another."""
+        words = shlex.split(arguments)
+        return words if not self.variant or "--variant" in words else ["--variant", self.variant, *words]
 
     def program(self):
         """The author's program as it stands in the step, with the marks of this exercise's regions alone, and without the commands that
