@@ -83,8 +83,7 @@ def complaint(done):
 
 def command(exercise, program, arguments, seed, output=None, how="write"):
     """The words that run one case. Its output is written to a file, or that file's checked, unless there is none."""
-    variant = ["--variant", exercise.variant] if exercise.variant else []
-    return [program, *variant, *shlex.split(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
+    return [program, *exercise.words(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
 
 
 def run_author(words, place):

@@ -89,7 +89,7 @@ def shape_words(arguments):
 
 def execute(program, exercise, arguments, counts=None):
     """The completed process of one case, with all checks; its standard error is in its output. None where it took too long."""
-    command = [program, *(["--variant", exercise.variant] if exercise.variant else []), *arguments.split()]
+    command = [program, *exercise.words(arguments)]
     env = dict(os.environ) | {"SIMT_WORKERS": "1", "SIMT_TIMEOUT": str(SECONDS // 2)}
     if counts:
         command.append("--profile")
@@ -105,8 +105,7 @@ def failure(program, exercise, requirement, arguments, done):
     """The finding on a failed run: what it says, what the exercise has to say to that, and how to see more."""
     said = complaint(done)
     advice = [f"  {words}" for part, words in exercise.data.get("advice", {}).items() if part in said]
-    variant = f" --variant {exercise.variant}" if exercise.variant else ""
-    again = f"To see all that it prints: {os.path.relpath(program)}{variant} {arguments}".rstrip()
+    again = f"To see all that it prints: {' '.join([os.path.relpath(program), *exercise.words(arguments)])}"
     return Finding(False, requirement, "\n".join([said, *advice, again]))
 
 
@@ -243,7 +242,7 @@ def fast(exercise, path):
     for each in (output, steps.program(exercise.step, "cuda")):
         lines.unlink(missing_ok=True)
         with state.locked(BUILD / "cuda"):  # nothing else of this clone is timed meanwhile
-            timed = subprocess.run([each, "--json", lines, *(["--variant", exercise.variant] if exercise.variant else [])],
+            timed = subprocess.run([each, "--json", lines, *exercise.words("")],
                                    capture_output=True, text=True, errors="replace")
         case = run.last_json(lines)
         if timed.returncode or not case:
