@@ -45,7 +45,7 @@ def overlap_counts(exercise):
 
 # In their author's lines copies are in flight, or may be. A report or a question is about something else.
 OVERLAPS = [one for one in EVERY if one.data["kind"] != "break" and synchronous(one) != one.author()
-            and one.step["number"] not in ("19", "20", "21", "22", "23")]  # those are being written anew
+            and (one.step["number"] not in ("19", "20", "21", "22", "23") or one.number == 3)]  # those are being written anew
 
 
 @pytest.fixture
@@ -141,14 +141,14 @@ def test_an_answer_without_overlap_is_caught(exercise, compiled):
 
 @pytest.mark.parametrize("exercise", OVERLAPS, ids=ident)
 def test_most_of_the_overlap_is_wanted(exercise, compiled, tmp_path):
-    """About three quarters of what the author's lines reach: half of the copies under way are too few, while the order of the lines is
-    free. And nobody gets there by copying something twice."""
+    """Two thirds of what the author's lines reach, or a little more: half of the copies under way are too few, while the order of the
+    lines is free. And nobody gets there by copying something twice."""
     program, _ = compiled(exercise, written(exercise, "solution", exercise.solution()))
     for count in overlap_counts(exercise):
         counts = tmp_path / "counts.json"
         assert judge.execute(program, exercise, count["arguments"], counts).returncode == 0
         reached, _ = judge.count_of(run.last_json(counts), count, exercise.solution())
-        assert 0.7 <= count["least"] / reached <= 0.8
+        assert 0.65 <= count["least"] / reached <= 0.8
     assert any(count["counter"] == "copy_st_requests" and {"most", "exactly"} & count.keys() for count in exercise.data["count"])
 
 
@@ -167,6 +167,10 @@ UNUSUAL = {
     "all copies that are not the slice's": ("flash_mma_tiling_qk/slices", {
         "slice_of_QK": "cp_async_commit_group();\ncp_async_wait_group<STAGES - 1>();\n__syncthreads();\ncopy_next(smem, left);\n"
                        "auto &slice = smem.stage[stage];\nstage = stage + 1 < STAGES ? stage + 1 : 0;\n"}),
+    "a vector read before the next copy begins": ("matmul_cp_async/row_sums", {
+        "pass": "cp_async_wait_group<STAGES - 2>();\nconst float4 v = ring[stage][threadIdx.x];\n"
+                "cp_async_16(&ring[target][threadIdx.x], from, min(max(left, 0), VECTOR) * (int)sizeof(float));\n"
+                "cp_async_commit_group();\nsum += (v.x + v.y) + (v.z + v.w);\n"}),
     "each tile of the warp in turn": ("flash_mma_stages/warps", {
         "wait": "asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n__syncwarp();\n"
                 "if (tile + WARPS * TILE < n)\n    copy_stage(&ring[warp][1 - stage], K, V, tile + WARPS * TILE, n);\n"}),
