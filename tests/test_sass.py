@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT))
-from tools import actual, cli, exercises, machine, sass, steps  # noqa: E402
+from tools import actual, cli, exercises, machine, results, sass, steps  # noqa: E402
 from tools.guard import guarded  # noqa: E402
 
 OWN = "/clone/steps/05_x/x.cu"
@@ -43,7 +43,7 @@ _Z1xPf:
         /*00d0*/                   BRA `(.L_x_3) ;
 .L_x_5:
         /*00e0*/                   BRA `(.L_x_5);
-        /*00f0*/                   NOP;
+        /*00f0*/                   BRA `(.L_x_3);
 .L_x_6:
 
 
@@ -82,17 +82,33 @@ def test_an_instruction_comes_from_the_innermost_line_of_the_steps_own_source():
 def test_a_branch_names_the_address_that_it_goes_to():
     found = sass.parse(DISASSEMBLY, OWN)["_Z1xPf"]
     assert [(one.text, one.target) for one in found if one.target is not None] == [
-        ("@!P1 BRA 0xc0", 12), ("@P0 BRA 0x40", 4), ("BRA.U UP0, 0x20", 2), ("BRA 0x60", 6), ("BRA 0xe0", 14)]
+        ("@!P1 BRA 0xc0", 12), ("@P0 BRA 0x40", 4), ("BRA.U UP0, 0x20", 2), ("BRA 0x60", 6), ("BRA 0xe0", 14), ("BRA 0x60", 6)]
+
+
+def test_what_follows_a_branch():
+    found = sass.parse(DISASSEMBLY, OWN)["_Z1xPf"]
+    assert [sass.successors(found, place) for place in (0, 5, 8, 10, 11, 13)] == [[1], [12, 6], [4, 9], [2, 11], [], [6]]
 
 
 def test_loops_are_natural_ones(loops):
-    """The outer has the inner's instructions not as its own, the inner what was moved behind the end; what waits there is no loop."""
+    """The outer has the inner's instructions not as its own, the inner what was moved behind the end. What waits there is no loop, and what
+    nothing comes to belongs to none."""
     assert [(list(loop.own), loop.inner) for loop in loops] == [([2, 3, 9, 10], 7), ([4, 5, 6, 7, 8, 12, 13], 0)]
 
 
 def test_the_main_loop_has_most_work_itself(loops):
-    assert sass.main_loop(loops) == 1
+    """But one of a kernel that takes longer goes before."""
+    first, second = (sass.Kernel(name, [None], 16, {}, loops) for name in ("first", "second"))
+    found = [(first, loops[0]), (first, loops[1]), (second, loops[0])]
+    assert sass.main_loop(found, {}) == 1 and sass.main_loop(found, {"first": 1, "second": 2}) == 2
     assert [loop.work for loop in loops] == [(0, 0, 0, 1), (0, 2, 0, 0)]
+
+
+def test_of_several_kernels_the_longest_has_the_main_loop(capsys, no_nvcc):
+    said = learn(capsys, "sass", "12", "transposed_read")[1]
+    took = sass.durations(steps.find("12"), "transposed_read")
+    assert took.keys() == {"scores<0>", "softmax", "output"}
+    assert f", in {max(took, key=took.get)}." in said and "is of the kernel that takes longest" in said
 
 
 def test_instructions_have_classes(loops):
@@ -168,6 +184,26 @@ def test_the_main_loop_has_the_products_and_loads_that_the_source_names(number, 
     assert found.spills == found.count("local memory") == 0
 
 
+def letter(name, question):
+    exercise = exercises.find(name)[1]
+    return next(each["answers"] for each in exercise.questions if each["name"] == question)
+
+
+def test_letters_are_right_for_what_is_recorded():
+    """The answers of exercises that are no numbers."""
+    main, before, after = (actual.sass(steps.find(number), variant) for number, variant in
+                           (("15", "pad_8"), ("27", "two_stages"), ("28", "two_stages")))
+    classes = {"a": ["integer and address"], "b": ["shared memory, load", "shared memory, store"], "c": ["fp32"]}
+    assert letter("15.loop", "largest") == [max(classes, key=lambda each: main.count(*classes[each]))]
+    classes = dict(zip("abcd", ("integer and address", "fp32", "asynchronous copy", "barrier and wait")))
+    assert letter("28.loop", "grown") == [max(classes, key=lambda each: after.count(classes[each]) - before.count(classes[each]))]
+    for name, question, step, variant, units in (("14.counted", "busiest", "14", "wmma", ("tensor", "data_stage", "fma", "issue_active")),
+                                                 ("30.counted", "binds", "30", "swizzled", ("tensor", "data_stage", "issue_active"))):
+        percent = results.counted(steps.find(step), variant, results.headline(steps.find(step)))["kernels"][0]["percent"]
+        units = dict(zip("abcd", units))
+        assert letter(name, question) == [max(units, key=lambda each: percent[units[each]])]
+
+
 def test_what_is_compiled_here_is_what_was_recorded():
     step = steps.find("05")
     if why := sass.missing_tool():
@@ -176,6 +212,16 @@ def test_what_is_compiled_here_is_what_was_recorded():
     if made.nvcc != kept.nvcc:
         pytest.skip(f"this nvcc is {made.nvcc}, and {kept.nvcc} was recorded")
     assert made.kernels == kept.kernels
+
+
+def test_what_is_recorded_is_what_was_compiled(monkeypatch):
+    step = steps.find("15")
+    made, path = sass.recorded(step), ROOT / "build" / "recorded.jsonl"
+    monkeypatch.setattr(sass, "record_path", lambda step: path)
+    monkeypatch.setattr(sass, "compiled", lambda step, arch: made)
+    monkeypatch.setattr(sass, "ptx_digest", lambda step, arch: made.ptx)
+    assert sass.record(step) is made and sass.recorded(step) == made
+    assert path.read_bytes() == (steps.directory(step) / sass.NAME).read_bytes()
 
 
 def test_a_comment_makes_no_record_stale(tmp_path, monkeypatch):

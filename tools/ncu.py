@@ -38,7 +38,7 @@ def command(step, variant, arguments):
     wanted = dict.fromkeys(metric for _, _, metric in asked())
     shape = [word for name, size in results.headline(step).items() if size is not False
              for word in (f"{'-' if len(name) == 1 else '--'}{name.replace('_', '-')}", *([] if size is True else [str(size)]))]
-    return ["ncu", "--print-units", "base", "--metrics", ",".join(wanted), f"build/cuda/{step['name']}", *(["--variant", variant] if variant else []),
+    return ["ncu", "--clock-control", "none", "--print-units", "base", "--metrics", ",".join(wanted), f"build/cuda/{step['name']}", *(["--variant", variant] if variant else []),
             *(arguments or shape), "--no-check", "--no-time"]
 
 

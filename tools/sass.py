@@ -47,7 +47,6 @@ CLASSES = {
 CLASS_OF = {opcode: name for name, opcodes in CLASSES.items() for opcode in opcodes.split()}
 SHAPED = {name for name in CLASSES if "memory" in name or name in ("tensor cores", "special function unit", "asynchronous copy")}
 SETS_REGISTER = re.compile(r"\bIMAD\.MOV|\bHFMA2\S* R\d+, -RZ, RZ, ")
-CONDITION = re.compile(r"BRA\S* (!?U?P\d|~?UR\d)")  # of a branch that has it among its operands
 # What makes a loop the main one: most of the first, of two with as many most of the second, and so on.
 WORK = ("tensor cores",), ("fp32", "fp16 and bf16"), ("special function unit",), ("global memory, load", "asynchronous copy")
 LISTED = [name for names in WORK for name in names] + ["shared memory, load"]  # of a loop that is not shown
@@ -93,8 +92,8 @@ class Instruction:
 
     @property
     def is_certain(self):
-        """Whether every lane that comes to it executes it."""
-        return not self.text.startswith("@") and not CONDITION.match(self.text)
+        """Whether whatever comes to it executes it; a branch can also have its condition among its operands: BRA.U UP0, 0x20."""
+        return not self.text.startswith("@") and not (self.opcode == "BRA" and "," in self.text)
 
 
 @dataclasses.dataclass
@@ -217,9 +216,16 @@ def loop_of(instructions, body, inside):
     return Loop({place: instructions[place] for place in sorted(body - inside)}, len(inside))
 
 
-def main_loop(loops):
-    """The number of the one that does most of the work itself, and not by a loop inside it."""
-    return max(range(len(loops)), key=lambda number: (loops[number].work, -number))
+def main_loop(found, took):
+    """The number, among (kernel, loop), of the main one: in the kernel that takes longest, the one that does most of the work itself, and
+    not by a loop inside it. took: {kernel: nanoseconds}, as far as they are recorded."""
+    return max(range(len(found)), key=lambda number: (took.get(found[number][0].name, 0), found[number][1].work, -number))
+
+
+def durations(step, variant):
+    """{kernel: nanoseconds} of a variant's launch at the shape of the step's figures, as ncu recorded it."""
+    line = None if step["operation"] == "device" else results.counted(step, variant, results.headline(step))
+    return {called(kernel["kernel"]): kernel["launch"]["duration_ns"] or 0 for kernel in line["kernels"]} if line else {}
 
 
 # ---- counts ----
@@ -432,7 +438,7 @@ def choose(step, program, variant, number=None):
     found = of_variant(step, program, variant)
     if number is not None and not 1 <= number <= len(found):
         stop(f"There is no loop {number}: {step['name']} {variant or ''} has {'one' if len(found) == 1 else f'1 to {len(found)}'}.")
-    return found[main_loop([loop for _, loop in found]) if number is None else number - 1]
+    return found[main_loop(found, durations(step, variant)) if number is None else number - 1]
 
 
 def show(step, program, variant, number, each, heading):
@@ -448,10 +454,13 @@ def show(step, program, variant, number, each, heading):
     if kernel.reported:
         out.print(f"\n{kernel.name}: {kernel.reported['registers']} registers a thread; {spill_words(kernel.reported)}.", markup=False, soft_wrap=True)
     if len(found) > 1:
-        out.print(f"\nThe loops of {title}. The main one, shown without --loop K, has most work in its own instructions: products on tensor "
-                  "cores before fp32, before the special function unit, before loads.", markup=False, soft_wrap=True)
-        for place, (_, other) in enumerate(found):
-            out.print(f"{'→' if place == chosen else ' '} {place + 1}  {loop_words(other)}", markup=False, no_wrap=True, overflow="ellipsis")
+        several = len({kernel.name for kernel, _ in found}) > 1
+        out.print(f"\nThe loops of {title}. The main one, shown without --loop K, {'is of the kernel that takes longest, and there ' * several}has "
+                  "most work in its own instructions: products on tensor cores before fp32, before the special function unit, before loads.",
+                  markup=False, soft_wrap=True)
+        for place, (within, other) in enumerate(found):
+            where = f"{within.name}, " if several else ""
+            out.print(f"{'→' if place == chosen else ' '} {place + 1}  {where}{loop_words(other)}", markup=False, no_wrap=True, overflow="ellipsis")
     if not each:
         out.print("[dim]Each instruction, in order: --all[/]")
 
