@@ -216,7 +216,7 @@ def test_what_is_compiled_here_is_what_was_recorded():
 
 def test_what_is_recorded_is_what_was_compiled(monkeypatch):
     step = steps.find("15")
-    made, path = sass.recorded(step), ROOT / "build" / "recorded.jsonl"
+    made, path = sass.recorded(step), ROOT / "build" / "recorded.json"
     monkeypatch.setattr(sass, "record_path", lambda step: path)
     monkeypatch.setattr(sass, "compiled", lambda step, arch: made)
     monkeypatch.setattr(sass, "ptx_digest", lambda step, arch: made.ptx)
@@ -280,9 +280,9 @@ def test_of_what_is_not_recorded_it_says_so(capsys, no_nvcc, monkeypatch, tmp_pa
     assert status == 2 and "Nothing is recorded of 05_matmul_register" in complaint
 
 
-@pytest.mark.parametrize("text", ["", "{}\n", "[1]\n", '{"arch": "90a"}\nnull\n', "not JSON\n"])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "[]", '[{"arch": "90a"}, null]', "not JSON"])
 def test_a_broken_record_is_said(capsys, no_nvcc, monkeypatch, tmp_path, text):
-    broken = ROOT / "build" / "broken.jsonl"
+    broken = ROOT / "build" / "broken.json"
     broken.write_text(text)
     monkeypatch.setattr(sass, "record_path", lambda step: broken)
     status, _, complaint = learn(capsys, "sass", "05")

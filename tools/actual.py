@@ -76,7 +76,7 @@ def ncu(here, variant, step=None, **shape):
 
 
 class Instructions:
-    """A loop of a variant's kernels, as sass.jsonl has it, and what the compiler says of its kernel."""
+    """A loop of a variant's kernels, as sass.json has it, and what the compiler says of its kernel."""
 
     def __init__(self, kernel, loop):
         self.instructions = loop.instructions

@@ -163,7 +163,7 @@ def sass(step: STEP,
          loop: Annotated[Optional[int], typer.Option(metavar="K", help="Another loop than the main one, by its number.", show_default=False)] = None,
          each: Annotated[bool, typer.Option("--all", help="Each instruction, in order; else those of a source line together.")] = False,
          recorded: Annotated[bool, typer.Option("--recorded", help="What is recorded, although nvcc is here.")] = False,
-         record: Annotated[bool, typer.Option("--record", help="Compile, and write the step's sass.jsonl.")] = False):
+         record: Annotated[bool, typer.Option("--record", help="Compile, and write the step's sass.json.")] = False):
     """Show the main loop of a variant as the GPU executes it: SASS beside its source lines, instructions by class, registers and spills."""
     from tools import sass as room
     raise typer.Exit(room.sass(steps.find(step), variant, arch, loop, each, recorded, record))

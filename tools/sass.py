@@ -1,5 +1,5 @@
 """SASS, what the GPU executes: the main loop of a variant beside the source lines that it comes from, and its instructions by class. nvcc
-compiles and nvdisasm disassembles where both are found; else it is the step's sass.jsonl, written by `./learn sass N --record`."""
+compiles and nvdisasm disassembles where both are found; else it is the step's sass.json, written by `./learn sass N --record`."""
 import collections
 import dataclasses
 import hashlib
@@ -18,7 +18,7 @@ from tools.paths import ROOT
 from tools.say import out
 
 RECORDED_ARCH = "90a"
-NAME = "sass.jsonl"
+NAME = "sass.json"
 WIDTH = 16  # bytes of an instruction
 
 # A class of instructions, and the opcodes in it, without what follows their first dot.
@@ -346,23 +346,24 @@ def unpacked(row, lines):
 
 
 def record(step):
-    """Write the step's sass.jsonl. Returns what is in it."""
+    """Write the step's sass.json. Returns what is in it."""
     program = compiled(step, RECORDED_ARCH)
     ordinals = {line: ordinal for ordinal, line in enumerate(code_line_numbers(step), 1)}
     rows = [{"arch": program.arch, "nvcc": program.nvcc, "source": code_digest(step), "ptx": ptx_digest(step, program.arch)}]
     rows += [vars(kernel) | {"loops": [packed(loop, ordinals) for loop in kernel.loops]} for kernel in program.kernels]
-    write_whole(record_path(step), "".join(f"{json.dumps(row, separators=(',', ':'))}\n" for row in rows))
+    text = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+    write_whole(record_path(step), f"[\n{text}\n]\n")
     return program
 
 
 def recorded(step):
-    """The Program of the step's sass.jsonl; None where there is none."""
+    """The Program of the step's sass.json; None where there is none."""
     path = record_path(step)
     if not path.exists():
         return None
     lines = dict(enumerate(code_line_numbers(step), 1))
     try:
-        head, *rows = [json.loads(text) for text in path.read_text().splitlines()]
+        head, *rows = json.loads(path.read_text())
         return Program(**head, kernels=[Kernel(**row | {"loops": [unpacked(loop, lines) for loop in row["loops"]]}) for row in rows])
     except (ValueError, LookupError, TypeError, AttributeError):
         stop(f"{path.relative_to(ROOT)} is not as ./learn sass {steps.called(step)} --record writes it.")
