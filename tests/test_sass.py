@@ -268,7 +268,7 @@ def test_a_record_of_another_source_says_so(capsys, no_nvcc, monkeypatch):
 @pytest.mark.parametrize("words, said", [
     (["05", "nothing"], "has no variant 'nothing'"), (["05", "--loop", "9"], "There is no loop 9"), (["05", "--loop", "0"], "There is no loop 0"),
     (["05", "--arch", "80"], "Recorded is only what was compiled for sm_90a"), (["05", "--arch", "ninety"], "'ninety' is no architecture"),
-    (["28", "--arch", "75"], "needs compute capability 8.0"), (["05", "--record"], "There is no nvcc here"), (["99"], "There is no step '99'")])
+    (["28", "--arch", "75"], "needs compute capability 8.0"), (["05", "--record"], "There is no nvcc here"), (["05", "--record", "--recorded"], "give one of them"), (["99"], "There is no step '99'")])
 def test_what_was_asked_wrongly_is_said(capsys, no_nvcc, words, said):
     status, _, complaint = learn(capsys, "sass", *words)
     assert status == 2 and said in complaint and len(complaint.strip().splitlines()) == 1

@@ -170,7 +170,8 @@ class Exercise:
         """The right one, as a reader would type it."""
         if "actual" not in question:
             return str(question["answers"][0])
-        return quantities.shown(self.value(question["actual"]), question["unit"])
+        unit = question["unit"]
+        return f"{quantities.shown(self.value(question['actual']), unit)} {unit if unit in quantities.UNITS else ''}".strip()
 
     def value(self, expression):
         """Of an expression as predict.toml has them."""

@@ -365,7 +365,7 @@ def recorded(step):
     try:
         head, *rows = json.loads(path.read_text())
         return Program(**head, kernels=[Kernel(**row | {"loops": [unpacked(loop, lines) for loop in row["loops"]]}) for row in rows])
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         stop(f"{path.relative_to(ROOT)} is not as ./learn sass {steps.called(step)} --record writes it.")
 
 
@@ -481,6 +481,8 @@ def sass(step, variant, arch, number, each, only_recorded, to_record):
     """Returns the exit status."""
     steps.require_variant(step, [] if variant is None else ["--variant", variant])
     require_arch(step, arch)
+    if only_recorded and to_record:
+        stop("--record compiles anew, and --recorded shows what was compiled: give one of them.")
     why = "" if only_recorded else missing_tool()
     if to_record:
         if why or arch != RECORDED_ARCH:
