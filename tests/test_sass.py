@@ -127,7 +127,7 @@ def test_no_opcode_is_in_two_classes():
 
 @pytest.mark.parametrize("step", RECORDED, ids=ident)
 def test_a_record_is_of_the_source_as_it_stands(step):
-    """Without a compiler: the lines of code are those that were compiled. To mend it: ./learn sass N --record, with nvcc and nvdisasm."""
+    """Without a compiler: the lines of code are those that were compiled. To mend it: ./learn docs, with nvcc and nvdisasm."""
     assert sass.recorded(step).source == sass.code_digest(step), f"./learn sass {steps.called(step)} --record"
 
 
@@ -236,6 +236,22 @@ def test_a_comment_makes_no_record_stale(tmp_path, monkeypatch):
     assert moved == {one.line for kernel in sass.recorded(step).kernels for loop in kernel.loops for one in loop.instructions if one.line}
     mine.write_text(text.replace("i < TILE_K; i++", "i < TILE_K; ++i", 1))
     assert sass.code_digest(step) != before
+
+
+def test_docs_renews_a_stale_record(capsys, monkeypatch, no_nvcc):
+    one, path, made = steps.find("05"), ROOT / "build" / "stale.json", []
+    path.write_text(sass.record_path(one).read_text().replace(sass.code_digest(one), "0" * 16))
+    monkeypatch.setattr(steps, "load", lambda: [one])
+    monkeypatch.setattr(sass, "record_path", lambda step: path)
+    assert sass.renew(True) == [("build/stale.json", "record")]
+    with pytest.raises(SystemExit):
+        sass.renew(False)
+    assert "build/stale.json is stale. There is no nvcc here." in capsys.readouterr().err
+    monkeypatch.setattr(sass, "missing_tool", lambda: None)
+    monkeypatch.setattr(sass, "record", made.append)
+    assert sass.renew(False) == [("build/stale.json", "record")] and made == [one]
+    path.write_text(path.read_text().replace("0" * 16, sass.code_digest(one)))
+    assert sass.renew(True) == []
 
 
 # ---- what is printed ----

@@ -225,9 +225,10 @@ def roofline():
 
 @app.command()
 def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False):
-    """Renew the generated parts of the READMEs."""
+    """Renew the generated parts of the READMEs, pictures and what is recorded of SASS."""
     from tools import docs as room
-    stale = room.docs(check)
+    from tools import sass as sass_room
+    stale = sass_room.renew(check) + room.docs(check)
     for name, picture in pictures().items():
         if picture.stale():
             stale.append((f"plots/{name}.svg", "picture"))

@@ -369,6 +369,16 @@ def recorded(step):
         stop(f"{path.relative_to(ROOT)} is not as ./learn sass {steps.called(step)} --record writes it.")
 
 
+def renew(check):
+    """Record anew what is of other lines of code than the source has now, or only name it. Returns [(path, what it is)]."""
+    stale = [step for step in steps.load() if (program := recorded(step)) and program.source != code_digest(step)]
+    for step in stale if not check else []:
+        if why := missing_tool():
+            stop(f"{record_path(step).relative_to(ROOT)} is stale. {why}")
+        record(step)
+    return [(str(record_path(step).relative_to(ROOT)), "record") for step in stale]
+
+
 # ---- what is shown ----
 
 def of_variant(step, program, variant):
