@@ -59,6 +59,12 @@ def test_on_a_gpu_ncu_itself_speaks(capsys, a_gpu):
     assert "recorded" in learn(capsys, "profile", "05", "--ncu", "--recorded")[1]
 
 
+def test_what_the_program_refuses_is_said(capsys, a_gpu):
+    a_gpu("==PROF== Connected\nmatmul_register: -m wants a number, not x\n", 2)
+    status, _, complaint = learn(capsys, "profile", "05", "--ncu", "-m", "x")
+    assert status == 2 and "ncu counted nothing: matmul_register: -m wants a number, not x" in complaint
+
+
 def test_where_ncu_may_not_count_it_says_why(capsys, a_gpu):
     a_gpu("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n", 1)
     status, said, complaint = learn(capsys, "profile", "05", "--ncu")

@@ -36,10 +36,8 @@ def unit(metric):
 def command(step, variant, arguments):
     """The words that have ncu count a variant at the shape of the step's figures, or at another."""
     wanted = dict.fromkeys(metric for _, _, metric in asked())
-    shape = [word for name, size in results.headline(step).items() if size is not False
-             for word in (f"{'-' if len(name) == 1 else '--'}{name.replace('_', '-')}", *([] if size is True else [str(size)]))]
     return ["ncu", "--clock-control", "none", "--print-units", "base", "--metrics", ",".join(wanted), f"build/cuda/{step['name']}", *(["--variant", variant] if variant else []),
-            *(arguments or shape), "--no-check", "--no-time"]
+            *(arguments or results.shape_flags(results.headline(step))), "--no-check", "--no-time"]
 
 
 def rows_of(line):
@@ -81,6 +79,13 @@ def why_not(step):
     return "" if shutil.which("ncu") else "There is no ncu on the PATH: the CUDA Toolkit has it."
 
 
+def complaint(done):
+    """Why ncu counted nothing, or the program that it ran: the line of ncu's error, or the last that was said."""
+    said = (done.stdout + done.stderr).strip()
+    refused = DENIED.search(said)
+    return refused[1].strip() if refused else said.splitlines()[-1] if said else f"status {done.returncode}"
+
+
 def ncu(step, variant, arguments, only_recorded):
     """Returns the exit status."""
     steps.require_variant(step, [] if variant is None else ["--variant", variant])
@@ -95,8 +100,7 @@ def ncu(step, variant, arguments, only_recorded):
         if done.returncode == 0:
             print(done.stdout, end="")
             return 0
-        refused = DENIED.search(done.stdout + done.stderr)
-        why = f"ncu counted nothing: {refused[1].strip() if refused else f'status {done.returncode}'}"
+        why = f"ncu counted nothing: {complaint(done)}"
     if arguments:
         stop(f"{why} Recorded is only {run.shape_words(results.headline(step))}: leave out what follows the step.".strip())
     show_recorded(step, variant, why)
