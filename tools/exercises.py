@@ -8,6 +8,7 @@ import difflib
 import functools
 import os
 import re
+import shlex
 import textwrap
 
 from tools import actual, quantities, state, steps
@@ -70,6 +71,19 @@ def comment(text, indent=""):
     return "".join(f"{line}\n" for line in lines)
 
 
+def without(text, hidden, path):
+    """The program without what the comment at an anchor says, through all of its lines: all of that for `ANCHOR`, or for `ANCHOR: WORDS`
+    what it says from these words on."""
+    anchor, _, words = hidden.partition(": ")
+    found = re.search(rf"// \[{anchor}\](?P<said>.*(\n[ \t]*//(?! \[| exercise:).*)*)", text)
+    if not found:
+        stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}].")
+    if words not in found["said"]:
+        stop(f"{path.relative_to(ROOT)} does not say '{words}' at // [{anchor}].")
+    kept = found["said"][:found["said"].index(words)].rstrip(" /\n") if words else ""
+    return text[:found.start("said")] + kept + text[found.end("said"):]
+
+
 def is_written(text):
     """Whether a region holds anything but comments."""
     return any(line.strip() and not COMMENT.match(line) for line in text.splitlines())
@@ -130,17 +144,20 @@ class Exercise:
     def variant(self):
         return self.data.get("variant")
 
+    def words(self, arguments):
+        """What a case's arguments give the program: the exercise's variant, unless they name another."""
+        words = shlex.split(arguments)
+        return words if not self.variant or "--variant" in words else ["--variant", self.variant, *words]
+
     def program(self):
         """The author's program as it stands in the step, with the marks of this exercise's regions alone, and without the commands that
-        build the step and the sentences of anchors that would tell the answer."""
+        build the step and what comments of anchors say that would tell the answer."""
         if not self.asks_for_program:
             return "".join(f"// exercise: {which} {ANSWERS}\n" for which in ("begin", "end"))
         path = steps.directory(self.step) / "exercises" / self.data["source"] if "source" in self.data else steps.source(self.step)
         text = STEPS_COMMANDS.sub("", marks_only(path.read_text(), self.regions), count=1)
-        for anchor in self.data.get("hide", []):
-            text, count = re.subn(rf"(// \[{anchor}\]).*", r"\1", text)
-            if not count:
-                stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}].")
+        for hidden in self.data.get("hide", []):
+            text = without(text, hidden, path)
         missing = [name for name in self.regions if name not in between(text)]
         if missing:
             stop(f"{path.relative_to(ROOT)} has no region // exercise: begin {missing[0]}.")

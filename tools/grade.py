@@ -83,8 +83,7 @@ def complaint(done):
 
 def command(exercise, program, arguments, seed, output=None, how="write"):
     """The words that run one case. Its output is written to a file, or that file's checked, unless there is none."""
-    variant = ["--variant", exercise.variant] if exercise.variant else []
-    return [program, *variant, *shlex.split(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
+    return [program, *exercise.words(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
 
 
 def run_author(words, place):
@@ -145,10 +144,10 @@ def advice(kit, exercise, text, program, wanted, seed):
     done = kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile"])
     try:
         profile = json.loads(done.written.splitlines()[-1])
-        count = sum(judge.counted(profile, wanted["counter"], *judge.lines_of(text, wanted.get("in"))).values())
-        said = f"{count:,} at {judge.shape_words(arguments)}"
+        count, _ = judge.count_of(profile, wanted, text)
+        said = f"{count:,.0f} at {judge.shape_words(arguments)}"
         return {"requirement": requirement, "holds": bool(holds(count)), "said": said}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return {"requirement": requirement, "holds": False, "said": "Nothing was counted."}
 
 
