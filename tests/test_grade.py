@@ -1,6 +1,7 @@
 """What ./learn grade gives credit for, and what it does not: right lines; texts that are more than lines; programs that lie,
 run away or look for a way out; files that are none. Each is bounded in time, and grading goes on."""
 
+import argparse
 import dataclasses
 import hashlib
 import inspect
@@ -124,6 +125,27 @@ def test_counts_are_advisory_unless_they_are_asked_for(kit, tmp_path):
     found = [grade.grade_one(kit, LOAD, path, [], random.Random(1), counts_matter) for counts_matter in (False, True)]
     assert [mark.verdict for mark in found] == [marks.RIGHT, marks.WRONG], found
     assert not all(one["holds"] for one in found[0].advisory) and "sectors" in found[1].reason, found
+
+
+def test_an_answer_without_overlap_computes_right_and_counts_wrong(kit, tmp_path):
+    _, exercise = exercises.find("flash_mma_stages/prefetch")
+    text = next(text for name, text, _ in exercise.wrong() if name == "the next tiles waited for at once")
+    path = handed_in(tmp_path, exercise, text)
+    found = [grade.grade_one(kit, exercise, path, [], random.Random(1), counts_matter) for counts_matter in (False, True)]
+    assert [mark.verdict for mark in found] == [marks.RIGHT, marks.WRONG], found
+    assert "bytes of a warp's copies are under way" in found[1].reason and ": 0 at heads 1" in found[1].reason, found
+
+
+@pytest.mark.parametrize("count", ["null", '"many"', "[]", "1e999", "NaN", "1" + 400 * "0", "-1"])
+def test_forged_counts_end_no_grading(count):
+    """Whatever a program says that it counted: a sentence comes of it, and nothing else."""
+    _, exercise = exercises.find("flash_mma_stages/prefetch")
+    lines = f'{{"file": "a.cu", "line": 1, "barriers": {count}, "mma": 1, "mma_bytes_in_flight": {count}, "copy_st_requests": {count}}}'
+    done = argparse.Namespace(written=f'{{"kernels": [{{"lines": [{lines}]}}]}}'.encode())
+    liar = argparse.Namespace(run=lambda command: done)
+    for wanted in exercise.data["count"]:
+        said = grade.advice(liar, exercise, exercise.solution(), "program", wanted, 1)
+        assert isinstance(said["holds"], bool) and said["said"]
 
 
 def test_a_function_of_the_library_hides_no_count(kit, tmp_path):

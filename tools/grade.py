@@ -144,10 +144,10 @@ def advice(kit, exercise, text, program, wanted, seed):
     done = kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile"])
     try:
         profile = json.loads(done.written.splitlines()[-1])
-        count = sum(judge.counted(profile, wanted["counter"], *judge.lines_of(text, wanted.get("in"))).values())
-        said = f"{count:,} at {judge.shape_words(arguments)}"
+        count, _ = judge.count_of(profile, wanted, text)
+        said = f"{count:,.0f} at {judge.shape_words(arguments)}"
         return {"requirement": requirement, "holds": bool(holds(count)), "said": said}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return {"requirement": requirement, "holds": False, "said": "Nothing was counted."}
 
 

@@ -163,6 +163,16 @@ def counted(profile, counter, first, last):
     return found
 
 
+def count_of(profile, wanted, text):
+    """(what a [[count]] comes to, {line: what the line has of it}). Where it has a `per`, both are averages for each of these."""
+    lines = lines_of(text, wanted.get("in"))
+    found = counted(profile, wanted["counter"], *lines)
+    if "per" not in wanted:
+        return sum(found.values()), found
+    times = counted(profile, wanted["per"], *lines)
+    return sum(found.values()) / max(sum(times.values()), 1), {line: found[line] / times[line] for line in found if times[line]}
+
+
 def limit_of(wanted):
     """(a [[count]]'s limit in words: at most 512, and whether a count keeps it, as a function)."""
     name = next(name for name in LIMITS if name in wanted)
@@ -182,16 +192,15 @@ def enough(program, exercise, text, wanted):
         profile = run.last_json(counts)
     if done is None or done.returncode or profile is None:
         return failure(program, exercise, requirement, arguments, done)
-    found = counted(profile, wanted["counter"], *lines_of(text, wanted.get("in")))
-    total = sum(found.values())
+    total, found = count_of(profile, wanted, text)
     if holds(total):
         return Finding(True, requirement)
-    said = f"{total:,} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
+    said = f"{total:,.0f} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
     if total:
         mine = [line for name in exercise.regions for line in range(*lines_of(text, name)) if found.get(line)]
-        worst = max(mine or found, key=found.get)
-        said += f" {place(exercise, worst)} has {found[worst]:,}: {text.splitlines()[worst - 1].strip()}"
-    return Finding(False, requirement, said)
+        worst = min(found, key=found.get) if "per" in wanted else max(mine or found, key=found.get)
+        said += f" {place(exercise, worst)} has {found[worst]:,.0f}: {text.splitlines()[worst - 1].strip()}"
+    return Finding(False, requirement, "\n".join([said, *filter(None, [wanted.get("if_wrong")])]))
 
 
 # ---- break it ----

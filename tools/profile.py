@@ -26,12 +26,27 @@ NCU_MATRICES = {
 ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async reads global",
             "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async writes shared",
             "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}
+# During what copies in flight are counted: our name for it → how those counters begin.
+IN_FLIGHT = {"shared_ld": "shared_ld", "ldmatrix": "ldmatrix", "shuffles": "shuffle", "mma": "mma"}
 EVENTS = {"mma": "product of fragments", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
           "atomics": "atomic"}
 
 
-def rows(counts):
-    """(what, requests, wavefronts or sectors, conflicts or sectors per request) for whatever a line did."""
+def copies(counts):
+    """Whether there are copies by cp.async."""
+    return counts["copy_st_requests"] > 0
+
+
+def in_flight(counts, name, requests):
+    """The row that says during how many of these requests copies of the warp were in flight, and how many bytes."""
+    begins = IN_FLIGHT[name]
+    average = counts[f"{begins}_bytes_in_flight"] / requests
+    return "with copies in flight", counts[f"{begins}_with_copies"], f"{average:,.0f} bytes on average", ""
+
+
+def rows(counts, with_copies):
+    """(what, requests, wavefronts or sectors, conflicts or sectors per request) for whatever a line did. with_copies: its kernel
+    has copies by cp.async."""
     found = []
     for access, words in ACCESSES.items():
         get = lambda name: counts.get(f"{access}_{name}")
@@ -39,10 +54,17 @@ def rows(counts):
             continue
         if access in floors.ACCESSES["shared"]:
             found.append((words, get("requests"), f"{get('wavefronts'):,} wavefronts", f"{get('conflicts'):,} conflicts"))
+            if with_copies and access in IN_FLIGHT:
+                found.append(in_flight(counts, access, get("requests")))
         else:
             found.append((words, get("requests"), f"{get('sectors'):,} sectors",
                           f"{get('sectors') / get('requests'):.2f} a request"))
-    return found + [(words, counts[name], "", "") for name, words in EVENTS.items() if counts[name]]
+    for event, words in EVENTS.items():
+        if counts[event]:
+            found.append((words, counts[event], "", ""))
+            if with_copies and event in IN_FLIGHT:
+                found.append(in_flight(counts, event, counts[event]))
+    return found
 
 
 def source_line(name, line):
@@ -54,12 +76,12 @@ def source_line(name, line):
         return ""
 
 
-def table(counts):
+def table(counts, with_copies):
     """What a line did, as a table; the widths are fixed, so that the tables of a kernel's lines stand below one another."""
     made = Table.grid(padding=(0, 1, 0, 0))
     for justify, width in (("left", 26), ("right", 11), ("right", 22), ("right", 18)):
         made.add_column(justify=justify, width=width)
-    for words, requests, second, third in rows(counts):
+    for words, requests, second, third in rows(counts, with_copies):
         made.add_row(f"    {words}", f"{requests:,}", second, third)
     return made
 
@@ -73,7 +95,7 @@ def show(done):
             place = f"{Path(counts['file']).name}:{counts['line']}"
             out.print(Text.assemble((place, "bold"), "  ", source_line(counts["file"], counts["line"])),
                       no_wrap=True, overflow="ellipsis")
-            out.print(table(counts))
+            out.print(table(counts, copies(kernel["total"])))
 
 
 def legend(step, done):
@@ -82,6 +104,8 @@ def legend(step, done):
     more = NCU_MATRICES if run.total(done["profile"])["mma"] else {}
     for words, metric in (NCU | more).items():
         out.print(f"  {words:<18} {metric.format(op='{ld,st}')}", style="dim", markup=False, soft_wrap=True)
+    if any(copies(kernel["total"]) for kernel in done["profile"]["kernels"]):
+        out.print("  copies in flight   ncu has no such counter", style="dim")
     variant = f" --variant {done['variant']}" if done["variant"] else ""
     metrics = ",".join([*(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st")), *more.values()])
     flag = lambda name: f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"

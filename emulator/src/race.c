@@ -44,10 +44,8 @@ static bool is_of_workers(const struct block *b, const struct place *place)
     return place->space != SPACE_SHARED && b->launch->many_workers;
 }
 
-static bool *lock_cells(const struct block *b, const struct place *place)
+static __attribute__((noinline)) bool *lock_of_workers(const struct block *b, const struct place *place)
 {
-    if (!is_of_workers(b, place))
-        return NULL;
     bool *lock = &locks[(place->offset >> 6) % LOCKS].held;
     for (;;) {
         while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE)) {
@@ -57,6 +55,11 @@ static bool *lock_cells(const struct block *b, const struct place *place)
         __atomic_clear(lock, __ATOMIC_RELEASE);
         sched_yield();
     }
+}
+
+static inline bool *lock_cells(const struct block *b, const struct place *place)
+{
+    return is_of_workers(b, place) ? lock_of_workers(b, place) : NULL;
 }
 
 static void unlock_cells(bool *lock)
@@ -623,6 +626,7 @@ static void suspect(struct block *b, const struct conflict *c)
     for (unsigned i = 0; i < c->bytes && i < sizeof s->before; i++)
         s->before[i] = bytes[i];
     s->pending = true;
+    b->worker->unsettled = true;
 }
 
 void race_judge_copy(struct block *b, const void *stores)
@@ -709,6 +713,7 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
         bool stores = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
         __atomic_store_n(&b->worker->touches_to_store, stores, __ATOMIC_RELAXED);
         __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
+        b->worker->unsettled = true;
     }
     visit_words(&v, cells, offset);
     struct conflict c;
@@ -813,6 +818,7 @@ bool race_begin_lending(struct block *b, const void *address, unsigned bytes, st
         __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
         __atomic_fetch_add(&b->launch->n_lent, 1, __ATOMIC_RELAXED);
         __atomic_store_n(&w->lent, (void *)(uintptr_t)address, __ATOMIC_RELEASE);
+        w->unsettled = true;
     }
     unlock_cells(lock);
     w->lent_bytes = 0;
