@@ -88,10 +88,33 @@ def test_says_what_a_reader_needs(exercise):
     assert data.get("check") or data.get("count") or data.get("report") or data.get("question")
     assert len(data.get("wrong", [])) >= 2
     known = {"title", "kind", "minutes", "variant", "task", "source", "hints", "after", "region", "check", "count", "report", "question",
-             "wrong", "gpu_speed", "grade", "hide", "advice"}
+             "names", "wrong", "gpu_speed", "grade", "hide", "advice"}
     assert not data.keys() - known
     lines = exercises.outside(exercise.start()).splitlines()
     assert all(len(line) <= 130 for line in lines)
+
+
+MEASURE = [exercise for exercise in EVERY if not exercise.asks_for_program]
+
+
+@pytest.mark.parametrize("exercise", MEASURE, ids=ident)
+def test_questions_about_a_tool_are_whole(exercise):
+    """Each says what is asked and what to look at; a number that a known mistake leads to is neither right nor another mistake's."""
+    assert "region" not in exercise.data and 3 <= len(exercise.questions) <= 6
+    assert re.search(r"\./learn (sass|profile) \d+ (--ncu )?--recorded|\./learn sass \d+ \w+ --recorded", exercise.data["task"])
+    for question in exercise.questions:
+        number = "actual" in question
+        assert question.keys() <= {"name", "ask", "if_wrong"} | ({"unit", "within", "actual", "mistake"} if number else {"answers"})
+        assert question["ask"] and question["if_wrong"].endswith(".")
+        if number:
+            figures = [exercise.value(each["actual"]) for each in (question, *question.get("mistake", []))]
+            within = question.get("within", 0) / 100
+            assert all(abs(one - other) > within * max(one, other) for one, other in itertools.combinations(figures, 2)), figures
+
+
+def test_each_part_reads_sass_and_runs_ncu():
+    parts = {(exercise.step["chapter"][:1], "ncu" if "--ncu" in exercise.data["task"] else "sass") for exercise in MEASURE}
+    assert parts == {(part, tool) for part in "ABC" for tool in ("ncu", "sass")}
 
 
 @pytest.mark.parametrize("exercise", EVERY, ids=ident)
