@@ -85,6 +85,7 @@ struct visit {
     uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
     uint8_t turn;   /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
     bool read_only; /* by the path that takes memory for constant while the kernel runs */
+    bool together;  /* it stores where another lane of its warp does, by the same instruction */
     bool raced;     /* with the following, to be reported when the locks are open again */
     bool other_stored;
     enum why why;
@@ -213,6 +214,7 @@ static void meet_write(struct visit *v, const struct record *r)
     if (r->who & CARELESS && message_lock_was_careless(v->b, r->serial, thread))
         note_conflict(v, r, thread, STRENGTH(r), true, FENCE_MISSING);
     bool one_instruction = one_warp && access_stores(v->kind) && TURN(r) == v->turn && record_pc(r) == v->pc;
+    v->together |= one_instruction;
     if (!one_instruction)
         meet(v, r, thread, STRENGTH(r), true);
 }
@@ -585,12 +587,14 @@ void race_tries(struct block *b, const void *address, unsigned bytes)
 void race_end_launch(void)
 {
     for (unsigned i = 0; i < n_doubts; i++)
+        if (!is_guess(load_of(&doubts[i])))
+            report_race(&doubts[i]);
+    report_races();
+    for (unsigned i = 0; i < n_doubts; i++)
         if (is_guess(load_of(&doubts[i])))
             note_once(load_of(&doubts[i]),
                       "A plain load beside atomic operations decides whether to try one: it may see an older value, "
                       "and only volatile or an atomic load is sure to see a new one.");
-        else
-            report_race(&doubts[i]);
     n_doubts = 0;
     n_guesses = 0;
     spills_end_launch();
@@ -699,6 +703,7 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     v.strength = strength;
     v.key = key;
     v.read_only = read_only;
+    v.together = false;
     v.raced = false;
     v.turn = 0;
     v.flags = 0;
@@ -718,6 +723,8 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     if (doubtful)
         doubt(&c); /* still under the lock: the reader's own atomicCAS, which clears it, will have to take it too */
     unlock_cells(lock);
+    if (v.together)
+        report_stored_together(pc);
     if (!v.raced || doubtful)
         return;
     bool in_launch = c.other.serial >= b->launch->first_serial;
