@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, ROOT, Program
 
 sys.path.insert(0, str(ROOT))
-from tools import exercises, judge, machine, run  # noqa: E402
+from tools import exercises, judge, machine, run, steps  # noqa: E402
 
 EVERY = exercises.every()
 WRONG = [(exercise, name) for exercise in EVERY for name, _, _ in exercise.wrong()]
@@ -87,10 +87,33 @@ def test_says_what_a_reader_needs(exercise):
     assert data.get("check") or data.get("count") or data.get("report") or data.get("question")
     assert len(data.get("wrong", [])) >= 2
     known = {"title", "kind", "minutes", "variant", "task", "source", "hints", "after", "region", "check", "count", "report", "question",
-             "wrong", "gpu_speed", "grade", "hide", "advice"}
+             "names", "wrong", "gpu_speed", "grade", "hide", "advice"}
     assert not data.keys() - known
     lines = exercises.outside(exercise.start()).splitlines()
     assert all(len(line) <= 130 for line in lines)
+
+
+MEASURE = [exercise for exercise in EVERY if not exercise.asks_for_program]
+
+
+@pytest.mark.parametrize("exercise", MEASURE, ids=ident)
+def test_questions_about_a_tool_are_whole(exercise):
+    """Each says what is asked and what to look at; a number that a known mistake leads to is neither right nor another mistake's."""
+    assert "region" not in exercise.data and 3 <= len(exercise.questions) <= 6
+    assert re.search(r"\./learn (sass|profile) \d+ (--ncu )?--recorded|\./learn sass \d+ \w+ --recorded", exercise.data["task"])
+    for question in exercise.questions:
+        number = "actual" in question
+        assert question.keys() <= {"name", "ask", "if_wrong"} | ({"unit", "within", "actual", "mistake"} if number else {"answers"})
+        assert question["ask"] and question["if_wrong"].endswith(".")
+        if number:
+            figures = [exercise.value(each["actual"]) for each in (question, *question.get("mistake", []))]
+            within = question.get("within", 0) / 100
+            assert all(abs(one - other) > within * max(one, other) for one, other in itertools.combinations(figures, 2)), figures
+
+
+def test_each_part_reads_sass_and_runs_ncu():
+    parts = {(exercise.step["chapter"][:1], "ncu" if "--ncu" in exercise.data["task"] else "sass") for exercise in MEASURE}
+    assert parts == {(part, tool) for part in "ABC" for tool in ("ncu", "sass")}
 
 
 @pytest.mark.parametrize("exercise", EVERY, ids=ident)
@@ -116,6 +139,25 @@ def test_the_authors_lines_are_fast_enough(exercise):
         pytest.skip(why)
     finding = judge.fast(exercise, written(exercise, "solution", exercise.solution()))
     assert finding and finding.holds, finding
+
+
+ENUMERATORS = re.compile(r"^enum \w+ \{([^}]*)\}", re.MULTILINE)
+
+
+def tells_variants_apart(exercise):
+    """Whether the author's lines choose by an enumerator that a kernel is made for."""
+    program = exercise.program()
+    names = {name for found in ENUMERATORS.findall(program) for name in re.findall(r"\w+", found)}
+    made_for = {name for name in names if re.search(rf"<[^<>;]*\b{name}\b[^<>;]*>", program)}
+    return bool(made_for & set(re.findall(r"\w+", " ".join(exercise.author().values()))))
+
+
+@pytest.mark.parametrize("exercise", [one for one in EVERY if one.data["kind"] != "break" and tells_variants_apart(one)], ids=ident)
+def test_an_answer_is_judged_in_every_variant_that_it_tells_apart(exercise):
+    """Else `SWIZZLED ? … : …` would pass, whose condition always holds."""
+    cases = exercise.data.get("check", []) + exercise.data["count"]
+    judged = {words[words.index("--variant") + 1] for words in (exercise.words(case.get("arguments", "")) for case in cases)}
+    assert len(judged) >= 2, judged
 
 
 @pytest.mark.parametrize("exercise, name", WRONG, ids=ident)
@@ -215,6 +257,41 @@ def test_overlap_is_asked_for():
 def test_the_page_asks_for_it(exercise):
     page = (ROOT / exercise.step["dir"] / "README.md").read_text()
     assert exercise.data["task"].strip() in page
+
+
+def in_a_line(lines):
+    """What lines of // comments say, without the anchors."""
+    words = " ".join(re.sub(r"^.*?// ?(\[\w+\])?", "", line) for line in lines).split()
+    return " ".join(words)
+
+
+def comments(exercise):
+    """What the comments of the program that is handed out say, but for those that say the task."""
+    program = exercises.outside(exercise.start()).removeprefix(exercise.heading())
+    return in_a_line(line for line in program.splitlines() if "//" in line)
+
+
+@pytest.mark.parametrize("exercise", [one for one in EVERY if "hide" in one.data], ids=ident)
+def test_what_is_hidden_is_not_handed_out(exercise):
+    """None of it, through all lines of a comment; and what is not hidden stays."""
+    lines, handed = steps.source(exercise.step).read_text().splitlines(), comments(exercise)
+    for hidden in exercise.data["hide"]:
+        anchor, _, words = hidden.partition(": ")
+        [first] = [number for number, line in enumerate(lines) if f"// [{anchor}]" in line]
+        rest = itertools.takewhile(lambda line: re.match(r"\s*//(?! \[| exercise:)", line), lines[first + 1:])
+        said = in_a_line([lines[first], *rest])
+        kept = said[:said.index(words)] if words else ""
+        told = said.removeprefix(kept).split()
+        runs = [" ".join(told[i:i + 8]) for i in range(max(1, len(told) - 7))]
+        assert kept.strip() in handed and not [run for run in runs if run in handed]
+
+
+@pytest.mark.parametrize("exercise", [one for one in EVERY if one.data["kind"] != "break"], ids=ident)
+def test_no_comment_has_a_line_of_the_answer(exercise):
+    told = comments(exercise)
+    lines = [re.sub(r"//.*", "", line).strip(" ;{}") for text in exercise.author().values() for line in text.splitlines()]
+    formulas = [right for line in lines for right in re.findall(r"= (.+)", line)]
+    assert not [line for line in lines + formulas if len(line) >= 12 and line in told]
 
 
 @pytest.mark.parametrize("exercise", [one for one in EVERY if one.data["kind"] == "rebuild"], ids=ident)

@@ -25,6 +25,7 @@ from tools import exercises, grade, judge, marks, sandbox, statements, submissio
 from tools import kit as kits  # noqa: E402
 
 _, LOAD = exercises.find("04.load")
+_, MEASURE = exercises.find("05.loop")
 _, BARRIER = exercises.find("04.barrier")
 QUICK = sandbox.Limits(seconds=2.5, memory=256 << 20, said=64 << 10, written=1 << 20)
 
@@ -72,7 +73,7 @@ def with_lines(exercise, **regions):
 
 def handed_in(folder, exercise, text):
     """folder as a reader's exercises/, with this file."""
-    path = folder / exercise.step["name"] / f"{exercise.name}.cu"
+    path = folder / exercise.step["name"] / exercise.file_name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return folder
@@ -90,8 +91,20 @@ def test_the_authors_lines_get_full_marks(kit, tmp_path, exercise):
     path = handed_in(tmp_path, exercise, exercise.solution())
     mark = grade.grade_one(kit, exercise, path, [], random.Random(), counts_matter=True)
     assert (mark.verdict, mark.points, mark.reason) == (marks.RIGHT, mark.of, "") and mark.points > 0, mark
-    assert all(case["verdict"] == marks.RIGHT for case in mark.cases) and mark.cases + mark.advisory
+    assert all(case["verdict"] == marks.RIGHT for case in mark.cases) and (mark.cases + mark.advisory or not exercise.asks_for_program)
     assert all(one["holds"] for one in mark.advisory), mark.advisory
+
+
+@pytest.mark.parametrize("edit, verdict, reason", [
+    (("ffma: 64", "ffma: 512"), "WRONG", "Those are the products of a whole tile"), (("ffma: 64", "ffma:"), "WRONG", "has no answer yet"),
+    (("// exercise: end answers", ""), "REFUSED", "not there as handed out"), (("ffma: 64", "ffma: 64 FFMA"), "RIGHT", "")])
+def test_answers_alone_are_graded_without_a_program(tmp_path, edit, verdict, reason):
+    text = MEASURE.solution()
+    assert text.count(edit[0]) == 1
+    mark = graded(None, tmp_path, MEASURE, text.replace(*edit))
+    assert mark.verdict == getattr(marks, verdict) and reason in mark.reason, mark
+    untouched = graded(None, tmp_path, MEASURE, MEASURE.start())
+    assert untouched.verdict == marks.REFUSED and "Nothing is written" in untouched.reason
 
 
 def test_a_wrong_answer_gets_none_and_the_reason(kit, tmp_path):

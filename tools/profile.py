@@ -5,24 +5,16 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from tools import build, floors, run, steps
+from tools import build, floors, metrics, results, run, steps
 from tools.paths import ROOT
 from tools.say import out
 
-# Our counter → ncu's metric; {op} is ld or st.
-NCU = {
-    "shared requests": "smsp__inst_executed_op_shared_{op}.sum",
-    "shared wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum",
-    "shared conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum",
-    "global requests": "l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum",
-    "global sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum",
-}
+# Our counter → ncu's metric; {} is ld or st.
+NCU = {f"shared {name}": metric for name, metric in metrics.SHARED.items()} \
+    | {f"global {name}": metrics.GLOBAL[name] for name in ("requests", "sectors")}
 # Beside them for kernels on tensor cores.
-NCU_MATRICES = {
-    "ldmatrix requests": "smsp__inst_executed_op_ldsm.sum",
-    "ldmatrix conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
-    "products": "sm__inst_executed_pipe_tensor_op_hmma.sum",
-}
+NCU_MATRICES = {words: metrics.TRAFFIC[name][0] for words, name in (("ldmatrix requests", "ldmatrix_requests"),
+                                                                    ("ldmatrix conflicts", "ldmatrix_conflicts"), ("products", "mma"))}
 ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async reads global",
             "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async writes shared",
             "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}
@@ -103,16 +95,16 @@ def legend(step, done):
     out.print("\nThe same under Nsight Compute, on a GPU (ptxas may have merged accesses):", style="dim")
     more = NCU_MATRICES if run.total(done["profile"])["mma"] else {}
     for words, metric in (NCU | more).items():
-        out.print(f"  {words:<18} {metric.format(op='{ld,st}')}", style="dim", markup=False, soft_wrap=True)
+        out.print(f"  {words:<18} {metric.format('{ld,st}')}", style="dim", markup=False, soft_wrap=True)
     if any(copies(kernel["total"]) for kernel in done["profile"]["kernels"]):
         out.print("  copies in flight   ncu has no such counter", style="dim")
     variant = f" --variant {done['variant']}" if done["variant"] else ""
-    metrics = ",".join([*(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st")), *more.values()])
-    flag = lambda name: f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-    sizes = done["case"]["shape"].items() if done["case"] else ()
-    shape = " ".join(flag(name) if size is True else f"{flag(name)} {size}" for name, size in sizes if size is not False)
-    out.print(f"  ncu --metrics {metrics} build/cuda/{step['name']}{variant} {shape} --no-check --no-time", style="dim", markup=False,
+    wanted = ",".join([*(metric.format(op) for metric in NCU.values() for op in ("ld", "st")), *more.values()])
+    shape = " ".join(results.shape_flags(done["case"]["shape"] if done["case"] else {}))
+    out.print(f"  ncu --metrics {wanted} build/cuda/{step['name']}{variant} {shape} --no-check --no-time", style="dim", markup=False,
               soft_wrap=True)
+    if step["operation"] != "device":
+        out.print(f"What it counted: ./learn profile {steps.called(step)} --ncu", style="dim", markup=False)
 
 
 def profile(step, variant, gpu, as_json, arguments):
