@@ -41,9 +41,9 @@ __device__ int2 tile_of_block()
     if (BAND == 1)
         return make_int2(blockIdx.y, blockIdx.x);
     const int block = blockIdx.y * gridDim.x + blockIdx.x;
-    const int group = block / (BAND * gridDim.x), in_group = block % (BAND * gridDim.x);
-    const int rows = min(BAND, gridDim.y - group * BAND);  // the last group may have fewer
-    return make_int2(group * BAND + in_group % rows, in_group / rows);
+    const int band = block / (BAND * gridDim.x), in_band = block % (BAND * gridDim.x);
+    const int rows = min(BAND, gridDim.y - band * BAND);  // the last band may have fewer
+    return make_int2(band * BAND + in_band % rows, in_band / rows);
 }
 
 // [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
@@ -224,7 +224,7 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
 // [main]
 static const struct variant variants[] = {
     {"rows", "blocks in the order in which they are numbered: row by row of tiles of C", BYTES<half>},
-    {"groups", "groups of 8 rows of tiles, and in each group column by column", BYTES<half>},
+    {"bands", "bands of 8 rows of tiles, and in each band column by column", BYTES<half>},
     {},
 };
 
