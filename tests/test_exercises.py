@@ -249,7 +249,8 @@ def test_a_few_bytes_under_way_are_no_overlap(answer, compiled):
 def test_overlap_is_asked_for():
     """Steps that copy ahead have such exercises, and those whose lines begin no copies have not."""
     assert {one.id for one in OVERLAPS} >= {"flash_mma_stages/prefetch", "flash_mma_stages/warps", "flash_mma_shared_kv/turns", "flash_mma_shared_kv/early",
-                                            "flash_mma_shared_qkv/other_buffer", "flash_mma_tiling_qk/slices"}
+                                            "flash_mma_shared_qkv/other_buffer", "flash_mma_tiling_qk/slices", "matmul_cp_async/ring",
+                                            "matmul_cp_async/row_sums"}
     assert not {one.id for one in OVERLAPS} & {"flash_mma_shared_qkv/fragments", "matmul_vector/load", "flash_mma_swizzle/store"}
 
 
