@@ -208,6 +208,9 @@ UNUSUAL = {
     "all copies that are not the slice's": ("flash_mma_tiling_qk/slices", {
         "slice_of_QK": "cp_async_commit_group();\ncp_async_wait_group<STAGES - 1>();\n__syncthreads();\ncopy_next(smem, left);\n"
                        "auto &slice = smem.stage[stage];\nstage = stage + 1 < STAGES ? stage + 1 : 0;\n"}),
+    "all parts before the first slice": ("matmul_cp_async/ring", {
+        "copy": "if (STAGES > 1 && i == 0)\n    for (int part = 0; part < PARTS; part++)\n"
+                "        copy_part(&smem[target], &from, part, A_pitch, B_pitch);\n"}),
     "a vector read before the next copy begins": ("matmul_cp_async/row_sums", {
         "pass": "cp_async_wait_group<STAGES - 2>();\nconst float4 v = ring[stage][threadIdx.x];\n"
                 "cp_async_16(&ring[target][threadIdx.x], from, min(max(left, 0), VECTOR) * (int)sizeof(float));\n"
