@@ -200,9 +200,13 @@ def roofline():
 
 
 @app.command()
-def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False):
+def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False,
+         length: Annotated[bool, typer.Option("--length", help="Only count each lesson's words of prose.")] = False):
     """Renew the generated parts of the READMEs."""
     from tools import docs as room
+    if length:
+        from tools import length as counted
+        return counted.show()
     stale = room.docs(check)
     for name, picture in pictures().items():
         if picture.stale():
