@@ -134,7 +134,7 @@ def summary(lines):
 
 def command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--step", default="30")
+    parser.add_argument("--step", default="33")
     parser.add_argument("--variant", help="default: each of the step's")
     parser.add_argument("--head-dim", type=int, nargs="+", default=HEAD_DIMS)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per case and variant")

@@ -60,7 +60,7 @@ EDGES = {
 EDGES["16_flash_wmma_warp_max"] = EDGES["attention 16-bit"] + [
     f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
     for n, d, kind in ((33, 1, "normal"), (65, 7, "huge"), (129, 17, "scaled"), (300, 40, "equal"), (257, 80, "scaled"), (100, 113, "huge"))]
-EDGES |= dict.fromkeys(("23_flash_mma_split_q", "24_flash_mma_stages", "25_flash_mma_shared_kv"), EDGES["attention 16-bit"] + [
+EDGES |= dict.fromkeys(("25_flash_mma_split_q", "26_flash_mma_stages", "27_flash_mma_shared_kv"), EDGES["attention 16-bit"] + [
     f"--heads 3 --seqlen {n} --head-dim 256 --input {kind}"
     for n, kind in ((1, "normal"), (33, "scaled"), (129, "huge"), (300, "equal"), (4097, "normal"))])
 INPUTS, HEAD_DIMS = ("normal", "scaled", "huge", "equal"), (32, 64, 96, 128)
@@ -76,10 +76,10 @@ def masked(lengths, heads, more=""):
             for mask in ("", " --causal") for (n, n_kv), kv_heads, (kind, d) in zip(lengths, itertools.cycle(heads), turn)]
 
 
-EDGES["29_flash_mma_causal"] = masked([(n, n) for n in LENGTHS], [3])
-EDGES["30_flash_mma_gqa"] = (masked([(n, n) for n in LENGTHS], [1, 2, 4])
+EDGES["32_flash_mma_causal"] = masked([(n, n) for n in LENGTHS], [3])
+EDGES["33_flash_mma_gqa"] = (masked([(n, n) for n in LENGTHS], [1, 2, 4])
                              + masked([pair for n, n_kv in UNEQUAL for pair in ((n, n_kv), (n_kv, n))], [1, 2, 4], " --lse"))
-EDGES["31_flash_mma_tiling_qk"] = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for n, (kind, d) in zip(
+EDGES["35_flash_mma_tiling_qk"] = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for n, (kind, d) in zip(
     itertools.cycle((1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 257, 300, 1023, 4097)), itertools.product(INPUTS, ANY_HEAD_DIM))]
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
@@ -88,10 +88,10 @@ LARGE = {
     "matmul": ["-m 2097115 -n 5 -k 1100", "-m 5 -n 2097116 -k 1100", "-m 2097116 -n 1100 -k 4"],
     "softmax": ["--rows 2097169 --cols 1030"],
     "attention": ["--heads 65535 --seqlen 260 --head-dim 128"],
-    "29_flash_mma_causal": ["--heads 65535 --seqlen 260 --head-dim 128 --causal"],
-    "30_flash_mma_gqa": ["--heads 65535 --kv-heads 4369 --seqlen 260 --head-dim 128 --causal --lse",
+    "32_flash_mma_causal": ["--heads 65535 --seqlen 260 --head-dim 128 --causal"],
+    "33_flash_mma_gqa": ["--heads 65535 --kv-heads 4369 --seqlen 260 --head-dim 128 --causal --lse",
                          "--heads 65535 --seqlen 3 --kv-seqlen 260 --head-dim 128 --causal"],
-    "31_flash_mma_tiling_qk": ["--heads 2048 --seqlen 1030 --head-dim 1024"],
+    "35_flash_mma_tiling_qk": ["--heads 2048 --seqlen 1030 --head-dim 1024"],
 }
 COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
            "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
@@ -102,17 +102,17 @@ CAUSAL = [f"{shape} --causal" for shape in (COUNTED["attention"], LADDER["attent
 ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
                 "15_flash_wmma": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
                 "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"],
-                **dict.fromkeys(("24_flash_mma_stages", "25_flash_mma_shared_kv"),
+                **dict.fromkeys(("26_flash_mma_stages", "27_flash_mma_shared_kv"),
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128, 256)]),
-                "26_flash_mma_shared_qkv": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
-                "28_flash_mma_swizzle": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
-                "29_flash_mma_causal": CAUSAL, "30_flash_mma_gqa": CAUSAL,
-                "31_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
+                "28_flash_mma_shared_qkv": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
+                "30_flash_mma_swizzle": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
+                "32_flash_mma_causal": CAUSAL, "33_flash_mma_gqa": CAUSAL,
+                "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96",
-             "29_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
-             "30_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
-             "31_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320"}
+             "32_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
+             "33_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
+             "35_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
@@ -125,19 +125,19 @@ def of_16384(kv_heads, *lengths):
     return [f"{16384 // n}x{2048 // d}{shared}x{n}x{d}-causal" for d in (64, 128) for n in lengths for shared in kv_heads(2048 // d)]
 
 
-TIMED["29_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384(lambda heads: [""], 512, 1024, 2048, 4096, 8192, 16384),
+TIMED["32_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384(lambda heads: [""], 512, 1024, 2048, 4096, 8192, 16384),
                                 *(f"1x8x{n}x{d}-causal" for d in (64, 128) for n in (2048, 4096, 8192, 16384) if (n, d) != (8192, 64)),
                                 *(f"1x8x8192x{d}-causal" for d in (32, 96)), "1x8x8192x64"]
-TIMED["30_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384(lambda heads: ["/1", "/2", ""], 2048, 4096, 8192, 16384),
+TIMED["33_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384(lambda heads: ["/1", "/2", ""], 2048, 4096, 8192, 16384),
                              "1x32/8x512/8192x128-causal", "8x32/8x1/8192x128", "1x32x4096/512x128", "1x8x8192x64"]
-TIMED["31_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x512", *(f"1x8x8192x{d}" for d in (64, 128, 256, 320, 768, 1024))]
+TIMED["35_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x512", *(f"1x8x8192x{d}" for d in (64, 128, 256, 320, 768, 1024))]
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
 # What else a step's lesson rests on: (the name of its file, the command that writes it).
-SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "28_flash_mma_swizzle": ("sweep", "bench/attention_sweep.py"),
-          "30_flash_mma_gqa": ("matrix", "bench/attention_matrix.py"),
-          "31_flash_mma_tiling_qk": ("sweep", "bench/attention_sweep.py", "--step", "31")}
+SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "30_flash_mma_swizzle": ("sweep", "bench/attention_sweep.py"),
+          "33_flash_mma_gqa": ("matrix", "bench/attention_matrix.py"),
+          "35_flash_mma_tiling_qk": ("sweep", "bench/attention_sweep.py", "--step", "35")}
 
 
 def kind(step):

@@ -4,7 +4,7 @@ from plots import attention_sweep, style
 from tools import steps
 from tools.paths import PLOTS
 
-STEP = "31"
+STEP = "35"
 PEERS = {"PyTorch SDPA fp16, its own choice": "than what PyTorch's SDPA chooses",
          "PyTorch unfused fp16 (baddbmm, softmax, bmm)": "than three kernels (baddbmm, softmax, bmm)"}
 

@@ -36,7 +36,7 @@ def test_the_cases_are_those_of_their_tests_and_lengths_of_ours():
 @pytest.fixture
 def program(monkeypatch, tmp_path):
     """program(checks of the cases in turn, words): the exit status, and the lines that were written."""
-    step = {"name": "30_flash_mma_gqa", "number": "30", "operation": "attention", "dtypes": ["fp16"], "variants": ["a", "b"]}
+    step = {"name": "33_flash_mma_gqa", "number": "33", "operation": "attention", "dtypes": ["fp16"], "variants": ["a", "b"]}
     asked = []
 
     def run(checks, *words, workspace=0):

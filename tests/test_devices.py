@@ -77,7 +77,7 @@ def test_shared_memory_of_a_block(compile_cu, asked, status, ran, refused):
     assert all("101376" in line for line in said)
 
 
-WIDE = Program(ROOT / "steps" / "31_flash_mma_tiling_qk" / "flash_mma_tiling_qk.cu", "g++", OPTIONS, (COMMON,))
+WIDE = Program(ROOT / "steps" / "35_flash_mma_tiling_qk" / "flash_mma_tiling_qk.cu", "g++", OPTIONS, (COMMON,))
 
 
 @pytest.mark.parametrize("head_dim, status", [(768, 0), (784, 77)])

@@ -5,7 +5,7 @@ import pytest
 from conftest import BUILD, run
 
 GROUPS = list(range(8))
-TILES = {"20_matmul_swizzle": "A ", "28_flash_mma_swizzle": ""}  # steps with it, and the tile that they name
+TILES = {"21_matmul_swizzle": "A ", "30_flash_mma_swizzle": ""}  # steps with it, and the tile that they name
 STEPS = pytest.mark.parametrize("step", TILES)
 
 
@@ -20,7 +20,7 @@ def printed(step, variant):
 
 @pytest.mark.parametrize("step, variant, wavefronts", [
     *((step, variant, wavefronts) for step in TILES for variant, wavefronts in (("unpadded", 8), ("padded", 1), ("swizzled", 1))),
-    ("28_flash_mma_swizzle", "tuned", 1)])
+    ("30_flash_mma_swizzle", "tuned", 1)])
 def test_layout(step, variant, wavefronts):
     rows, said = printed(step, variant)
     assert all(sorted(row) == GROUPS for row in rows)  # of a row, no two vectors in the same banks
@@ -37,13 +37,13 @@ def test_swizzled_rows_stay_in_place(step):
 
 
 def test_tuned_lies_as_swizzled():
-    assert printed("28_flash_mma_swizzle", "tuned") == printed("28_flash_mma_swizzle", "swizzled")
+    assert printed("30_flash_mma_swizzle", "tuned") == printed("30_flash_mma_swizzle", "swizzled")
 
 
 @STEPS
 def test_layout_runs_nothing(step):
     done = run(BUILD / step, "--layout", "--all-variants")
-    assert done.stdout.count("each vector") == {"20_matmul_swizzle": 3, "28_flash_mma_swizzle": 4}[step] and "right" not in done.stdout
+    assert done.stdout.count("each vector") == {"21_matmul_swizzle": 3, "30_flash_mma_swizzle": 4}[step] and "right" not in done.stdout
 
 
 def test_steps_without_it():

@@ -22,9 +22,9 @@ SHOWN = {"01_memory_system": {"void fill(": "yours.cu:2: error: expected",
                               "void reverse(": "race in shared memory: yours.cu:5",
                               "every thread has read both tiles": "race in shared memory: matmul_tiled.cu",
                               '"run", "03"': "right: error"},
-         "02_tensor_cores": {'edited("23", "ldmatrix_x4_trans': "WRONG: the first wrong element",
-                             'edited("24", "cp_async_wait': "copy still in flight: flash_mma_stages.cu",
-                             'edited("28", "[place': "WRONG: the first wrong element"}}
+         "02_tensor_cores": {'edited("25", "ldmatrix_x4_trans': "WRONG: the first wrong element",
+                             'edited("26", "cp_async_wait': "copy still in flight: flash_mma_stages.cu",
+                             'edited("30", "[place': "WRONG: the first wrong element"}}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -78,8 +78,8 @@ def test_predictions(capsys, monkeypatch):
     assert held[-1].startswith("lane: **20** (measured)")
 
 
-@pytest.mark.parametrize("name, own", [("28_flash_mma_swizzle", {}), ("29_flash_mma_causal", {"causal": True}),
-                                       ("31_flash_mma_tiling_qk", {"head_dim": 512})])
+@pytest.mark.parametrize("name, own", [("30_flash_mma_swizzle", {}), ("32_flash_mma_causal", {"causal": True}),
+                                       ("35_flash_mma_tiling_qk", {"head_dim": 512})])
 def test_times_are_of_the_lesson_s_shape(monkeypatch, name, own):
     """Once a step has results they are shown, and the peers at the same shape."""
     pytest.importorskip("IPython")
@@ -182,7 +182,7 @@ def test_dealt_reads_any_program_of_the_reader(tensor_cores, monkeypatch, capsys
     assert found["one"][1][1] == 31 and found["one"][0][0] is None
 
 
-@pytest.mark.parametrize("number", ["20", "28"])
+@pytest.mark.parametrize("number", ["21", "30"])
 def test_banks_as_drawn_are_those_counted(tensor_cores, number):
     """The banks come from --layout, the wavefronts from the counters: four matrices in an ldmatrix.x4."""
     from lesson import counters
@@ -195,16 +195,16 @@ def test_banks_as_drawn_are_those_counted(tensor_cores, number):
 
 def test_blocks_by_their_limits(tensor_cores):
     """By hand, in lessons 25 and 26; of what was not recorded there is a bound, and of what a step refuses nothing."""
-    found = tensor_cores.blocks(["24:two_stages", "26:two_stages", "27:two_stages"], (64, 128, 256), ("h200", "rtx4090"))
-    assert found["24 two_stages"][64] == {"bytes": 46080, "H200": (4, ["registers", "shared memory"], 0.25),
+    found = tensor_cores.blocks(["26:two_stages", "28:two_stages", "29:two_stages"], (64, 128, 256), ("h200", "rtx4090"))
+    assert found["26 two_stages"][64] == {"bytes": 46080, "H200": (4, ["registers", "shared memory"], 0.25),
                                           "RTX 4090": (2, ["shared memory"], 2 * 4 / 48)}
-    assert found["26 two_stages"][64]["RTX 4090"] == (4, ["registers"], 4 * 4 / 48)
-    assert found["26 two_stages"].keys() == {64, 128}
+    assert found["28 two_stages"][64]["RTX 4090"] == (4, ["registers"], 4 * 4 / 48)
+    assert found["28 two_stages"].keys() == {64, 128}
 
 
 def test_blocks_where_registers_are_not_recorded(tensor_cores, monkeypatch):
     monkeypatch.setattr(tensor_cores.analyze, "counted", lambda step: [])
-    found = tensor_cores.blocks(["24:two_stages"], (64,), ("h200", "rtx4090"))["24 two_stages"][64]
+    found = tensor_cores.blocks(["26:two_stages"], (64,), ("h200", "rtx4090"))["26 two_stages"][64]
     assert found == {"bytes": 46080, "H200": (4, None, 0.25), "RTX 4090": (2, None, 2 * 4 / 48)}
     assert tensor_cores.what_binds(None).startswith("registers not recorded")
 
@@ -214,7 +214,7 @@ def test_products_under_copies(tensor_cores, monkeypatch, variant, under):
     """16 rows × 64 keys × D 64, twice, by mma of 16 × 8 × 16; with the first group of copies nothing can be multiplied."""
     shown = []
     monkeypatch.setattr(tensor_cores, "display", lambda html: shown.append(html.data))
-    found = tensor_cores.mma_in_flight(tensor_cores.timelines("24", (variant,))[variant])
+    found = tensor_cores.mma_in_flight(tensor_cores.timelines("26", (variant,))[variant])
     assert set(found) == under and found[0] == 0
     (picture,) = re.findall(r'<img [^>]*alt="the order of (\w+)" src="data:image/svg\+xml;base64,([^"]+)"', shown[0])
-    assert picture[0] == variant and f"24_flash_mma_stages {variant}</text>" in base64.b64decode(picture[1]).decode()
+    assert picture[0] == variant and f"26_flash_mma_stages {variant}</text>" in base64.b64decode(picture[1]).decode()

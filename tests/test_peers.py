@@ -358,7 +358,7 @@ def test_what_a_launch_is_told_of_its_tensors():
 # ---- sweeps ----
 
 @pytest.mark.parametrize("number, count, first, last, peer", [
-    ("28", 7 * 7 * 2, "1x1x128x64", "1x64x8192x128", "PyTorch SDPA fp16, cuDNN"), ("31", 6 * 6, "1x1x128x512", "1x48x4096x512", peers.UNFUSED)])
+    ("30", 7 * 7 * 2, "1x1x128x64", "1x64x8192x128", "PyTorch SDPA fp16, cuDNN"), ("35", 6 * 6, "1x1x128x512", "1x48x4096x512", peers.UNFUSED)])
 def test_the_sweep_of_attention_times_the_last_variant_and_two_peers(monkeypatch, capsys, tmp_path, number, count, first, last, peer):
     step = FP16 | {"number": number, "variants": ["a", "tuned"]}
     monkeypatch.setattr(peers, "find_step", lambda text: step)
@@ -413,7 +413,7 @@ def test_the_sweep_of_softmax_times_every_cell_that_is_accepted(monkeypatch, cap
 
 
 @pytest.mark.parametrize("words, said", [(["--shape", "8x8"], "a shape is 1x8x8192x64"), (["--iters", "0"], "at least 1"),
-                                         (["--step", "27"], "no sweep of it")])
+                                         (["--step", "29"], "no sweep of it")])
 def test_a_sweep_that_is_asked_wrongly(monkeypatch, capsys, words, said):
     monkeypatch.setattr(sys, "argv", ["attention_sweep.py", *words])
     monkeypatch.setattr(peers, "find_step", lambda text: FP16 | {"number": text})

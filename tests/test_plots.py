@@ -10,8 +10,8 @@ from tools import results, steps
 
 LADDER = results.LADDER_SHAPE["attention"]
 FP32 = "12_attention_naive", "13_flash_scalar"
-FP16 = ("15_flash_wmma", "16_flash_wmma_warp_max", "22_flash_mma_split_kv", "23_flash_mma_split_q", "24_flash_mma_stages",
-        "25_flash_mma_shared_kv", "26_flash_mma_shared_qkv", "27_flash_mma_collective_store", "28_flash_mma_swizzle")
+FP16 = ("15_flash_wmma", "16_flash_wmma_warp_max", "24_flash_mma_split_kv", "25_flash_mma_split_q", "26_flash_mma_stages",
+        "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv", "29_flash_mma_collective_store", "30_flash_mma_swizzle")
 STEPS = [{"name": name, "number": name[:2], "operation": "attention", "dtypes": [dtype], "variants": ["first", "tuned"]}
          for dtype, names in (("fp32", FP32), ("fp16", FP16)) for name in names]
 FA2, CUDNN, SDPA = "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN", "PyTorch SDPA fp32, efficient"
@@ -90,14 +90,14 @@ def test_each_step_by_its_fastest_variant_and_each_type_with_its_peers(recorded)
 
 def test_the_staircase_is_legible(recorded, drawn):
     written = expect_legible(drawn(attention))
-    assert {"12", "28", "in fp32", "inputs in fp16, sums in fp32"} <= written
+    assert {"12", "30", "in fp32", "inputs in fp16, sums in fp32"} <= written
     assert "dotted: FlashAttention-3, of another run (2026-11-21)" in written
     for name in FP16[2:]:
         recorded[name] = []
     expect_legible(drawn(attention))
 
 
-BESIDE = "29_flash_mma_causal", "30_flash_mma_gqa", "31_flash_mma_tiling_qk"
+BESIDE = "32_flash_mma_causal", "33_flash_mma_gqa", "35_flash_mma_tiling_qk"
 
 
 @pytest.fixture
@@ -118,8 +118,8 @@ def test_steps_of_another_shape_stand_below_with_their_own_peers(beside):
     shown = [(panel["title"], [bar["step"][:2] for bar in panel["bars"]], [bar["value"] for bar in panel["bars"]],
               {peer["name"]: peer["value"] for peer in panel["peers"]}) for panel in content["beside"]]
     assert shown == [
-        ("B1 H8 N8192 D64 causal", ["29", "30"], [320, 321], {"FlashAttention-2 (PyTorch)": 280, "cuDNN (PyTorch)": 400}),
-        ("B1 H8 N8192 D512", ["31"], [151], {"PyTorch, unfused": 133, "PyTorch SDPA, its choice": 136})]
+        ("B1 H8 N8192 D64 causal", ["32", "33"], [320, 321], {"FlashAttention-2 (PyTorch)": 280, "cuDNN (PyTorch)": 400}),
+        ("B1 H8 N8192 D512", ["35"], [151], {"PyTorch, unfused": 133, "PyTorch SDPA, its choice": 136})]
     beside[BESIDE[2]] = []
     assert [panel["title"] for panel in attention.data()["beside"]] == ["B1 H8 N8192 D64 causal"]
     beside |= dict.fromkeys(BESIDE, [])
@@ -127,9 +127,9 @@ def test_steps_of_another_shape_stand_below_with_their_own_peers(beside):
 
 
 def test_they_are_legible(beside, drawn):
-    assert {"29", "30", "31", "B1 H8 N8192 D64 causal", "B1 H8 N8192 D512", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention))
+    assert {"32", "33", "35", "B1 H8 N8192 D64 causal", "B1 H8 N8192 D512", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention))
     beside[BESIDE[0]] = []
-    assert "28" in expect_legible(drawn(attention))
+    assert "30" in expect_legible(drawn(attention))
 
 
 def test_peers_of_another_run_say_whence_they_are():
@@ -151,11 +151,11 @@ def everywhere(name, tflops, variant=None):
 
 
 def test_the_variant_that_was_timed_at_most_shapes_and_then_the_fastest_is_shown(recorded):
-    assert list(attention_shapes.data()["curves"])[0] == "28 flash mma swizzle, tuned"  # all at one shape: the fastest
+    assert list(attention_shapes.data()["curves"])[0] == "30 flash mma swizzle, tuned"  # all at one shape: the fastest
     recorded[FP16[3]] = [*everywhere(FP16[3], 50, "first"), *everywhere(FP16[3], 49, "tuned"), *everywhere(FA2, 300),
                          *everywhere("another", 1)]
     content = attention_shapes.data()
-    assert list(content["curves"]) == ["23 flash mma split q, first", "FlashAttention-2 (PyTorch)"]
+    assert list(content["curves"]) == ["25 flash mma split q, first", "FlashAttention-2 (PyTorch)"]
     assert content["curves"]["FlashAttention-2 (PyTorch)"] == {"seqlen": [[n, 300] for n in (512, 1024, 2048, 4096, 8192, 16384)],
                                                                "head_dim": [[d, 300] for d in (32, 64, 96, 128)]}
     rate = pytest.approx(487.068, abs=1e-3)
@@ -188,7 +188,7 @@ def test_the_sweep_shows_how_many_times_as_fast(recorded, drawn):
 
 
 def test_the_sweep_of_large_heads_has_a_panel_for_each_peer(recorded, drawn, monkeypatch):
-    monkeypatch.setattr(steps, "load", lambda: [*STEPS, STEPS[-1] | {"name": BESIDE[2], "number": "31"}])
+    monkeypatch.setattr(steps, "load", lambda: [*STEPS, STEPS[-1] | {"name": BESIDE[2], "number": "35"}])
     assert wide_sweep.data() is None and wide_sweep.write() == []
     sizes = [(h, n) for h in (1, 2, 4, 8, 16, 48) for n in (128, 256, 512, 1024, 2048, 4096)]
     recorded["sweep.jsonl"] = [line(*each, heads=h, kv_heads=h, seqlen=n, head_dim=512) for h, n in sizes

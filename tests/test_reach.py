@@ -53,19 +53,19 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{("15_flash_wmma", f"pad_{pad}"): (*LOADS, "shared_ld_conflicts") for pad in (0, 8, 16)},
                      **{("16_flash_wmma_warp_max", variant): LOADS
                         for variant in ("uncoalesced", "coalesced", "padded", "two_warps", "four_warps", "eight_warps")},
-                     **{("23_flash_mma_split_q", order): STORED for order in ("heads_first", "rows_first")},
+                     **{("25_flash_mma_split_q", order): STORED for order in ("heads_first", "rows_first")},
                      **{("19_matmul_cp_async", f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for stages in ("one", "two", "three", "four")},
-                     **{("20_matmul_swizzle", layout): COPIES for layout in ("unpadded", "padded", "swizzled")},
-                     **{(step, variant): COPIES for step in ("24_flash_mma_stages", "25_flash_mma_shared_kv", "26_flash_mma_shared_qkv",
-                                                              "27_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},
-                     **{("28_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled", "tuned")},
-                     **{("29_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
-                     **{("30_flash_mma_gqa", variant): COPIES for variant in ("grouped", "small_blocks")},
-                     ("31_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
+                     **{("21_matmul_swizzle", layout): COPIES for layout in ("unpadded", "padded", "swizzled")},
+                     **{(step, variant): COPIES for step in ("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv",
+                                                              "29_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},
+                     **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled", "tuned")},
+                     **{("32_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
+                     **{("33_flash_mma_gqa", variant): COPIES for variant in ("grouped", "small_blocks")},
+                     ("35_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
                                                                   "shared_st_wavefronts", "shared_st_conflicts"),
-                     ("31_flash_mma_tiling_qk", "slices_of_64"): (*COPIES, *COPIED, *REQUESTS),
-                     ("21_matmul_block_order", "rows"): COPIES, ("21_matmul_block_order", "groups"): COPIES,
-                     ("21_matmul_block_order", "tuned"): (*COPIES, *COPIED)}
+                     ("35_flash_mma_tiling_qk", "slices_of_64"): (*COPIES, *COPIED, *REQUESTS),
+                     ("23_matmul_block_order", "rows"): COPIES, ("23_matmul_block_order", "groups"): COPIES,
+                     ("23_matmul_block_order", "tuned"): (*COPIES, *COPIED)}
 
 
 def recorded(name):

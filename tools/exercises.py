@@ -10,7 +10,7 @@ import os
 import re
 import textwrap
 
-from tools import steps
+from tools import state, steps
 from tools.guard import require_regular, stop, write_whole
 from tools.paths import ROOT, WORK
 
@@ -92,6 +92,11 @@ class Exercise:
     def id(self):
         """matmul_tiled/load: stays the same when steps or exercises are numbered anew."""
         return f"{steps.short(self.step)}/{self.name.split('_', 1)[1]}"
+
+    @property
+    def earlier(self):
+        """The ids that it had in other steps: what a reader did under them counts."""
+        return self.data.get("was", [])
 
     @property
     def reference(self):
@@ -198,7 +203,27 @@ def load(step):
 
 
 def every():
-    return [exercise for step in steps.load() for exercise in load(step)]
+    found = [exercise for step in steps.load() for exercise in load(step)]
+    if WORK.is_dir() and outdated(found):
+        with state.locked(WORK):
+            for file, now in outdated(found):
+                now.parent.mkdir(exist_ok=True)
+                file.rename(now)
+                if not any(file.parent.iterdir()):
+                    file.parent.rmdir()
+    return found
+
+
+def outdated(found):
+    """[(file, what it is called now)] of the reader's files whose step or exercise has another number since a pull. A file that would
+    take another's place stays where it is."""
+    kept = {}
+    for file in sorted(WORK.glob("*/*.*")):
+        folder, name = (re.sub("^[0-9]+_", "", part) for part in (file.parent.name, file.name))
+        stem, ending = name.split(".", 1)
+        kept.setdefault(f"{folder}/{stem}", []).append((file, ending))
+    return [(file, now) for exercise in found for id in (exercise.id, *exercise.earlier) for file, ending in kept.get(id, ())
+            if (now := exercise.file.with_name(f"{exercise.name}.{ending}")) != file and not now.exists()]
 
 
 def find(text):

@@ -3,7 +3,7 @@ import copy
 
 from tools import exercises, state, steps
 
-SIDE_STEPS = "06", "07", "10", "11", "16", "31", "40", "45"  # beside the short path
+SIDE_STEPS = "06", "07", "10", "11", "16", "23", "28", "29", "35", "44", "49"  # beside the short path
 
 
 def file():
@@ -20,15 +20,26 @@ def is_whole(data):
         and all(isinstance(value, kind) for name, kind in HOLDS.items() for value in data[name].values())
 
 
+def follow(data):
+    """What stands under an exercise's earlier id moves to its present one. Returns the same data."""
+    for exercise in exercises.every():
+        for old in exercise.earlier:
+            data["at"] = exercise.id if data["at"] == old else data["at"]
+            for table in (data[name] for name in HOLDS):
+                if old in table:
+                    table.setdefault(exercise.id, table.pop(old))
+    return data
+
+
 def load():
     """{passed: {id: date}, hints: {id: how many were shown}, outside: {id: the program around the regions}, at: id}."""
-    return copy.deepcopy(EMPTY) | state.load(file(), is_whole)
+    return follow(copy.deepcopy(EMPTY) | state.load(file(), is_whole))
 
 
 def change(**more):
     """Set at=…, or add to a table: passed={id: date}; what is None is taken out of it."""
     def update(data):
-        data.update(copy.deepcopy(EMPTY) | data)
+        data.update(follow(copy.deepcopy(EMPTY) | data))
         for name, value in more.items():
             if isinstance(value, dict):
                 value = {key: each for key, each in (data[name] | value).items() if each is not None}

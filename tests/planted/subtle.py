@@ -24,11 +24,11 @@ REACH = {
     "attention": [*(f"--heads 1 --seqlen 700 --head-dim {d} --input {kind}"
                     for d, kind in ((32, "normal"), (64, "normal"), (96, "scaled"), (128, "huge"))),
                   "--batch 2 --heads 3 --seqlen 70 --head-dim 32"],
-    "29_flash_mma_causal": ["--heads 2 --seqlen 700 --head-dim 64 --input scaled --causal",
+    "32_flash_mma_causal": ["--heads 2 --seqlen 700 --head-dim 64 --input scaled --causal",
                             "--batch 2 --heads 3 --seqlen 200 --head-dim 128 --causal"],
-    "30_flash_mma_gqa": ["--batch 2 --heads 6 --kv-heads 2 --seqlen 70 --kv-seqlen 600 --head-dim 32 --causal --lse",
+    "33_flash_mma_gqa": ["--batch 2 --heads 6 --kv-heads 2 --seqlen 70 --kv-seqlen 600 --head-dim 32 --causal --lse",
                          "--heads 2 --kv-heads 1 --seqlen 700 --kv-seqlen 130 --head-dim 64 --causal --lse"],
-    "31_flash_mma_tiling_qk": ["--heads 1 --seqlen 700 --head-dim 320 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 800"],
+    "35_flash_mma_tiling_qk": ["--heads 1 --seqlen 700 --head-dim 320 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 800"],
 }
 # The same with the checks on, small because those take their time.
 WATCHED = {
@@ -38,7 +38,7 @@ WATCHED = {
     "matmul": ["-m 33 -n 70 -k 41", "-m 33 -n 68 -k 41", "-m 36 -n 36 -k 20"],
     "softmax": ["--rows 5 --cols 45", "--rows 1 --cols 200001"],
     "attention": ["--batch 2 --heads 3 --seqlen 40 --head-dim 96"],
-    "29_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
+    "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
 }
 PROFILE = "--profile"  # and what it counts is compared with what ncu counted
 
@@ -63,9 +63,9 @@ EACH_SUM = "for (int col = threadIdx.x; col < n; col += THREADS)\n        l +="
 
 ROW_512, SIX_HEADS = "--rows 700 --cols 45 --input masked", "--batch 2 --heads 3 --seqlen 70 --head-dim 32"
 KEYS_32, KEYS_64, KEYS_96, KEYS_128 = REACH["attention"][:4]
-CAUSAL_64, CAUSAL_128 = REACH["29_flash_mma_causal"]
-SHARED_HEADS, FEW_KEYS = REACH["30_flash_mma_gqa"]
-KEYS_320, KEYS_800 = REACH["31_flash_mma_tiling_qk"]
+CAUSAL_64, CAUSAL_128 = REACH["32_flash_mma_causal"]
+SHARED_HEADS, FEW_KEYS = REACH["33_flash_mma_gqa"]
+KEYS_320, KEYS_800 = REACH["35_flash_mma_tiling_qk"]
 
 SUBTLE = [
     # Of lists: beyond element 2^17, in the second launch, in the launch itself.

@@ -1,0 +1,253 @@
+// FlashAttention with the keys divided among the warps: all share the rows of Q, and meet in shared memory for max and P.
+//
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o flash_mma_split_kv steps/24_flash_mma_split_kv/flash_mma_split_kv.cu common/*.c
+//   ./learn run 24
+
+#include "attention.h"
+
+#include "ptx/ex2.h"
+#include "ptx/ldmatrix.h"
+#include "ptx/mma.h"
+
+#include <cuda_fp16.h>
+
+constexpr int WARPS = 4;                  // of a block
+constexpr int THREADS = 32 * WARPS;       // of a block
+constexpr int MMA_M = 16, MMA_N = 8;      // rows and columns of what one mma computes
+constexpr int MMA_K = 16;                 // and the products that it sums for each element
+constexpr int ROWS = 4;                   // tiles of 16 rows of Q that a warp computes, and the block
+constexpr int BLOCK_ROWS = ROWS * MMA_M;  // rows of Q that a block computes, and of O
+constexpr int VECTOR = 8;                 // elements in 16 bytes, which is the most that one load or store moves
+constexpr int PAD = VECTOR;      // elements between rows of shared memory: the rows that ldmatrix reads together
+                                 // meet different banks
+constexpr float P_LARGEST = 15;  // log2 of the largest P in a row: a half holds no more than 65504
+
+constexpr int TILE = 64;            // keys in a tile of K, and of V
+constexpr int KEYS = TILE / WARPS;  // of which a warp computes the scores
+
+// Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
+template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
+
+// [shared]
+template <int D>
+struct shared {
+    alignas(16) half Q[BLOCK_ROWS][D + PAD];
+    alignas(16) half K[TILE][D + PAD];
+    alignas(16) half V[TILE][D + PAD];
+    alignas(16) half P[BLOCK_ROWS][TILE + PAD];
+    float largest[WARPS][BLOCK_ROWS];  // of a warp's scores in a row
+    float sum[WARPS][BLOCK_ROWS];      // of a warp's weights in a row
+};
+
+// [load_tile] The first rows of a tile are there; those beyond the last of the matrix count as 0.
+template <int ROWS, int D>
+__device__ void load_tile(half tile[ROWS][D + PAD],
+                          const half *from,  // [count, D]
+                          int count)
+{
+    constexpr int C = D / VECTOR;
+    static_assert(ROWS * C % THREADS == 0, "each thread loads as many vectors");
+#pragma unroll
+    for (int first = 0; first < ROWS * C; first += THREADS) {
+        const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
+        *(uint4 *)&tile[row][col] = row < count ? *(const uint4 *)&from[i * VECTOR] : make_uint4(0, 0, 0, 0);
+    }
+}
+
+// [pack] Two neighbours in a row share a register; the first is in its lower half.
+__device__ uint32_t pack(float first, float second)
+{
+    const half2 both = __floats2half2_rn(first, second);
+    return *(const uint32_t *)&both;
+}
+
+// [kernel]
+template <int D>
+__global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const half *Q,  // [heads, n, D]
+                                                                         const half *K,  // [heads, n, D]
+                                                                         const half *V,  // [heads, n, D]
+                                                                         half *O,        // [heads, n, D]
+                                                                         int n, float scale)
+{
+    extern __shared__ uint4 memory[];
+    struct shared<D> &smem = *(struct shared<D> *)memory;
+
+    // [index] A warp has KEYS keys of each tile, and then COLS columns of O; of both it has all rows. Its lanes hold S and O as
+    // mma does: lane l has two neighbours in row l / 4 of every tile of 16 × 8, and two in row l / 4 + 8.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    constexpr int COLS = D / WARPS;
+    const int warp_key = warp * KEYS, warp_col = warp * COLS;
+    const int first_row = blockIdx.x * BLOCK_ROWS;
+    const size_t head = (size_t)blockIdx.y * n * D;
+
+    // [query]
+    load_tile<BLOCK_ROWS, D>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
+    float o[ROWS][COLS / MMA_N][4] = {};
+    float m[ROWS][2];       // the largest scaled score so far in row l / 4, and in row l / 4 + 8
+    float l[ROWS][2] = {};  // and the sum of this lane's weights there
+    for (int y = 0; y < ROWS; y++)
+        m[y][0] = m[y][1] = -INFINITY;
+
+    for (int tile = 0; tile < n; tile += TILE) {
+        // [load] Keys beyond the last are 0 here, and their scores −∞ below.
+        load_tile<TILE, D>(smem.K, &K[head + (size_t)tile * D], n - tile);
+        load_tile<TILE, D>(smem.V, &V[head + (size_t)tile * D], n - tile);
+        __syncthreads();  // Q and both tiles are whole before any warp reads them
+
+        // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+        float s[ROWS][KEYS / MMA_N][4] = {};
+#pragma unroll
+        for (int d = 0; d < D; d += MMA_K) {
+            uint32_t q[ROWS][4], k[4];
+            for (int y = 0; y < ROWS; y++)
+                ldmatrix_x4(q[y], &smem.Q[y * MMA_M + lane % 16][d + lane / 16 * 8]);
+            for (int key = 0; key < KEYS; key += 2 * MMA_N) {
+                ldmatrix_x4(k, &smem.K[warp_key + key + lane / 16 * 8 + lane % 8][d + lane / 8 % 2 * 8]);
+                for (int y = 0; y < ROWS; y++) {
+                    mma_m16n8k16(s[y][key / MMA_N], q[y], &k[0], half());
+                    mma_m16n8k16(s[y][key / MMA_N + 1], q[y], &k[2], half());
+                }
+            }
+        }
+        if (tile + TILE > n)  // only the last tile may have keys beyond the last
+            for (int y = 0; y < ROWS; y++)
+                for (int x = 0; x < KEYS / MMA_N; x++)
+                    for (int i = 0; i < 4; i++)
+                        if (tile + warp_key + x * MMA_N + lane % 4 * 2 + i % 2 >= n)
+                            s[y][x][i] = -INFINITY;
+
+        // [max] The warps have different keys of a row, so its max is that of four.
+        // exercise: begin meet
+        for (int y = 0; y < ROWS; y++)
+            for (int i = 0; i < 2; i++) {
+                float largest = -INFINITY;
+                for (int x = 0; x < KEYS / MMA_N; x++)
+                    largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
+                largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
+                largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
+                if (lane % 4 == 0)
+                    smem.largest[warp][y * MMA_M + lane / 4 + i * 8] = largest;
+            }
+        __syncthreads();  // every warp's maxima are there before any warp reads them
+        // exercise: end meet
+
+        // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`.
+        for (int y = 0; y < ROWS; y++)
+            for (int i = 0; i < 2; i++) {
+                const int row = y * MMA_M + lane / 4 + i * 8;
+                // exercise: begin combine
+                float largest = -INFINITY;
+                for (int other = 0; other < WARPS; other++)
+                    largest = fmaxf(largest, smem.largest[other][row]);
+                // exercise: end combine
+                const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
+                m[y][i] = m_new;
+                float sum = 0;
+                for (int x = 0; x < KEYS / MMA_N; x++) {
+                    const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
+                    const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
+                    sum += first + second;
+                    *(uint32_t *)&smem.P[row][warp_key + x * MMA_N + lane % 4 * 2] = pack(first, second);
+                }
+                l[y][i] = l[y][i] * factor + sum;
+                for (int x = 0; x < COLS / MMA_N; x++) {
+                    o[y][x][2 * i] *= factor;
+                    o[y][x][2 * i + 1] *= factor;
+                }
+            }
+        // exercise: begin whole
+        __syncthreads();  // every warp's part of P is there before any warp reads it
+                          // exercise: end whole
+
+        // [output] O += P V: a warp's columns of V, and all keys. A row of V is a row of B, so ldmatrix transposes its matrices.
+#pragma unroll
+        for (int key = 0; key < TILE; key += 2 * MMA_K) {
+            uint32_t p[ROWS][2][4], v[4];
+            for (int y = 0; y < ROWS; y++)
+                for (int i = 0; i < 2; i++)
+                    ldmatrix_x4(p[y][i], &smem.P[y * MMA_M + lane % 16][key + i * MMA_K + lane / 16 * 8]);
+            for (int col = 0; col < COLS; col += MMA_N) {
+                ldmatrix_x4_trans(v, &smem.V[key + lane][warp_col + col]);
+                for (int y = 0; y < ROWS; y++) {
+                    mma_m16n8k16(o[y][col / MMA_N], p[y][0], &v[0], half());
+                    mma_m16n8k16(o[y][col / MMA_N], p[y][1], &v[2], half());
+                }
+            }
+        }
+        __syncthreads();  // every warp has read both tiles and P before the next ones replace them
+    }
+
+    // [sum] The sum of a row is that of four warps, too.
+    for (int y = 0; y < ROWS; y++)
+        for (int i = 0; i < 2; i++) {
+            l[y][i] += __shfl_xor_sync(0xffffffff, l[y][i], 1);
+            l[y][i] += __shfl_xor_sync(0xffffffff, l[y][i], 2);
+            if (lane % 4 == 0)
+                smem.sum[warp][y * MMA_M + lane / 4 + i * 8] = l[y][i];
+        }
+    __syncthreads();  // every warp's sums are there before any warp reads them
+
+    // [store]
+#pragma unroll
+    for (int y = 0; y < ROWS; y++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            float sum = 0;
+            for (int other = 0; other < WARPS; other++)
+                sum += smem.sum[other][y * MMA_M + lane / 4 + i * 8];
+            const float inverse = 1 / sum;
+            const int row = first_row + y * MMA_M + lane / 4 + i * 8;
+            for (int x = 0; x < COLS / MMA_N && row < n; x++)
+                *(uint32_t *)&O[head + (size_t)row * D + warp_col + x * MMA_N + lane % 4 * 2] = pack(
+                    o[y][x][2 * i] * inverse, o[y][x][2 * i + 1] * inverse);
+        }
+}
+
+// [launch]
+template <int D>
+static int start(const struct attention_args *args, cudaStream_t stream)
+{
+    constexpr int bytes = sizeof(struct shared<D>);
+    const auto kernel = flash_mma_split_kv<D>;
+    const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (status != cudaSuccess)
+        return status;
+    const int n = args->seqlen, tiles = ceil_div(n, BLOCK_ROWS), heads = args->batch * args->heads;
+    const dim3 blocks(tiles, heads);
+    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
+                                               (half *)args->O, n, scale);
+    return cudaGetLastError();
+}
+
+int launch(const struct attention_args *args, cudaStream_t stream)
+{
+    if (!attention_is_plain(args, FP16))
+        return cudaErrorInvalidValue;
+    switch (args->head_dim) {
+    case 32: return start<32>(args, stream);
+    case 64: return start<64>(args, stream);
+    case 96: return start<96>(args, stream);
+    case 128: return start<128>(args, stream);
+    default: return cudaErrorInvalidValue;
+    }
+}
+
+// [main]
+static const struct variant variants[] = {
+    {"split_kv", "each warp has a quarter of the keys in a tile, and then a quarter of the columns of O"},
+    {},
+};
+
+int main(int argc, char **argv)
+{
+    const struct attention_step step = {
+        .name = "24_flash_mma_split_kv",
+        .dtypes = {FP16},
+        .arch = "80",
+        .head_dims = {32, 64, 96, 128},
+        .variants = variants,
+        .launch = launch,
+    };
+    return attention_main(argc, argv, &step);
+}
