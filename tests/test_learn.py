@@ -270,7 +270,16 @@ def test_packages_are_pinned():
     lists = project["optional-dependencies"] | {"dependencies": project["dependencies"]}
     assert lists.keys() == {"dependencies", "grade", "test", "build", "notebook"}
     for name, lines in lists.items():
-        assert lines and [f"{package}=={pinned}" for package, pinned in venv.wanted(name).items()] == lines
+        assert lines and venv.pins(name) == lines
+
+
+@pytest.mark.parametrize("marker, wanted", [("", True), ("; python_version < '3.0'", False), ("; python_version >= '3.10'", True),
+                                            ("; sys_platform == 'win32' or python_version < '3.4'", False)])
+def test_a_package_for_other_pythons_is_not_missing(monkeypatch, marker, wanted):
+    monkeypatch.setattr(venv, "pins", lambda name: ["rich==0.1", f"no-such-package==1.2{marker}"])
+    monkeypatch.setattr(venv, "is_ours", lambda: True)
+    assert venv.wanted("test") == {"rich": "0.1"} | ({"no-such-package": "1.2"} if wanted else {})
+    assert venv.missing("test") == ["rich", *(["no-such-package"] if wanted else [])]
 
 
 # Generated text
