@@ -70,9 +70,9 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
 #pragma unroll 1
         for (int first = 0; first < TILE<D>; first += KEYS) {
             // [scores] S = Q Kᵀ: each lane sums its strip, then those that share a row add up.
-            // exercise: begin groups
+            // exercise: begin rounds
             float s[ROWS][KEYS] = {};
-            // exercise: end groups
+            // exercise: end rounds
             for (int c = 0; c < CHUNKS; c++)
                 for (int key = 0; key < KEYS; key++) {
                     const float4 k = K_smem[first + key][c * STRIPS<D> + strip];
