@@ -11,21 +11,21 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-constexpr int TILE = 128;                // rows and columns of C that one block computes
-constexpr int TILE_K = 64;               // columns of A, rows of B in the tiles that it does so from
-constexpr int VECTOR = 8;                // elements in 16 bytes, which is the most that one load or store moves
-constexpr int WARP_M = 32, WARP_N = 64;  // rows and columns of C that one warp computes
-constexpr int MMA_M = 16, MMA_N = 8;     // rows and columns of C that one mma computes
-constexpr int MMA_K = 16;                // and the products that it sums for each of them
-constexpr int WARPS = TILE / WARP_M * (TILE / WARP_N);
+constexpr int TILE_M = 128, TILE_N = 128;  // rows and columns of C that one block computes
+constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
+constexpr int VECTOR = 8;                  // elements in 16 bytes, which is the most that one load or store moves
+constexpr int WARP_M = 32, WARP_N = 64;    // rows and columns of C that one warp computes
+constexpr int MMA_M = 16, MMA_N = 8;       // rows and columns of C that one mma computes
+constexpr int MMA_K = 16;                  // and the products that it sums for each of them
+constexpr int WARPS = TILE_M / WARP_M * (TILE_N / WARP_N);
 constexpr int THREADS = 32 * WARPS;  // in a block
 constexpr int BLOCKS = 2;            // on one SM: at most 128 registers for each of 2 × 256 threads
 
 // [tiles] ldmatrix takes rows of 16 bytes, at multiples of 16 bytes: pad is a multiple of 8 elements.
 template <class T, int pad>
 struct tiles {
-    alignas(16) T A[TILE][TILE_K + pad];  // [row][i]
-    alignas(16) T B[TILE_K][TILE + pad];  // [i][col]
+    alignas(16) T A[TILE_M][TILE_K + pad];  // [row][i]
+    alignas(16) T B[TILE_K][TILE_N + pad];  // [i][col]
 };
 
 // [load_vector] A vector of which `count` elements are in the matrix. The others count as 0: they may be NaN in memory.
@@ -49,17 +49,17 @@ __device__ void load_tiles(struct tiles<T, pad> *smem,
                            int tile, int m, int n, int k, int A_pitch, int B_pitch)
 {
     constexpr int A_STEP = THREADS / (TILE_K / VECTOR),
-                  B_STEP = THREADS / (TILE / VECTOR);  // rows that one load covers
+                  B_STEP = THREADS / (TILE_N / VECTOR);  // rows that one load covers
     const int A_row = threadIdx.x / (TILE_K / VECTOR), A_col = threadIdx.x % (TILE_K / VECTOR) * VECTOR;
-    const int B_row = threadIdx.x / (TILE / VECTOR), B_col = threadIdx.x % (TILE / VECTOR) * VECTOR;
-    const int row = blockIdx.y * TILE + A_row, col = blockIdx.x * TILE + B_col;
-    uint4 a[TILE / A_STEP], b[TILE_K / B_STEP];
-    for (int y = 0; y < TILE; y += A_STEP)
+    const int B_row = threadIdx.x / (TILE_N / VECTOR), B_col = threadIdx.x % (TILE_N / VECTOR) * VECTOR;
+    const int row = blockIdx.y * TILE_M + A_row, col = blockIdx.x * TILE_N + B_col;
+    uint4 a[TILE_M / A_STEP], b[TILE_K / B_STEP];
+    for (int y = 0; y < TILE_M; y += A_STEP)
         a[y / A_STEP] = load_vector(&A[(size_t)(row + y) * A_pitch + tile + A_col],
                                     row + y < m ? k - (tile + A_col) : 0);
     for (int y = 0; y < TILE_K; y += B_STEP)
         b[y / B_STEP] = load_vector(&B[(size_t)(tile + B_row + y) * B_pitch + col], tile + B_row + y < k ? n - col : 0);
-    for (int y = 0; y < TILE; y += A_STEP)
+    for (int y = 0; y < TILE_M; y += A_STEP)
         *(uint4 *)&smem->A[A_row + y][A_col] = a[y / A_STEP];
     for (int y = 0; y < TILE_K; y += B_STEP)
         *(uint4 *)&smem->B[B_row + y][B_col] = b[y / B_STEP];
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 {
     // [index] The first row and column of this warp's part of the block's tile.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = warp / (TILE / WARP_N) * WARP_M, col = warp % (TILE / WARP_N) * WARP_N;
+    const int row = warp / (TILE_N / WARP_N) * WARP_M, col = warp % (TILE_N / WARP_N) * WARP_N;
 
     // [fragments] A warp's sums: 2 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
@@ -130,8 +130,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     // exercise: begin store
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < COLS; x++) {
-            const int C_row = blockIdx.y * TILE + row + y * MMA_M + lane / 4;
-            const int C_col = blockIdx.x * TILE + col + x * MMA_N + lane % 4 * 2;
+            const int C_row = blockIdx.y * TILE_M + row + y * MMA_M + lane / 4;
+            const int C_col = blockIdx.x * TILE_N + col + x * MMA_N + lane % 4 * 2;
             store_pair(C, &sum[y][x][0], C_row, C_col, m, n, C_pitch);
             store_pair(C, &sum[y][x][2], C_row + 8, C_col, m, n, C_pitch);
         }
@@ -144,7 +144,7 @@ enum { UNPADDED, PADDED };
 template <class T>
 static int launch_of(const struct matmul_args *args, cudaStream_t stream)
 {
-    const dim3 blocks(ceil_div(args->n, TILE), ceil_div(args->m, TILE));
+    const dim3 blocks(ceil_div(args->n, TILE_N), ceil_div(args->m, TILE_M));
     const auto kernel = args->variant == UNPADDED ? matmul_mma<T, 0> : matmul_mma<T, VECTOR>;
     kernel<<<blocks, THREADS, 0, stream>>>((const T *)args->A, (const T *)args->B, (T *)args->C, args->m, args->n,
                                            args->k, args->A_pitch, args->B_pitch, args->C_pitch);

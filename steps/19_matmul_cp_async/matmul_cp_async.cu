@@ -12,16 +12,17 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-constexpr int TILE_M = 256, TILE_N = 128;  // rows and columns of C that one block computes
+constexpr int TILE_M = 128, TILE_N = 128;  // rows and columns of C that one block computes
 constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
 constexpr int VECTOR = 8;                  // elements in 16 bytes, which is the most that one copy moves
 constexpr int PAD = VECTOR;              // elements between the rows of a tile, so that ldmatrix meets different banks
-constexpr int WARP_M = 64, WARP_N = 64;  // rows and columns of C that one warp computes
+constexpr int WARP_M = 32, WARP_N = 64;  // rows and columns of C that one warp computes
 constexpr int MMA_M = 16, MMA_N = 8;     // rows and columns of C that one mma computes
 constexpr int MMA_K = 16;                // and the products that it sums for each of them
 constexpr int PARTS = TILE_K / MMA_K;    // in which the copy of the next tiles is spread over the products of these
 constexpr int WARPS = TILE_M / WARP_M * (TILE_N / WARP_N);
 constexpr int THREADS = 32 * WARPS;  // in a block
+constexpr int BLOCKS = 2;            // on one SM: at most 128 registers for each of 2 × 256 threads
 
 // [tiles] The padding keeps ldmatrix free of bank conflicts.
 template <class T>
@@ -86,16 +87,17 @@ __device__ void store_pair(T *C,  // [m, n]
 
 // [kernel]
 template <class T, int STAGES>
-__global__ void __launch_bounds__(THREADS) matmul_cp_async(const T *A,  // [m, k]
-                                                           const T *B,  // [k, n]
-                                                           T *C,        // [m, n]
-                                                           int m, int n, int k, int A_pitch, int B_pitch, int C_pitch)
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    matmul_cp_async(const T *A,  // [m, k]
+                    const T *B,  // [k, n]
+                    T *C,        // [m, n]
+                    int m, int n, int k, int A_pitch, int B_pitch, int C_pitch)
 {
     // [index] The first row and column of this warp's part of the block's tile.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (TILE_N / WARP_N) * WARP_M, col = warp % (TILE_N / WARP_N) * WARP_N;
 
-    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
+    // [fragments] A warp's sums: 2 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
     float sum[ROWS][COLS][4] = {};
 
@@ -140,14 +142,16 @@ __global__ void __launch_bounds__(THREADS) matmul_cp_async(const T *A,  // [m, k
             if (STAGES > 1)
                 copy_part(&smem[target], &from, i / MMA_K, A_pitch, B_pitch);
             // exercise: end copy
-            uint32_t a[ROWS][4], b[COLS / 2][4];
+            uint32_t a[ROWS][4], b[4];
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(a[y], &smem[stage].A[row + y * MMA_M + lane_row][i + lane_col]);
-            for (int x = 0; x < COLS; x += 2)
-                ldmatrix_x4_trans(b[x / 2], &smem[stage].B[i + lane_row][col + x * MMA_N + lane_col]);
-            for (int y = 0; y < ROWS; y++)
-                for (int x = 0; x < COLS; x++)
-                    mma_m16n8k16(sum[y][x], a[y], &b[x / 2][x % 2 * 2], T());
+            for (int x = 0; x < COLS; x += 2) {
+                ldmatrix_x4_trans(b, &smem[stage].B[i + lane_row][col + x * MMA_N + lane_col]);
+                for (int y = 0; y < ROWS; y++) {
+                    mma_m16n8k16(sum[y][x], a[y], &b[0], T());
+                    mma_m16n8k16(sum[y][x + 1], a[y], &b[2], T());
+                }
+            }
         }
 
         // [next] The next pass multiplies the next stage, and fills the one that this pass has multiplied.

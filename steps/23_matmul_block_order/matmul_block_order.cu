@@ -18,6 +18,7 @@ constexpr int VECTOR = 8;                  // elements in 16 bytes, which is the
 constexpr int WARP_M = 64, WARP_N = 64;    // rows and columns of C that one warp computes
 constexpr int MMA_M = 16, MMA_N = 8;       // rows and columns of C that one mma computes
 constexpr int MMA_K = 16;                  // and the products that it sums for each of them
+constexpr int STAGES = 4;                  // pairs of tiles in shared memory: that of the products, and those under way
 constexpr int PARTS = TILE_K / MMA_K;      // in which the copy of the next tiles is spread over the products of these
 constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;  // of a warp, in tiles of an mma
 constexpr int WARPS = TILE_M / WARP_M * (TILE_N / WARP_N);
@@ -112,7 +113,7 @@ __device__ void load_fragments(uint32_t a[][4], uint32_t b[][4], struct tiles<T>
 }
 
 // [kernel]
-template <class T, int GROUP, int STAGES, int SETS>
+template <class T, int GROUP>
 __global__ void __launch_bounds__(THREADS)
     matmul_block_order(const T *A,  // [m, k]
                        const T *B,  // [k, n]
@@ -126,7 +127,6 @@ __global__ void __launch_bounds__(THREADS)
 
     // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     float sum[ROWS][COLS][4] = {};
-    uint32_t a[SETS][ROWS][4], b[SETS][COLS / 2][4];
 
     // [stages] Each stage holds a tile of A and one of B. The copies to all but one are begun before the loop.
     extern __shared__ uint4 memory[];
@@ -145,39 +145,36 @@ __global__ void __launch_bounds__(THREADS)
         cp_async_commit_group();
         next_tiles(&from, B_pitch);
     }
-    if (SETS == 2) {
-        cp_async_wait_group<STAGES - 2>();
-        __syncthreads();  // both tiles are whole before any warp reads them
-        load_fragments(a[0], b[0], &smem[0], row, col, 0);
-    }
+
+    // [first] Two sets of fragments: one is multiplied while the other is loaded. Nothing is multiplied under the first load.
+    uint32_t a[2][ROWS][4], b[2][COLS / 2][4];
+    cp_async_wait_group<STAGES - 2>();
+    __syncthreads();  // both tiles are whole before any warp reads them
+    load_fragments(a[0], b[0], &smem[0], row, col, 0);
 
     int stage = 0, target = STAGES - 1;  // the stage that is multiplied, and the one that is filled meanwhile
     for (int left = k; left > 0; left -= TILE_K) {
-        // [wait] The oldest group holds the tiles of this pass. Those of the next STAGES − 2 pairs may stay under way.
-        if (SETS == 1) {
-            cp_async_wait_group<STAGES - 2>();
-            __syncthreads();  // both tiles are whole before any warp reads them, and those before them were read by all warps
-        }
-
-        // [multiply] `slice` is that of the fragments that are loaded: the one of the products or, with two sets, the next one.
         const int next = stage + 1 < STAGES ? stage + 1 : 0;
 #pragma unroll
         for (int part = 0; part < PARTS; part++) {
-            const int slice = (part + SETS - 1) % PARTS;
-            copy_part(&smem[target], &from, part, A_pitch, B_pitch);
-            if (part == PARTS - 1)
-                cp_async_commit_group();
-            // exercise: begin ahead
-            const bool of_next = slice < part;  // the first slice of the next tiles
-            if (of_next) {
-                cp_async_wait_group<STAGES - 2>();
+            // [ahead] The fragments of the slice after this one; in the last part, that is the first slice of the next tiles.
+            const bool last = part == PARTS - 1;
+            if (last) {
+                cp_async_wait_group<STAGES - 3>();
                 __syncthreads();  // the next tiles are whole before any warp reads them, and these were read by all warps
             }
-            load_fragments(a[slice % SETS], b[slice % SETS], &smem[of_next ? next : stage], row, col, slice * MMA_K);
-            // exercise: end ahead
+            load_fragments(a[(part + 1) % 2], b[(part + 1) % 2], &smem[last ? next : stage], row, col,
+                           last ? 0 : (part + 1) * MMA_K);
+
+            // [copy] Behind the loads, because the next products wait for those.
+            copy_part(&smem[target], &from, part, A_pitch, B_pitch);
+            if (last)
+                cp_async_commit_group();
+
+            // [multiply] This slice's fragments were loaded under the products of the slice before it.
             for (int y = 0; y < ROWS; y++)
                 for (int x = 0; x < COLS; x++)
-                    mma_m16n8k16(sum[y][x], a[part % SETS][y], &b[part % SETS][x / 2][x % 2 * 2], T());
+                    mma_m16n8k16(sum[y][x], a[part % 2][y], &b[part % 2][x / 2][x % 2 * 2], T());
         }
         next_tiles(&from, B_pitch);
         target = stage;
@@ -195,13 +192,13 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // [launch] Bytes of shared memory of a block.
-template <class T, int STAGES> constexpr int BYTES = STAGES * sizeof(struct tiles<T>);
+template <class T> constexpr int BYTES = STAGES * sizeof(struct tiles<T>);
 
-template <class T, int GROUP, int STAGES, int SETS>
+template <class T, int GROUP>
 static int start(const struct matmul_args *args, cudaStream_t stream)
 {
-    constexpr int bytes = BYTES<T, STAGES>;
-    const auto kernel = matmul_block_order<T, GROUP, STAGES, SETS>;
+    constexpr int bytes = BYTES<T>;
+    const auto kernel = matmul_block_order<T, GROUP>;
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
@@ -214,11 +211,7 @@ static int start(const struct matmul_args *args, cudaStream_t stream)
 template <class T>
 static int launch_of(const struct matmul_args *args, cudaStream_t stream)
 {
-    switch (args->variant) {
-    case 0: return start<T, 1, 3, 1>(args, stream);
-    case 1: return start<T, 8, 3, 1>(args, stream);
-    default: return start<T, 8, 4, 2>(args, stream);
-    }
+    return args->variant == 0 ? start<T, 1>(args, stream) : start<T, 8>(args, stream);
 }
 
 int launch(const struct matmul_args *args, cudaStream_t stream)
@@ -230,9 +223,8 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
 
 // [main]
 static const struct variant variants[] = {
-    {"rows", "blocks in the order in which they are numbered: row by row of tiles of C", BYTES<half, 3>},
-    {"groups", "groups of 8 rows of tiles, and in each group column by column", BYTES<half, 3>},
-    {"tuned", "groups, four stages, and fragments loaded under the products before theirs", BYTES<half, 4>},
+    {"rows", "blocks in the order in which they are numbered: row by row of tiles of C", BYTES<half>},
+    {"groups", "groups of 8 rows of tiles, and in each group column by column", BYTES<half>},
     {},
 };
 
