@@ -21,13 +21,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
-from collect import (CYCLES, GLOBAL, LAUNCH, PERCENT, SHARED, STALLS, TRAFFIC, WARPS, known_metrics, ncu, number,  # noqa: E402
-                     provenance)
+from collect import known_metrics, ncu, number, provenance  # noqa: E402
 from peers import TYPES_TOGETHER, dtype_flags  # noqa: E402
 
 from tools import ptxas  # noqa: E402
 from tools.lines import belongs  # noqa: E402
 from tools.machine import can_run  # noqa: E402
+from tools.metrics import CYCLES, LAUNCH, PERCENT, STALLS, SUMMED, WARPS  # noqa: E402
 from tools.occupancy import GPUS  # noqa: E402
 
 SIZES = [f"-n {n}" for n in (1, 31, 32, 33, 255, 257, 1023, 4097, 1000003)]
@@ -211,8 +211,6 @@ def sanitized(log, step, program, tool):
 
 
 # Our names -> ncu's metrics, the first that this GPU counts. A launch's kernels are summed, and stand one by one beside it.
-SUMMED = {f"{space}_{op}_{name}": (metric.format(op),) for space, names in (("shared", SHARED), ("global", GLOBAL))
-          for op in ("ld", "st") for name, metric in names.items()} | TRAFFIC
 OF_A_KERNEL = {"stalls": STALLS, "percent": PERCENT, "launch": LAUNCH, "cycles": CYCLES, "warps": WARPS}
 
 

@@ -92,6 +92,54 @@ static void write_point(const struct point *point, FILE *file)
     free(got);
 }
 
+// Where a chase around the ring has ended, and where it should have. Places are counted as the chase comes by, from 0.
+static void say_end(const struct point *point, const uint32_t *got, char *fault, size_t size)
+{
+    const int rounds = point->args.rounds;
+    uintptr_t address;
+    memcpy(&address, got, sizeof address);
+    const size_t offset = address - (uintptr_t)point->in->first;
+    size_t place = 0;
+    while (place < point->places && (size_t)LINE * point->ring[place] != offset)
+        place++;
+    char where[48];
+    snprintf(where, sizeof where, place < point->places ? "at place %zu of the ring" : "at no place of the ring",
+             place);
+    snprintf(fault, size, "the chase ended %s, and %d round%s from place 0 end at place %zu", where, rounds,
+             rounds == 1 ? "" : "s", (size_t)rounds % point->places);
+}
+
+// The first word or float that differs.
+static void say_difference(const struct point *point, const uint32_t *got, char *fault, size_t size)
+{
+    struct point one = *point;
+    for (size_t i = 0; i < point->outputs; i++) {
+        one.outputs = one.period = 1;
+        one.want = &point->want[i % point->period];
+        const bool floats = point->bound > 0;
+        if ((floats ? error_of_floats(&one, &got[i]) : error_of_words(&one, &got[i])) <= point->bound)
+            continue;
+        float value, want;
+        memcpy(&value, &got[i], sizeof value);
+        memcpy(&want, one.want, sizeof want);
+        if (floats)
+            snprintf(fault, size, "the output differs: element %zu is %g, should be %g", i, value, want);
+        else
+            snprintf(fault, size, "the output differs: word %zu is 0x%08x, should be 0x%08x", i, got[i], *one.want);
+        return;
+    }
+}
+
+static void say_wrong(const struct point *point, const uint32_t *got, char *fault, size_t size)
+{
+    if (point->total)
+        snprintf(fault, size, "the sum of the output is not that of the input");
+    else if (point->ring)
+        say_end(point, got, fault, size);
+    else
+        say_difference(point, got, fault, size);
+}
+
 static struct check check_point(const struct point *point, FILE *file)
 {
     uint32_t *got = fetch(point, file);
@@ -100,8 +148,11 @@ static struct check check_point(const struct point *point, FILE *file)
                   : point->bound > 0 ? error_of_floats(point, got)
                                      : error_of_words(point, got);
     check.worst_row = check.error;
-    if (!(check.error <= point->bound))
-        check_fail(&check, point->total ? "the sum of the output is not that of the input" : "the output differs");
+    if (!(check.error <= point->bound)) {
+        char fault[sizeof check.fault];
+        say_wrong(point, got, fault, sizeof fault);
+        check_fail(&check, fault);
+    }
     const char *overrun = buffer_overrun(point->out);
     if (overrun)
         check_fail(&check, overrun);

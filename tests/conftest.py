@@ -2,7 +2,7 @@
 
 A test that runs a CUDA program names it as Program(...). pytest may run in several processes (-n): the first whose test
 needs a program compiles it, for all. It stays in build/cpu/programs, and the next run compiles it only if anything that went
-into it has changed: its source, a header, an option, a compiler, the emulator."""
+into it has changed: its source, a header, an option, a compiler, the emulator. What a compiler refuses stays refused as long."""
 
 import contextlib
 import dataclasses
@@ -26,6 +26,7 @@ from tools import machine  # noqa: E402
 
 TESTS = ROOT / "tests"
 BUILD = pathlib.Path(os.environ.get("SIMT_BUILD", ROOT / "build" / "cpu"))
+READ_BY_COMPILERS = "CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "SIMT_GPU"
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 
@@ -114,12 +115,20 @@ def included(text, folders):
                 break
 
 
+def is_of_the_text(program, done):
+    """Whether a compiler that failed says so of lines of the source, and of nothing else: it will say the same again."""
+    errors = [line for line in done.stderr.splitlines() if re.search(r"\berror\b", line)]
+    own = rf"(\S*/)?{re.escape(program.source.name)}:\d+:(\d+:)? error: "
+    return done.returncode == 2 and bool(errors) and all(re.match(own, line) for line in errors)
+
+
 @functools.cache
 def emulator_key():
     """What goes into every program: the emulator, its headers and driver, common/, the compilers."""
     files = [*(ROOT / "emulator").glob("simtcc"), *(ROOT / "emulator").glob("*.syms"), *(ROOT / "emulator" / "include").rglob("*"),
              *(ROOT / "common").glob("*.h"), BUILD / "simt-translate", BUILD / "libsimt.a", BUILD / "common" / "libcommon.a"]
     digest = hashlib.sha256("".join(run(name, "--version").stdout for name in COMPILERS).encode())
+    digest.update("".join(f"{name}={os.environ[name]}\n" for name in READ_BY_COMPILERS if name in os.environ).encode())
     for file in sorted(file for file in files if file.is_file()):
         digest.update(str(file).encode() + file.read_bytes())
     return digest.hexdigest()
@@ -191,8 +200,8 @@ def compile_output():
                 ended.touch()
             else:
                 done = program.compile(folder)[1]
-                if done.returncode:  # of a missing file, a full disk or a killed compiler, perhaps: asked again by the next
-                    return folder / "program", done
+                if done.returncode and not is_of_the_text(program, done):
+                    return folder / "program", done  # of a missing file, a full disk or a killed compiler: asked again by the next
                 written = folder / "ended.new"
                 written.write_text(json.dumps({"args": [str(part) for part in done.args], "returncode": done.returncode,
                                                "stdout": done.stdout, "stderr": done.stderr}))

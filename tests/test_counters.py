@@ -1,6 +1,7 @@
 """Lanes that execute an access together make one request; lanes that part make one each way, each turn of a loop.
 
-tests/counters/loops.cu says at the end of each line how many that are, and why."""
+tests/counters/loops.cu says at the end of each line how many that are, and why; tests/counters/in_flight.cu, how many of
+its requests find copies in flight."""
 
 import json
 import re
@@ -12,23 +13,25 @@ from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, run
 
 SOURCE = TESTS / "counters" / "loops.cu"
 PROGRAMS = [Program(SOURCE, compiler) for compiler in COMPILERS]
+IN_FLIGHT = TESTS / "counters" / "in_flight.cu"
+USES = ("shared_ld", "shared_ld_requests"), ("ldmatrix", "ldmatrix_requests"), ("shuffle", "shuffles"), ("mma", "mma")
 ACCESSES = ("global_ld_requests", "global_st_requests")
 
 
-def expected():
+def expected(source=SOURCE):
     """For each line that says so: its counts by name, "together" for the requests of all accesses."""
-    lines = SOURCE.read_text().splitlines()
+    lines = source.read_text().splitlines()
     said = {number: re.findall(r"(\d+) (\w+)", line.rpartition(" // ")[2])
             for number, line in enumerate(lines, 1) if re.search(r"[;)] +// \d", line)}
     return {number: {name: int(count) for count, name in counts} for number, counts in said.items()}
 
 
-def requests(lines):
+def requests(lines, source=SOURCE):
     """What `expected` names, as it was counted."""
     def value(entry, name):
         return sum(entry[access] for access in ACCESSES) if name == "together" else entry[name]
 
-    return {number: {name: value(lines[number], name) for name in counts} for number, counts in expected().items()}
+    return {number: {name: value(lines[number], name) for name in counts} for number, counts in expected(source).items()}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +66,17 @@ def test_calls_are_apart(counted, program):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+def test_copies_in_flight(counted, compiler):
+    assert requests(counted(Program(IN_FLIGHT, compiler)), IN_FLIGHT) == expected(IN_FLIGHT)
+
+
+def test_products_count_without_checks_too(counted):
+    found = counted(Program(IN_FLIGHT, options=("--plain",)))
+    wanted = {number: counts for number, counts in expected(IN_FLIGHT).items() if "mma" in counts}
+    assert {number: {name: found[number][name] for name in counts} for number, counts in wanted.items()} == wanted and len(wanted) == 4
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_lines_in_a_shared_object(tmp_path, compiler):
     """A kernel in a library that another program loads: its lines and its loops are found there."""
     library, out = tmp_path / "loops.so", tmp_path / "profile.jsonl"
@@ -93,3 +107,21 @@ def test_the_table_has_copies_too(compile_cu, tmp_path):
         assert not found or tuple(map(sum, zip(*found[:-1]))) == found[-1]
         printed += found[-1:]
     assert printed == wanted and len(wanted) > 3
+
+
+def test_the_table_says_what_is_in_flight(compile_cu, tmp_path):
+    """Of each kernel the last lines are what the JSON says; a kernel without copies has none, and one with synchronous ones has zeros."""
+    wanted = {}
+    for source in (IN_FLIGHT, SOURCE):
+        program, out = compile_cu(Program(source)), tmp_path / f"{source.stem}.jsonl"
+        table = run(program, SIMT_PROFILE="1").stderr
+        run(program, SIMT_PROFILE="1", SIMT_PROFILE_JSON=str(out))
+        for kernel in json.loads(out.read_text())["kernels"]:
+            total, name = kernel["total"], kernel["kernel"]
+            part = re.search(rf"^{name}  1 launch.*?^ total(.*?)(?=^\S|\Z)", table, re.M | re.S)[1]
+            uses = [(use, requests) for use, requests in USES if total[requests]]
+            wanted[name] = [(total[f"{use}_with_copies"], total[requests], f"{total[f'{use}_bytes_in_flight'] / total[requests]:.1f}")
+                            for use, requests in uses if total["copy_st_requests"]]
+            found = re.findall(r"^ +copies in flight during (\d+) of (\d+) (?:shared loads|ldmatrix|shuffles|products of fragments), (\S+) bytes on average$", part, re.M)
+            assert [(int(some), int(of), average) for some, of, average in found] == wanted[name]
+    assert wanted["synchronous"] == [(0, 8, "0.0")] and wanted["products"] == [(8, 12, "426.7")] and wanted["halves"] == []

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import COMPILERS, TESTS, Program, read_report, run
+from conftest import COMPILERS, ROOT, TESTS, Program, read_report, run
 
 FAULTS = sorted((TESTS / "faults").glob("*.cu"))
 UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
@@ -119,6 +119,41 @@ def test_a_deadlock_says_which_phase_each_asks_for(compile_cu, compiler):
 def test_warps_with_roles_are_not_told_to_use_syncthreads(compile_cu, compiler):
     text = run(compile_cu(Program(TESTS / "faults" / "roles.cu", compiler)), "refilled_too_early").stderr
     assert "barrier of these warps" in text and "__syncthreads" not in text, text
+
+
+BARRIER = "Nothing orders the two: a __syncthreads() is missing between them."
+OF_A_WARP = ("Nothing orders the two: a __syncthreads() is missing between them, or, if they are always threads of one warp, as they were "
+             "here, a __syncwarp().")
+ONE_PLACE = "Two threads write one place. If each is to have its own, the index is wrong; else use an atomic operation, or put a barrier between."
+TWO_BLOCKS = "Nothing orders two blocks of a launch but its end: use an atomic operation, or a second launch."
+ADVICE = {("global_races", "reduction_without_barrier"): BARRIER, ("races", "reduction"): OF_A_WARP,
+          ("races", "missing_first_barrier"): BARRIER, ("races", "missing_syncwarp"): OF_A_WARP,
+          ("races", "syncwarp_of_halves"): OF_A_WARP, ("races", "syncwarp_for_block"): BARRIER,
+          ("races", "last_writer"): ONE_PLACE, ("races", "not_atomic"): ONE_PLACE, ("races", "index_of_the_warp"): ONE_PLACE,
+          ("global_races", "halo_of_the_neighbour"): TWO_BLOCKS,
+          ("grid", "no_barrier"): "Nothing orders the two blocks: a barrier of the grid, grid.sync(), is missing between them."}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("source, name", ADVICE)
+def test_a_race_is_told_what_would_order_it(compile_cu, compiler, source, name):
+    text = read_report(run(compile_cu(Program(TESTS / "faults" / f"{source}.cu", compiler)), name).stderr).text
+    assert text.splitlines()[-1].strip() == ADVICE[source, name], text
+    assert not re.search(r"\blanes?\b", text), text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_race_is_judged_by_the_threads_furthest_apart(compile_cu, compiler):
+    """The first page's: the first two threads found are of one warp, and others that race in the same lines are not."""
+    text = read_report(run(compile_cu(Program(ROOT / "docs/examples/missing_barrier.cu", compiler))).stderr).text
+    assert len({int(number) // 32 for number in re.findall(r"thread \((\d+),0,0\)", text)}) == 1, text
+    assert text.splitlines()[-1].strip() == BARRIER, text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_race_is_reported_before_the_fault_that_ends_the_launch(compile_cu, compiler):
+    text = run(compile_cu(Program(TESTS / "faults" / "races.cu", compiler)), "and_another_fault").stderr
+    assert re.findall(r"^simt: ([^:]+): ", text, re.MULTILINE) == ["race in shared memory", "out of bounds"], text
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -1,6 +1,7 @@
 """What ./learn grade gives credit for, and what it does not: right lines; texts that are more than lines; programs that lie,
 run away or look for a way out; files that are none. Each is bounded in time, and grading goes on."""
 
+import argparse
 import dataclasses
 import hashlib
 import inspect
@@ -24,6 +25,7 @@ from tools import exercises, grade, judge, marks, sandbox, statements, submissio
 from tools import kit as kits  # noqa: E402
 
 _, LOAD = exercises.find("04.load")
+_, MEASURE = exercises.find("05.loop")
 _, BARRIER = exercises.find("04.barrier")
 QUICK = sandbox.Limits(seconds=2.5, memory=256 << 20, said=64 << 10, written=1 << 20)
 
@@ -71,7 +73,7 @@ def with_lines(exercise, **regions):
 
 def handed_in(folder, exercise, text):
     """folder as a reader's exercises/, with this file."""
-    path = folder / exercise.step["name"] / f"{exercise.name}.cu"
+    path = folder / exercise.step["name"] / exercise.file_name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return folder
@@ -89,8 +91,20 @@ def test_the_authors_lines_get_full_marks(kit, tmp_path, exercise):
     path = handed_in(tmp_path, exercise, exercise.solution())
     mark = grade.grade_one(kit, exercise, path, [], random.Random(), counts_matter=True)
     assert (mark.verdict, mark.points, mark.reason) == (marks.RIGHT, mark.of, "") and mark.points > 0, mark
-    assert all(case["verdict"] == marks.RIGHT for case in mark.cases) and mark.cases + mark.advisory
+    assert all(case["verdict"] == marks.RIGHT for case in mark.cases) and (mark.cases + mark.advisory or not exercise.asks_for_program)
     assert all(one["holds"] for one in mark.advisory), mark.advisory
+
+
+@pytest.mark.parametrize("edit, verdict, reason", [
+    (("ffma: 64", "ffma: 512"), "WRONG", "Those are the products of a whole tile"), (("ffma: 64", "ffma:"), "WRONG", "has no answer yet"),
+    (("// exercise: end answers", ""), "REFUSED", "not there as handed out"), (("ffma: 64", "ffma: 64 FFMA"), "RIGHT", "")])
+def test_answers_alone_are_graded_without_a_program(tmp_path, edit, verdict, reason):
+    text = MEASURE.solution()
+    assert text.count(edit[0]) == 1
+    mark = graded(None, tmp_path, MEASURE, text.replace(*edit))
+    assert mark.verdict == getattr(marks, verdict) and reason in mark.reason, mark
+    untouched = graded(None, tmp_path, MEASURE, MEASURE.start())
+    assert untouched.verdict == marks.REFUSED and "Nothing is written" in untouched.reason
 
 
 def test_a_wrong_answer_gets_none_and_the_reason(kit, tmp_path):
@@ -124,6 +138,27 @@ def test_counts_are_advisory_unless_they_are_asked_for(kit, tmp_path):
     found = [grade.grade_one(kit, LOAD, path, [], random.Random(1), counts_matter) for counts_matter in (False, True)]
     assert [mark.verdict for mark in found] == [marks.RIGHT, marks.WRONG], found
     assert not all(one["holds"] for one in found[0].advisory) and "sectors" in found[1].reason, found
+
+
+def test_an_answer_without_overlap_computes_right_and_counts_wrong(kit, tmp_path):
+    _, exercise = exercises.find("flash_mma_stages/prefetch")
+    text = next(text for name, text, _ in exercise.wrong() if name == "the next tiles waited for at once")
+    path = handed_in(tmp_path, exercise, text)
+    found = [grade.grade_one(kit, exercise, path, [], random.Random(1), counts_matter) for counts_matter in (False, True)]
+    assert [mark.verdict for mark in found] == [marks.RIGHT, marks.WRONG], found
+    assert "bytes of a warp's copies are under way" in found[1].reason and ": 0 at heads 1" in found[1].reason, found
+
+
+@pytest.mark.parametrize("count", ["null", '"many"', "[]", "1e999", "NaN", "1" + 400 * "0", "-1"])
+def test_forged_counts_end_no_grading(count):
+    """Whatever a program says that it counted: a sentence comes of it, and nothing else."""
+    _, exercise = exercises.find("flash_mma_stages/prefetch")
+    lines = f'{{"file": "a.cu", "line": 1, "barriers": {count}, "mma": 1, "mma_bytes_in_flight": {count}, "copy_st_requests": {count}}}'
+    done = argparse.Namespace(written=f'{{"kernels": [{{"lines": [{lines}]}}]}}'.encode())
+    liar = argparse.Namespace(run=lambda command: done)
+    for wanted in exercise.data["count"]:
+        said = grade.advice(liar, exercise, exercise.solution(), "program", wanted, 1)
+        assert isinstance(said["holds"], bool) and said["said"]
 
 
 def test_a_function_of_the_library_hides_no_count(kit, tmp_path):

@@ -16,7 +16,7 @@ from small_clone import (COUNTERS, H200, NAIVE, STEPS, TILED, add_step, clone, c
 pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
-from tools import cli, device, docs, floors, ladder, machine, source, venv  # noqa: E402
+from tools import cli, device, docs, floors, ladder, machine, profile, source, venv  # noqa: E402
 
 
 # Asked wrongly
@@ -209,6 +209,25 @@ def test_tour_tells_of_a_wrong_step(learn):
 def test_profile(learn):
     ended(learn("profile", "4"), 0, "x.cu:3", "global load", "16,500 sectors", "l1tex__t_sectors")
     assert json.loads(learn("profile", "3", "--json").stdout)[1]["variant"] == "coalesced"
+
+
+def test_profile_says_what_is_in_flight_where_something_is_copied():
+    """Below each kind of request during which that is counted; a kernel without copies has no such lines."""
+    line = dict.fromkeys(COUNTERS, 0) | {"mma": 1000, "mma_with_copies": 750, "mma_bytes_in_flight": 1_536_000, "barriers": 8,
+                                         "ldmatrix_requests": 200, "ldmatrix_wavefronts": 800}
+    found = profile.rows(line, with_copies=True)
+    assert found == [("ldmatrix", 200, "800 wavefronts", "0 conflicts"), ("with copies in flight", 0, "0 bytes on average", ""),
+                     ("product of fragments", 1000, "", ""), ("with copies in flight", 750, "1,536 bytes on average", ""),
+                     ("__syncthreads, by warp", 8, "", "")]
+    assert profile.rows(line, with_copies=False) == [row for row in found if row[0] != "with copies in flight"]
+
+
+def test_profile_says_that_ncu_has_no_such_counter(capsys):
+    kernel = {"total": dict.fromkeys(COUNTERS, 0), "lines": []}
+    for copies in (0, 8):
+        kernel["total"]["copy_st_requests"] = copies
+        profile.legend(STEPS[0], {"profile": {"kernels": [kernel]}, "variant": None, "case": None})
+        assert ("ncu has no such counter" in capsys.readouterr().out) == (copies > 0)
 
 
 def test_list_as_json(learn):

@@ -165,7 +165,7 @@ def test_right_answers_are_right_in_every_step(typed, name):
 
 
 def test_wrong_answers_are_wrong(typed):
-    status, said = typed(["390", "93", "1 GB", "755 us", "50 %"])
+    status, said = typed(["3906", "192", "1 GB", "755 us", "50 %"])
     assert status == 0 and said.count("wrong:") == 3 and said.count("right:") == 2
     assert "3.22 × too low" in said and "47 × too high" in said
 
@@ -185,17 +185,17 @@ def test_no_answer_counts_as_none(typed):
     assert typed([])[1].count("Nothing is predicted yet") == 1
     assert typed([""] * 5)[1].count("Nothing is predicted yet") == 1
     assert not typed.file.exists()
-    _, said = typed(["391", "", "", "0.755"])
+    _, said = typed(["3907", "", "", "0.755"])
     assert said.count("not answered") == 4 and said.count("right:") == 2 and "The input ended" in said
     assert "Answer to 2" in said and "Answer to 3" not in said
-    _, said = typed(["93", "3.2", "1.1"])  # what is left, and only that
+    _, said = typed(["192", "3.2", "1.1"])  # what is left, and only that
     assert "blocks:" not in said and said.count("right:") == 5 and "not answered" not in said
-    _, said = typed(["390", "", "", "", ""], "--again")
+    _, said = typed(["3906", "", "", "", ""], "--again")
     assert said.count("Your earlier answer stays") == 4 and said.count("wrong:") == 1 and said.count("right:") == 4
 
 
 def test_a_line_that_cannot_be_read_stops_and_keeps_what_stood_before(typed):
-    status, said = typed(["391", "many"])
+    status, said = typed(["3907", "many"])
     assert status == 2 and "threads that have no element: 'many' is not a number" in said
     assert typed([], "--show")[1].count("right:") == 1
     assert typed([], "--show", "--again")[0] == 2
@@ -207,10 +207,10 @@ def test_control_characters_and_markup_are_text(typed):
 
 
 def test_an_answer_belongs_to_the_words_of_its_question(typed, monkeypatch):
-    typed(["391", "93", "3.2", "0.755", "1.1"])
+    typed(["3,907", "192", "3.2", "0.755", "1.1"])
     intro, questions = predict.lesson(steps.find("first_kernel"))
     last = predict.dataclasses.replace(questions[2], number="1", text=questions[2].text.replace(" ", "\n"))
-    other = predict.dataclasses.replace(questions[0], number="2", text=questions[0].text.replace("100,003", "100,004"))
+    other = predict.dataclasses.replace(questions[0], number="2", text=questions[0].text.replace("1,000,000", "1,000,001"))
     monkeypatch.setattr(predict, "lesson", lambda step: (intro, [last, other]))
     _, said = typed([], "--show")
     assert said.count("right:") == 1 and said.count("not answered") == 3  # two cells, and the line at the end
@@ -222,14 +222,14 @@ def test_a_broken_file_is_set_aside(typed, broken):
     typed.file.parent.mkdir()
     for number in (1, 2):
         typed.file.write_bytes(broken)
-        _, said = typed(["391"], "--again")
+        _, said = typed(["3907"], "--again")
         assert f"predictions.broken-{number}.json" in said and "right: exact" in said
         assert typed.file.with_name(f"predictions.broken-{number}.json").read_bytes() == broken
         assert list(json.loads(typed.file.read_text())) == ["first_kernel"]
 
 
 def test_a_file_that_cannot_be_written_stays_as_it_was(typed, monkeypatch):
-    typed(["391"])
+    typed(["3907"])
     before = typed.file.read_bytes()
 
     def full(handle):
@@ -251,7 +251,7 @@ def test_on_a_terminal(tmp_path):
     with subprocess.Popen([sys.executable, "-X", "utf8", "-c", script, "predict", "0"], stdin=its, stdout=its, stderr=its,
                           env=os.environ | {"COLUMNS": "100", "TERM": "dumb"}) as process:
         os.close(its)
-        os.write(mine, b"\n391\nmany\n93\n\n\n0.7 GB\n\x04")
+        os.write(mine, b"\n3907\nmany\n192\n\n\n0.7 GB\n\x04")
         said = b""
         while True:
             try:

@@ -16,9 +16,11 @@ NOT_OURS = {"build", "node_modules"}  # and what begins with a dot
 
 
 def sources():
-    """All of the clone's C, C++ and CUDA files; clang-format itself passes over those of .clang-format-ignore."""
+    """All of the clone's C, C++ and CUDA files but the reader's answers; clang-format itself passes over those of
+    .clang-format-ignore."""
     for folder, folders, files in os.walk(ROOT):
-        folders[:] = sorted(name for name in folders if name not in NOT_OURS and not name.startswith("."))
+        folders[:] = sorted(name for name in folders if name not in NOT_OURS and not name.startswith(".")
+                            and pathlib.Path(folder, name) != ROOT / "exercises")
         yield from (pathlib.Path(folder, name) for name in sorted(files) if pathlib.Path(name).suffix in SUFFIXES)
 
 

@@ -19,6 +19,7 @@ from typer.testing import CliRunner  # noqa: E402
 from tools import cli, exercises, progress, workbook  # noqa: E402
 
 LOAD = next(exercise for exercise in exercises.every() if exercise.id == "matmul_tiled/load")
+MEASURE = next(exercise for exercise in exercises.every() if exercise.id == "matmul_register/loop")
 BARRIER = next(exercise for exercise in exercises.every() if exercise.data["kind"] == "break" and exercise.step is LOAD.step)
 
 
@@ -255,6 +256,22 @@ def test_an_answer_is_a_letter(learn, typed, status, words):
     learn("exercise", BARRIER.reference)
     BARRIER.file.write_text(re.sub(r"(// answer \w+:) b$", rf"\1 {typed}", BARRIER.solution(), count=1, flags=re.MULTILINE))
     said(learn("check", BARRIER.reference), status, words)
+
+
+def test_numbers_read_from_a_tool_are_checked_without_a_program(learn, monkeypatch):
+    monkeypatch.setattr(workbook.build, "build", lambda *names: pytest.fail("nothing is to be built"))
+    said(learn("exercise", MEASURE.reference), 0, "read it from a tool", "5_loop.txt")
+    said(learn("check", MEASURE.reference), 1, "Something is written between the marks.")
+    handed = MEASURE.file.read_text()
+    MEASURE.file.write_text(handed.replace("answer ffma:", "answer ffma: 64"))
+    said(learn("check", MEASURE.reference), 1, "✓ How many FFMA", "The line `// answer loads:` has no answer yet.")
+    MEASURE.file.write_text(MEASURE.solution().replace("loads: 16", "loads: 16 bytes"))
+    said(learn("check", MEASURE.reference), 1, "'bytes' is not the unit asked for")
+    solve(MEASURE)
+    said(learn("check", MEASURE.reference), 0, "Solved.", "// answer ffma: 64")
+    assert MEASURE.id in progress.load()["passed"]
+    said(learn("reset", MEASURE.reference), 0, "5_loop.1.txt")
+    assert MEASURE.file.read_text() == handed and MEASURE.id not in progress.load()["passed"]
 
 
 def test_watch_checks_on_each_save(learn, monkeypatch):

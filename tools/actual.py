@@ -5,6 +5,7 @@ import math
 from types import SimpleNamespace
 
 from tools import build, device, results, run, source, steps
+from tools import sass as disassembly
 from tools.guard import stop
 
 
@@ -65,10 +66,36 @@ def h200(here, variant=None, peer=None, step=None, dtype=None, **shape):
 
 
 def ncu(here, variant, step=None, **shape):
-    """What ncu counted on an H200, at the shape of the step's figures with the sizes given, and the registers of a thread."""
+    """What ncu counted on an H200, at the shape of the step's figures with the sizes given, the registers of a thread and the time of its
+    own run."""
     step = steps.find(step) if step else here
     line = results.counted(step, variant, results.headline(step) | shape)
-    return SimpleNamespace(**line["ncu"], registers=max(kernel["launch"]["registers"] for kernel in line["kernels"]))
+    launches = [kernel["launch"] for kernel in line["kernels"]]
+    return SimpleNamespace(**line["ncu"], registers=max(launch["registers"] for launch in launches),
+                           seconds=1e-9 * sum(launch["duration_ns"] for launch in launches))
+
+
+class Instructions:
+    """A loop of a variant's kernels, as sass.json has it, and what the compiler says of its kernel."""
+
+    def __init__(self, kernel, loop):
+        self.instructions = loop.instructions
+        self.total = len(loop.instructions)
+        self.registers = kernel.reported["registers"]
+        self.spills = kernel.reported["spill_stores"] + kernel.reported["spill_loads"]
+
+    def count(self, *words):
+        """How many instructions of a pass have one of these words for their class, opcode or name: fp32, FFMA, LDS.128."""
+        return sum(bool({one.kind, one.opcode, one.name} & set(words)) for one in self.instructions)
+
+
+def sass(here, variant, step=None, loop=None):
+    """What is recorded of the instructions of a variant's main loop, or of another, by its number."""
+    step = steps.find(step) if step else here
+    program = disassembly.recorded(step)
+    if not program:
+        raise LookupError(f"no {disassembly.NAME} is recorded of {step['name']}")
+    return Instructions(*disassembly.choose(step, program, variant, loop))
 
 
 def gpu(here):
@@ -90,7 +117,7 @@ class Names(dict):
 
     def __init__(self, step, definitions):
         super().__init__(ceil=math.ceil, min=min, max=max)
-        self.update({function.__name__: functools.partial(function, step) for function in (emulated, h200, ncu, gpu, reached)})
+        self.update({function.__name__: functools.partial(function, step) for function in (emulated, h200, ncu, sass, gpu, reached)})
         self.definitions = definitions
 
     def __missing__(self, name):
@@ -101,10 +128,10 @@ class Names(dict):
         return eval(expression, {"__builtins__": {}}, self)
 
 
-def value(step, expression, definitions):
-    """The value of an expression of the step's predict.toml, whose [names] are the definitions."""
+def value(step, expression, definitions, file="predict.toml"):
+    """The value of an expression of a file in the step's exercises/, whose [names] are the definitions."""
     try:
         return float(Names(step, definitions).value(expression))
     except (ArithmeticError, AttributeError, LookupError, NameError, RecursionError, SyntaxError, TypeError,
             ValueError) as error:
-        stop(f"{step['dir']}/exercises/predict.toml: {expression}: {type(error).__name__}: {error}", 1)
+        stop(f"{step['dir']}/exercises/{file}: {expression}: {type(error).__name__}: {error}", 1)

@@ -112,8 +112,18 @@ def predict(step: STEP,
 @app.command(context_settings=REST)
 def profile(context: typer.Context, step: STEP, gpu: GPU = "h200",
             variant: Annotated[Optional[str], typer.Option(help="One variant; else all.")] = None,
-            as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False):
+            as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+            by_ncu: Annotated[bool, typer.Option("--ncu", help="What the GPU's own counters say: by ncu where it can run, else as recorded on "
+                                                 "an H200.")] = False,
+            recorded: Annotated[bool, typer.Option("--recorded", help="With --ncu: what is recorded, although ncu is here.")] = False):
     """Count what each source line of a step does, on the emulator. What follows goes to its program."""
+    if recorded and not by_ncu:
+        stop("--recorded goes with --ncu: what the emulator counts is counted anew.")
+    if by_ncu and as_json:
+        stop("--ncu prints in ncu's own form, and --json asks for another: give one of them.")
+    if by_ncu:
+        from tools import ncu as room
+        raise typer.Exit(room.ncu(steps.find(step), variant, context.args, recorded))
     from tools import profile as room
     raise typer.Exit(room.profile(steps.find(step), variant, gpu, as_json, context.args))
 
@@ -143,6 +153,20 @@ def analyze(kernels: Annotated[list[str], typer.Argument(metavar="N[:VARIANT]…
     """Show kernels side by side, as Nsight Compute does: what the compiler reports, what limits occupancy, what ncu recorded on an H200."""
     from tools import analyze as room
     raise typer.Exit(room.analyze(kernels, at, gpu))
+
+
+@app.command()
+def sass(step: STEP,
+         variant: Annotated[Optional[str], typer.Argument(metavar="[VARIANT]", show_default=False, help="One of the step's variants; else "
+                                                          "the last.")] = None,
+         arch: Annotated[str, typer.Option(help="The architecture to compile for, such as 75, 80 or 90a.")] = "90a",
+         loop: Annotated[Optional[int], typer.Option(metavar="K", help="Another loop than the main one, by its number.", show_default=False)] = None,
+         each: Annotated[bool, typer.Option("--all", help="Each instruction, in order; else those of a source line together.")] = False,
+         recorded: Annotated[bool, typer.Option("--recorded", help="What is recorded, although nvcc is here.")] = False,
+         record: Annotated[bool, typer.Option("--record", help="Compile, and write the step's sass.json.")] = False):
+    """Show the main loop of a variant as the GPU executes it: SASS beside its source lines, instructions by class, registers and spills."""
+    from tools import sass as room
+    raise typer.Exit(room.sass(steps.find(step), variant, arch, loop, each, recorded, record))
 
 
 @app.command()
@@ -202,12 +226,13 @@ def roofline():
 @app.command()
 def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False,
          length: Annotated[bool, typer.Option("--length", help="Only count each lesson's words of prose.")] = False):
-    """Renew the generated parts of the READMEs."""
+    """Renew the generated parts of the READMEs, pictures and what is recorded of SASS."""
     from tools import docs as room
+    from tools import sass as sass_room
     if length:
         from tools import length as counted
         return counted.show()
-    stale = room.docs(check)
+    stale = sass_room.renew(check) + room.docs(check)
     for name, picture in pictures().items():
         if picture.stale():
             stale.append((f"plots/{name}.svg", "picture"))

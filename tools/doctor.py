@@ -49,6 +49,8 @@ def findings():
         ("packages", None if missing else f"{', '.join(packages)} ({sys.prefix})",
          "./learn, its plots and tests", f"missing: {', '.join(missing)}; ./learn without --system-python installs them"),
         ("nvcc", nvcc_version(), cuda, toolkit),
+        ("nvdisasm", machine.nvdisasm(), "SASS of your own compiler in ./learn sass; without it, as it was recorded",
+         "pip install nvidia-cuda-nvdisasm, or the whole CUDA Toolkit"),
         ("GPU", device and f"{device['name']}, compute capability {device['capability']}, driver {device['driver']}",
          times, "rent one, or stay with the emulator"),
         ("ncu", version("ncu"), "the hardware's own counters", toolkit),

@@ -1,6 +1,6 @@
 """The steps' exercises: programs with marked regions taken out, which a reader writes again.
 
-An exercise is a file steps/NN_name/exercises/1_name.toml. Its program is the step's own .cu, or one that stands beside the
+An exercise is a file steps/NN_name/exercises/1_name.toml. One of the kind `measure` has questions alone, about what a tool prints. Another's program is the step's own .cu, or one that stands beside the
 TOML file; its regions are enclosed there by `// exercise: begin NAME` and `// exercise: end NAME`. What the reader gets is
 that program with what each region holds replaced by what it must do; so it cannot drift from the step."""
 import dataclasses
@@ -8,9 +8,10 @@ import difflib
 import functools
 import os
 import re
+import shlex
 import textwrap
 
-from tools import state, steps
+from tools import actual, quantities, state, steps
 from tools.guard import require_regular, stop, write_whole
 from tools.paths import ROOT, WORK
 
@@ -20,7 +21,8 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 KINDS = {"rebuild": "write what was taken out", "transfer": "write what the step does not have",
-         "performance": "write it with fewer counts", "break": "break it, and explain the report"}
+         "performance": "write it with fewer counts", "break": "break it, and explain the report", "measure": "read it from a tool"}
+ANSWERS = "answers"  # the region of an exercise that asks for no program
 MARK = re.compile(r"^[ \t]*// exercise: (begin|end) (\w+)[ \t]*\r?\n", re.MULTILINE)
 REGION = re.compile(r"(?P<begin>^(?P<indent>[ \t]*)// exercise: begin (?P<name>\w+)[ \t]*\r?\n)(?P<text>.*?)"
                     r"(?P<end>^[ \t]*// exercise: end (?P=name)[ \t]*$)", re.MULTILINE | re.DOTALL)
@@ -69,6 +71,19 @@ def comment(text, indent=""):
     return "".join(f"{line}\n" for line in lines)
 
 
+def without(text, hidden, path):
+    """The program without what the comment at an anchor says, through all of its lines: all of that for `ANCHOR`, or for `ANCHOR: WORDS`
+    what it says from these words on."""
+    anchor, _, words = hidden.partition(": ")
+    found = re.search(rf"// \[{anchor}\](?P<said>.*(\n[ \t]*//(?! \[| exercise:).*)*)", text)
+    if not found:
+        stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}].")
+    if words not in found["said"]:
+        stop(f"{path.relative_to(ROOT)} does not say '{words}' at // [{anchor}].")
+    kept = found["said"][:found["said"].index(words)].rstrip(" /\n") if words else ""
+    return text[:found.start("said")] + kept + text[found.end("said"):]
+
+
 def is_written(text):
     """Whether a region holds anything but comments."""
     return any(line.strip() and not COMMENT.match(line) for line in text.splitlines())
@@ -104,28 +119,45 @@ class Exercise:
         return f"{steps.called(self.step)}.{self.number}"
 
     @property
+    def asks_for_program(self):
+        return self.data["kind"] != "measure"
+
+    @property
+    def file_name(self):
+        return f"{self.name}.{'cu' if self.asks_for_program else 'txt'}"
+
+    @property
     def file(self):
         """Where the reader works."""
-        return WORK / self.step["name"] / f"{self.name}.cu"
+        return WORK / self.step["name"] / self.file_name
+
+    @property
+    def questions(self):
+        return self.data.get("question", [])
 
     @property
     def regions(self):
         """{name: {todo, start, solution}}"""
-        return self.data["region"]
+        return self.data["region"] if self.asks_for_program else {ANSWERS: {"todo": "Write a number, or a letter, after each colon."}}
 
     @property
     def variant(self):
         return self.data.get("variant")
 
+    def words(self, arguments):
+        """What a case's arguments give the program: the exercise's variant, unless they name another."""
+        words = shlex.split(arguments)
+        return words if not self.variant or "--variant" in words else ["--variant", self.variant, *words]
+
     def program(self):
         """The author's program as it stands in the step, with the marks of this exercise's regions alone, and without the commands that
-        build the step and the sentences of anchors that would tell the answer."""
+        build the step and what comments of anchors say that would tell the answer."""
+        if not self.asks_for_program:
+            return "".join(f"// exercise: {which} {ANSWERS}\n" for which in ("begin", "end"))
         path = steps.directory(self.step) / "exercises" / self.data["source"] if "source" in self.data else steps.source(self.step)
         text = STEPS_COMMANDS.sub("", marks_only(path.read_text(), self.regions), count=1)
-        for anchor in self.data.get("hide", []):
-            text, count = re.subn(rf"(// \[{anchor}\]).*", r"\1", text)
-            if not count:
-                stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}].")
+        for hidden in self.data.get("hide", []):
+            text = without(text, hidden, path)
         missing = [name for name in self.regions if name not in between(text)]
         if missing:
             stop(f"{path.relative_to(ROOT)} has no region // exercise: begin {missing[0]}.")
@@ -141,12 +173,32 @@ class Exercise:
 
     def author(self):
         """{region: the author's lines}."""
+        if not self.asks_for_program:
+            return {ANSWERS: self.answer_lines({})}
         own = between(self.program())
         return {name: indented(region["solution"], own[name]) if "solution" in region else own[name]
                 for name, region in self.regions.items()}
 
+    def answer_lines(self, typed):
+        """A line for each question with its answer, or with what is typed in its place."""
+        return "".join(f"// answer {each['name']}: {typed.get(each['name']) or self.answer(each)}\n" for each in self.questions)
+
+    def answer(self, question):
+        """The right one, as a reader would type it."""
+        if "actual" not in question:
+            return str(question["answers"][0])
+        unit = question["unit"]
+        return f"{quantities.shown(self.value(question['actual']), unit)} {unit if unit in quantities.UNITS else ''}".strip()
+
+    def value(self, expression):
+        """Of an expression as predict.toml has them."""
+        return actual.value(self.step, expression, self.data.get("names", {}), f"{self.name}.toml")
+
     def start(self):
         """What the reader gets: each region says what it must do."""
+        if not self.asks_for_program:
+            asked = "".join("//\n" + comment(f"{each['name']}: {each['ask']}") + f"// answer {each['name']}:\n" for each in self.questions)
+            return self.with_regions({ANSWERS: comment(f"TODO: {self.regions[ANSWERS]['todo']}") + asked})
         own = between(self.program())
 
         indents = {found["name"]: found["indent"] for found in REGION.finditer(self.program())}
@@ -167,7 +219,10 @@ class Exercise:
         edits the author's lines."""
         found, right = [], self.author()
         for mistake in self.data.get("wrong", []):
-            texts = {name: indented(mistake[name], right[name]) for name in self.regions if name in mistake}
+            if self.asks_for_program:
+                texts = {name: indented(mistake[name], right[name]) for name in self.regions if name in mistake}
+            else:
+                texts = {ANSWERS: self.answer_lines(mistake["answers"])}
             if "edit" in mistake:
                 before, after = mistake["edit"]
                 if sum(text.count(before) for text in right.values()) != 1:

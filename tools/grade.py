@@ -83,8 +83,7 @@ def complaint(done):
 
 def command(exercise, program, arguments, seed, output=None, how="write"):
     """The words that run one case. Its output is written to a file, or that file's checked, unless there is none."""
-    variant = ["--variant", exercise.variant] if exercise.variant else []
-    return [program, *variant, *shlex.split(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
+    return [program, *exercise.words(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
 
 
 def run_author(words, place):
@@ -145,10 +144,10 @@ def advice(kit, exercise, text, program, wanted, seed):
     done = kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile"])
     try:
         profile = json.loads(done.written.splitlines()[-1])
-        count = sum(judge.counted(profile, wanted["counter"], *judge.lines_of(text, wanted.get("in"))).values())
-        said = f"{count:,} at {judge.shape_words(arguments)}"
+        count, _ = judge.count_of(profile, wanted, text)
+        said = f"{count:,.0f} at {judge.shape_words(arguments)}"
         return {"requirement": requirement, "holds": bool(holds(count)), "said": said}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return {"requirement": requirement, "holds": False, "said": "Nothing was counted."}
 
 
@@ -202,20 +201,27 @@ def grade_case(kit, exercise, program, author, case, mark, seed):
     entry["verdict"] = RIGHT
 
 
+def require_answers(exercise, text):
+    for question in exercise.questions:
+        answer = judge.answered(exercise, text, question)
+        if not answer.holds:
+            raise Wrong(f"{answer.requirement} {answer.detail}")
+
+
 def grade_text(kit, mark, text, more_cases, drawn):
     """Grade the text of a file, into the mark."""
     exercise = mark.exercise
     regions = submission.regions(exercise, text)
+    if not exercise.asks_for_program:
+        require_answers(exercise, text)
+        return
     if "report" not in exercise.data:
         require_gradable(exercise)
     submission.require_statements(exercise, regions)
     spliced, program, author = build_both(kit, exercise, regions, drawn.getrandbits(63))
     if "report" in exercise.data:
         mark.advisory.append(reported(kit, exercise, program, exercise.data["report"], drawn.getrandbits(31)))
-    for question in exercise.data.get("question", []):
-        answer = judge.answered(spliced, question)
-        if not answer.holds:
-            raise Wrong(f"{answer.requirement} {answer.detail}")
+    require_answers(exercise, spliced)
     if "report" not in exercise.data:
         own_cases = exercise.data.get("check") or exercise.data.get("count", [])
         for case in [{"arguments": one.get("arguments", "")} for one in own_cases] + more_cases:
@@ -235,9 +241,9 @@ def grade_one(kit, exercise, root, more_cases, drawn, counts_matter=False):
     """The mark of one exercise."""
     mark = Mark(exercise, exercise.data.get("grade", {}).get("points", 1))
     try:
-        text = submission.read(root, exercise.step["name"], f"{exercise.name}.cu")
+        text = submission.read(root, exercise.step["name"], exercise.file_name)
         if text is None:
-            mark.verdict, mark.reason = MISSING, f"There is no {exercise.step['name']}/{exercise.name}.cu."
+            mark.verdict, mark.reason = MISSING, f"There is no {exercise.step['name']}/{exercise.file_name}."
         else:
             grade_text(kit, mark, text, more_cases, drawn)
             if counts_matter:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools import build, emulate, exercises, machine, run, source, state, steps
+from tools import build, emulate, exercises, machine, quantities, run, source, state, steps
 from tools.guard import stop
 from tools.paths import BUILD, ROOT
 
@@ -51,7 +51,7 @@ def unwritten(exercise, text):
     help_is = f"If you do not know how to begin: ./learn hint {exercise.reference}"
     if same and any("start" in region for region in exercise.regions.values()):
         return Finding(False, "Something is changed between the marks.", f"{begins} is where your changes belong. {help_is}")
-    if same or (exercise.data["kind"] != "break" and not any(map(exercises.is_written, found.values()))):
+    if same or (not exercise.questions and not any(map(exercises.is_written, found.values()))):
         return Finding(False, "Something is written between the marks.", f"{begins} is where your lines belong. {help_is}")
     return None
 
@@ -89,7 +89,7 @@ def shape_words(arguments):
 
 def execute(program, exercise, arguments, counts=None):
     """The completed process of one case, with all checks; its standard error is in its output. None where it took too long."""
-    command = [program, *(["--variant", exercise.variant] if exercise.variant else []), *arguments.split()]
+    command = [program, *exercise.words(arguments)]
     env = dict(os.environ) | {"SIMT_WORKERS": "1", "SIMT_TIMEOUT": str(SECONDS // 2)}
     if counts:
         command.append("--profile")
@@ -105,8 +105,7 @@ def failure(program, exercise, requirement, arguments, done):
     """The finding on a failed run: what it says, what the exercise has to say to that, and how to see more."""
     said = complaint(done)
     advice = [f"  {words}" for part, words in exercise.data.get("advice", {}).items() if part in said]
-    variant = f" --variant {exercise.variant}" if exercise.variant else ""
-    again = f"To see all that it prints: {os.path.relpath(program)}{variant} {arguments}".rstrip()
+    again = f"To see all that it prints: {' '.join([os.path.relpath(program), *exercise.words(arguments)])}"
     return Finding(False, requirement, "\n".join([said, *advice, again]))
 
 
@@ -164,6 +163,16 @@ def counted(profile, counter, first, last):
     return found
 
 
+def count_of(profile, wanted, text):
+    """(what a [[count]] comes to, {line: what the line has of it}). Where it has a `per`, both are averages for each of these."""
+    lines = lines_of(text, wanted.get("in"))
+    found = counted(profile, wanted["counter"], *lines)
+    if "per" not in wanted:
+        return sum(found.values()), found
+    times = counted(profile, wanted["per"], *lines)
+    return sum(found.values()) / max(sum(times.values()), 1), {line: found[line] / times[line] for line in found if times[line]}
+
+
 def limit_of(wanted):
     """(a [[count]]'s limit in words: at most 512, and whether a count keeps it, as a function)."""
     name = next(name for name in LIMITS if name in wanted)
@@ -183,16 +192,15 @@ def enough(program, exercise, text, wanted):
         profile = run.last_json(counts)
     if done is None or done.returncode or profile is None:
         return failure(program, exercise, requirement, arguments, done)
-    found = counted(profile, wanted["counter"], *lines_of(text, wanted.get("in")))
-    total = sum(found.values())
+    total, found = count_of(profile, wanted, text)
     if holds(total):
         return Finding(True, requirement)
-    said = f"{total:,} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
+    said = f"{total:,.0f} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
     if total:
         mine = [line for name in exercise.regions for line in range(*lines_of(text, name)) if found.get(line)]
-        worst = max(mine or found, key=found.get)
-        said += f" {place(exercise, worst)} has {found[worst]:,}: {text.splitlines()[worst - 1].strip()}"
-    return Finding(False, requirement, said)
+        worst = min(found, key=found.get) if "per" in wanted else max(mine or found, key=found.get)
+        said += f" {place(exercise, worst)} has {found[worst]:,.0f}: {text.splitlines()[worst - 1].strip()}"
+    return Finding(False, requirement, "\n".join([said, *filter(None, [wanted.get("if_wrong")])]))
 
 
 # ---- break it ----
@@ -209,9 +217,30 @@ def broken(program, exercise, wanted):
     return Finding(False, requirement, f"It says something else:\n{complaint(done)}")
 
 
-def answered(text, question):
+def measured(exercise, question, typed):
+    """The finding on one [[question]] that a number answers."""
+    requirement = question["ask"]
+    if not typed:
+        return Finding(False, requirement, f"The line `// answer {question['name']}:` has no answer yet.")
+    try:
+        mine = quantities.parse(typed, question["unit"])
+    except ValueError as why:
+        return Finding(False, requirement, str(why))
+
+    def is_about(expression):
+        return quantities.judge(mine, exercise.value(expression), question.get("within", 0))[0]
+
+    if is_about(question["actual"]):
+        return Finding(True, requirement)
+    mistaken = next((mistake["says"] for mistake in question.get("mistake", []) if is_about(mistake["actual"])), question["if_wrong"])
+    return Finding(False, requirement, mistaken)
+
+
+def answered(exercise, text, question):
     """The finding on one [[question]], answered in a line `// answer NAME: …` between the marks."""
     said = {found["name"]: found["said"] for found in ANSWER.finditer("".join(exercises.between(text).values()))}
+    if "actual" in question:
+        return measured(exercise, question, said.get(question["name"], ""))
     mine = said.get(question["name"], "").lower().strip(" .")
     answers, requirement = [str(answer).lower() for answer in question["answers"]], question["ask"]
     if not mine:
@@ -243,7 +272,7 @@ def fast(exercise, path):
     for each in (output, steps.program(exercise.step, "cuda")):
         lines.unlink(missing_ok=True)
         with state.locked(BUILD / "cuda"):  # nothing else of this clone is timed meanwhile
-            timed = subprocess.run([each, "--json", lines, *(["--variant", exercise.variant] if exercise.variant else [])],
+            timed = subprocess.run([each, "--json", lines, *exercise.words("")],
                                    capture_output=True, text=True, errors="replace")
         case = run.last_json(lines)
         if timed.returncode or not case:
@@ -269,15 +298,16 @@ def judge(exercise, path=None, compile_file=compile_file):
 
 def findings(exercise, path, text, compile_file):
     """All that an exercise asks for, in order, each looked at when it is asked for."""
-    program, done = compile_file(exercise, path)
-    yield compiles(done)
+    if exercise.asks_for_program:
+        program, done = compile_file(exercise, path)
+        yield compiles(done)
     if "report" in exercise.data:
         yield broken(program, exercise, exercise.data["report"])
     for case in exercise.data.get("check", []):
         yield right(program, exercise, case)
     for wanted in exercise.data.get("count", []):
         yield enough(program, exercise, text, wanted)
-    for question in exercise.data.get("question", []):
-        yield answered(text, question)
+    for question in exercise.questions:
+        yield answered(exercise, text, question)
     if finding := fast(exercise, path):
         yield finding

@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +33,14 @@ def nvcc():
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     places = [os.environ.get("CUDACXX"), shutil.which("nvcc"), *(f"{home}/bin/nvcc" for home in homes if home)]
     return next((place for place in places if place and Path(place).is_file()), None)
+
+
+@cache
+def nvdisasm():
+    """The path of CUDA's disassembler: beside nvcc, on the PATH, or of a package of this Python; or None."""
+    beside = [str(Path(place).resolve().with_name("nvdisasm")) for place in [nvcc()] if place]
+    packages = [str(path) for folder in sys.path if folder for path in sorted(Path(folder).glob("nvidia/*/bin/nvdisasm"))]
+    return next((place for place in [*beside, shutil.which("nvdisasm"), *packages] if place and os.access(place, os.X_OK)), None)
 
 
 @cache

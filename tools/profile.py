@@ -5,33 +5,40 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from tools import build, floors, run, steps
+from tools import build, floors, metrics, results, run, steps
 from tools.paths import ROOT
 from tools.say import out
 
-# Our counter → ncu's metric; {op} is ld or st.
-NCU = {
-    "shared requests": "smsp__inst_executed_op_shared_{op}.sum",
-    "shared wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum",
-    "shared conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum",
-    "global requests": "l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum",
-    "global sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum",
-}
+# Our counter → ncu's metric; {} is ld or st.
+NCU = {f"shared {name}": metric for name, metric in metrics.SHARED.items()} \
+    | {f"global {name}": metrics.GLOBAL[name] for name in ("requests", "sectors")}
 # Beside them for kernels on tensor cores.
-NCU_MATRICES = {
-    "ldmatrix requests": "smsp__inst_executed_op_ldsm.sum",
-    "ldmatrix conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
-    "products": "sm__inst_executed_pipe_tensor_op_hmma.sum",
-}
+NCU_MATRICES = {words: metrics.TRAFFIC[name][0] for words, name in (("ldmatrix requests", "ldmatrix_requests"),
+                                                                    ("ldmatrix conflicts", "ldmatrix_conflicts"), ("products", "mma"))}
 ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async reads global",
             "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async writes shared",
             "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}
+# During what copies in flight are counted: our name for it → how those counters begin.
+IN_FLIGHT = {"shared_ld": "shared_ld", "ldmatrix": "ldmatrix", "shuffles": "shuffle", "mma": "mma"}
 EVENTS = {"mma": "product of fragments", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
           "atomics": "atomic"}
 
 
-def rows(counts):
-    """(what, requests, wavefronts or sectors, conflicts or sectors per request) for whatever a line did."""
+def copies(counts):
+    """Whether there are copies by cp.async."""
+    return counts["copy_st_requests"] > 0
+
+
+def in_flight(counts, name, requests):
+    """The row that says during how many of these requests copies of the warp were in flight, and how many bytes."""
+    begins = IN_FLIGHT[name]
+    average = counts[f"{begins}_bytes_in_flight"] / requests
+    return "with copies in flight", counts[f"{begins}_with_copies"], f"{average:,.0f} bytes on average", ""
+
+
+def rows(counts, with_copies):
+    """(what, requests, wavefronts or sectors, conflicts or sectors per request) for whatever a line did. with_copies: its kernel
+    has copies by cp.async."""
     found = []
     for access, words in ACCESSES.items():
         get = lambda name: counts.get(f"{access}_{name}")
@@ -39,10 +46,17 @@ def rows(counts):
             continue
         if access in floors.ACCESSES["shared"]:
             found.append((words, get("requests"), f"{get('wavefronts'):,} wavefronts", f"{get('conflicts'):,} conflicts"))
+            if with_copies and access in IN_FLIGHT:
+                found.append(in_flight(counts, access, get("requests")))
         else:
             found.append((words, get("requests"), f"{get('sectors'):,} sectors",
                           f"{get('sectors') / get('requests'):.2f} a request"))
-    return found + [(words, counts[name], "", "") for name, words in EVENTS.items() if counts[name]]
+    for event, words in EVENTS.items():
+        if counts[event]:
+            found.append((words, counts[event], "", ""))
+            if with_copies and event in IN_FLIGHT:
+                found.append(in_flight(counts, event, counts[event]))
+    return found
 
 
 def source_line(name, line):
@@ -54,12 +68,12 @@ def source_line(name, line):
         return ""
 
 
-def table(counts):
+def table(counts, with_copies):
     """What a line did, as a table; the widths are fixed, so that the tables of a kernel's lines stand below one another."""
     made = Table.grid(padding=(0, 1, 0, 0))
     for justify, width in (("left", 26), ("right", 11), ("right", 22), ("right", 18)):
         made.add_column(justify=justify, width=width)
-    for words, requests, second, third in rows(counts):
+    for words, requests, second, third in rows(counts, with_copies):
         made.add_row(f"    {words}", f"{requests:,}", second, third)
     return made
 
@@ -73,7 +87,7 @@ def show(done):
             place = f"{Path(counts['file']).name}:{counts['line']}"
             out.print(Text.assemble((place, "bold"), "  ", source_line(counts["file"], counts["line"])),
                       no_wrap=True, overflow="ellipsis")
-            out.print(table(counts))
+            out.print(table(counts, copies(kernel["total"])))
 
 
 def legend(step, done):
@@ -81,14 +95,16 @@ def legend(step, done):
     out.print("\nThe same under Nsight Compute, on a GPU (ptxas may have merged accesses):", style="dim")
     more = NCU_MATRICES if run.total(done["profile"])["mma"] else {}
     for words, metric in (NCU | more).items():
-        out.print(f"  {words:<18} {metric.format(op='{ld,st}')}", style="dim", markup=False, soft_wrap=True)
+        out.print(f"  {words:<18} {metric.format('{ld,st}')}", style="dim", markup=False, soft_wrap=True)
+    if any(copies(kernel["total"]) for kernel in done["profile"]["kernels"]):
+        out.print("  copies in flight   ncu has no such counter", style="dim")
     variant = f" --variant {done['variant']}" if done["variant"] else ""
-    metrics = ",".join([*(metric.format(op=op) for metric in NCU.values() for op in ("ld", "st")), *more.values()])
-    flag = lambda name: f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-    sizes = done["case"]["shape"].items() if done["case"] else ()
-    shape = " ".join(flag(name) if size is True else f"{flag(name)} {size}" for name, size in sizes if size is not False)
-    out.print(f"  ncu --metrics {metrics} build/cuda/{step['name']}{variant} {shape} --no-check --no-time", style="dim", markup=False,
+    wanted = ",".join([*(metric.format(op) for metric in NCU.values() for op in ("ld", "st")), *more.values()])
+    shape = " ".join(results.shape_flags(done["case"]["shape"] if done["case"] else {}))
+    out.print(f"  ncu --metrics {wanted} build/cuda/{step['name']}{variant} {shape} --no-check --no-time", style="dim", markup=False,
               soft_wrap=True)
+    if step["operation"] != "device":
+        out.print(f"What it counted: ./learn profile {steps.called(step)} --ncu", style="dim", markup=False)
 
 
 def profile(step, variant, gpu, as_json, arguments):

@@ -12,11 +12,11 @@ KERNEL = re.compile(r"Compiling entry function '(?P<name>\w+)' for.*?(?P<stack>\
 NUMBERS = "registers", "stack", "spill_stores", "spill_loads"
 
 
-def compile_source(source, arch):
-    """(nvcc's status, its output) for a source at an architecture, such as 90a."""
+def compile_source(source, arch, output=None, form="-cubin"):
+    """(nvcc's status, its output) for a source at an architecture, such as 90a; what it makes goes to a file where one is named."""
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
-        command = [machine.nvcc(), "-std=c++20", "-O3", f"-gencode=arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", "-cubin",
-                   "-I", ROOT / "common", "-I", ROOT, "-o", Path(place, "cubin"), source]
+        command = [machine.nvcc(), "-std=c++20", "-O3", f"-gencode=arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", form,
+                   *(["-lineinfo"] if form == "-cubin" else []), "-I", ROOT / "common", "-I", ROOT, "-o", output or Path(place, "cubin"), source]
         done = subprocess.run(command, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 

@@ -18,10 +18,15 @@ def headline(step):
     return LADDER_SHAPE[step["operation"]] | HEADLINE.get(step["name"], {})
 
 
+def shape_flags(shape):
+    """What asks a program for a shape: ["-m", "4096"], ["--head-dim", "64", "--causal"]."""
+    return [word for name, size in shape.items() if size is not False
+            for word in (f"{'-' if len(name) == 1 else '--'}{name.replace('_', '-')}", *([] if size is True else [str(size)]))]
+
+
 def headline_flags(step):
     """What makes a program's default shape like that one: ["--causal"], ["--head-dim", "512"]."""
-    return [word for name, value in HEADLINE.get(step["name"], {}).items()
-            for word in (f"--{name.replace('_', '-')}", *([] if value is True else [str(value)]))]
+    return shape_flags(HEADLINE.get(step["name"], {}))
 
 
 def on_h200(line):

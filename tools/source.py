@@ -28,10 +28,15 @@ def pieces(text):
     return found
 
 
+def numbered_code_lines(text):
+    """[(number, line)] of the lines that hold code, stripped of comments and indentation."""
+    bare = COMMENT.sub(lambda match: match[1] or " " + "\n" * match[0].count("\n"), text)
+    return [(number, " ".join(line.split())) for number, line in enumerate(bare.splitlines(), 1) if line.strip()]
+
+
 def code_lines(text):
-    """The lines that hold code, stripped of comments and indentation."""
-    bare = COMMENT.sub(lambda match: match[1] or " ", text)
-    return [" ".join(line.split()) for line in bare.splitlines() if line.strip()]
+    """The lines of numbered_code_lines() alone."""
+    return [line for _, line in numbered_code_lines(text)]
 
 
 def changed_lines(before, after):

@@ -59,7 +59,7 @@ def regions(exercise, text):
     if exercises.MARK.findall(text + "\n") != wanted:
         raise Refused("The lines `// exercise: begin …` and `// exercise: end …` are not there as handed out, each once.")
     found, start = exercises.between(text), exercises.between(exercise.start())
-    if found == start or exercise.data["kind"] != "break" and not any(map(exercises.is_written, found.values())):
+    if found == start or not exercise.questions and not any(map(exercises.is_written, found.values())):
         raise Refused("Nothing is written between the marks.")
     return found
 
@@ -97,7 +97,9 @@ def require_statements(exercise, written):
 def objection(exercise, root):
     """Why `./learn grade` gives no credit for a file below a directory, whatever it computes, in a sentence; else None."""
     try:
-        require_statements(exercise, regions(exercise, read(root, exercise.step["name"], f"{exercise.name}.cu") or ""))
+        written = regions(exercise, read(root, exercise.step["name"], exercise.file_name) or "")
+        if exercise.asks_for_program:
+            require_statements(exercise, written)
     except Refused as error:
         return str(error)
     return None

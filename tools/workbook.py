@@ -122,7 +122,8 @@ def check(text):
         stop(f"{relative(exercise.file)} is not there yet. To have it written: ./learn exercise {exercise.reference}")
     note(exercise)
     progress.change(at=exercise.id)
-    build.build("cpu", *emulate.TARGETS, "common")
+    if exercise.asks_for_program:
+        build.build("cpu", *emulate.TARGETS, "common")
     out.print(f"[bold cyan]{exercise.reference} {exercise.title}[/]  [dim]{relative(exercise.file)}[/]")
     solved = True
     with state.locked(BUILD / "exercises" / exercise.step["name"]):  # another check would build in the same place

@@ -6,6 +6,9 @@
 //   B  b[0] (pair, row)  b[1] (pair + 8, row)                                                   each with the next row
 //   C  c[0], c[1] (row, pair), (row, pair + 1)       c[2], c[3] (row + 8, pair), (row + 8, pair + 1)
 // Two elements of 16 bits share a register; the first is in its lower half.
+//
+// asm volatile keeps a statement, and its order among such statements, in the PTX that nvcc makes. ptxas may still leave out an
+// instruction whose result nobody uses, or move it past others as far as operands and memory allow: no order rests on it.
 #ifndef PTX_MMA_H
 #define PTX_MMA_H
 

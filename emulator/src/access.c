@@ -187,6 +187,24 @@ u64 access_value(const void *address, unsigned bytes)
     return value;
 }
 
+void access_settle(struct worker *w)
+{
+    __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
+    if (w->lent)
+        race_take_back(w);
+    if (w->touching)
+        __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
+    if (w->block->suspicion->pending)
+        race_judge(w->block);
+    w->unsettled = false;
+}
+
+/* Most accesses are of local variables, and there is nothing to find. */
+static inline bool is_local(const struct worker *w, const void *address, unsigned bytes)
+{
+    return (size_t)((const unsigned char *)address - w->stack) < STACK_SLOT && !((uintptr_t)address & (bytes - 1));
+}
+
 static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind,
                                                             const void *pc, enum manner manner, enum simt_scope scope)
 {
@@ -197,11 +215,12 @@ static inline __attribute__((always_inline)) void access_as(const void *address,
     }
     struct block *b = w->block;
     moves_on(w);
+    if (is_local(w, address, bytes))
+        return;
     if (kind == ACCESS_STORE) {
         __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
+        w->unsettled = true;
     }
-    if (block_is_own_stack(b, address) && !((uintptr_t)address & (bytes - 1)))
-        return; /* most accesses are of local variables, and there is nothing to find */
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
     if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
         give_way(b, pc); /* a store must be done first */
@@ -220,9 +239,17 @@ void access_in_manner(const void *address, unsigned bytes, enum access kind, enu
     access_as(address, bytes, kind, pc, manner, scope);
 }
 
-static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+static __attribute__((noinline)) void access_elsewhere(const void *address, unsigned bytes, enum access kind,
+                                                       const void *pc)
 {
     access_as(address, bytes, kind, pc, AS_WRITTEN, SIMT_SCOPE_SYSTEM);
+}
+
+static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    const struct worker *w = simt_worker;
+    if (!w || w->unsettled || !is_local(w, address, bytes))
+        access_elsewhere(address, bytes, kind, pc);
 }
 
 /* How a move of so many bytes is looked at. */

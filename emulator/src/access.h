@@ -21,18 +21,16 @@ void access_in_manner(const void *address, unsigned bytes, enum access kind, enu
 /* A load by the path that takes memory for constant as long as the kernel runs; the load itself is checked apart. */
 void access_read_only(struct block *b, const void *address, unsigned bytes, const void *pc);
 
+/* The last access of the running thread is done. */
+void access_settle(struct worker *w);
+
 u64 access_value(const void *address, unsigned bytes); /* of at most 8 bytes; the first 8 of more */
 
 /* Called before a thread does anything else than its last access: that is done now. */
 static inline void moves_on(struct worker *w)
 {
-    __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
-    if (w->lent)
-        race_take_back(w);
-    if (w->touching)
-        __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
-    if (w->block->suspicion->pending)
-        race_judge(w->block);
+    if (w->unsettled)
+        access_settle(w);
 }
 
 #endif

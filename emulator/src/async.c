@@ -33,6 +33,8 @@ struct issuer { /* a thread's copies in flight, oldest first */
     struct copy *copies;
     unsigned first, n, room;
     u64 issued, committed;
+    u64 attached; /* of those issued, the first so many are waited for by mbarriers */
+    u64 bytes;    /* that the others in flight read */
     /* its last wait; waited_at NULL: none yet */
     const void *waited_at;
     u64 issued_before, committed_before; /* that wait */
@@ -279,6 +281,7 @@ void async_copy(void *to, const void *from, unsigned bytes, unsigned source_byte
     if (simt_checked)
         announce(b, &c);
     *new_copy(i) = c;
+    i->bytes += source_bytes;
 }
 
 void async_commit(const void *pc)
@@ -305,6 +308,8 @@ static void land_first(struct block *b, struct issuer *i, const void *waited_at)
     memset(c->to + c->source_bytes, 0, c->bytes - c->source_bytes);
     if (b->suspicion->pending)
         race_judge(b);
+    if (i->issued - i->n >= i->attached)
+        i->bytes -= c->source_bytes;
     i->n--;
     i->first = i->n ? i->first + 1 : 0;
 }
@@ -336,7 +341,15 @@ void async_wait_all(const void *pc)
     land_groups(b, i, i->committed + 1, pc);
 }
 
-u64 async_issued(const struct block *b) { return b->flight ? b->flight->issuers[b->cur].issued : 0; }
+u64 async_bytes(const struct block *b, unsigned thread) { return b->flight ? b->flight->issuers[thread].bytes : 0; }
+
+u64 async_attach(struct block *b)
+{
+    struct issuer *i = issuer_of(b);
+    i->attached = i->issued;
+    i->bytes = 0;
+    return i->issued;
+}
 
 void async_land(struct block *b, unsigned thread, u64 issued, uint32_t stamp, const void *pc)
 {

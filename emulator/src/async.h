@@ -45,8 +45,11 @@ void async_let_go(struct block *b, const void *address, unsigned bytes);
 /* The mbarrier object on these bytes: its address; NULL: none. */
 const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised);
 
-/* How many copies has the running thread issued? */
-u64 async_issued(const struct block *b);
+/* The bytes that a thread's copies in flight read, without those that an mbarrier waits for: when these land, other
+ * threads decide. */
+u64 async_bytes(const struct block *b, unsigned thread);
+/* An mbarrier waits for all copies that the running thread has issued: returns how many these are. */
+u64 async_attach(struct block *b);
 /* Lands that thread's copies up to that many, since a wait at pc asks for them. For order they land at that stamp. */
 void async_land(struct block *b, unsigned thread, u64 issued, uint32_t stamp, const void *pc);
 

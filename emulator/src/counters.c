@@ -5,6 +5,7 @@
  * request. Requests are complete when all lanes meet (a barrier, a full-warp collective) or the block ends; then banks
  * and sectors are counted. */
 #include "counters.h"
+#include "async.h"
 #include "block.h"
 #include "cost.h"
 #include "launch.h"
@@ -19,6 +20,7 @@
 struct request {
     struct lane_accesses accesses; /* of an event: lanes alone */
     u64 key;                       /* which turn: path.c */
+    u64 bytes_in_flight;           /* of the lanes' copies, when they come here */
     unsigned previous, next;       /* requests with the same key, in order; NONE at the ends */
     unsigned in_timeline;          /* timeline.c */
 };
@@ -129,6 +131,7 @@ static struct request *new_request(struct pending *p, u64 key, unsigned previous
     struct request *r = &p->requests[p->n];
     r->accesses.lanes = r->accesses.bytes = 0;
     r->key = key;
+    r->bytes_in_flight = 0;
     r->previous = previous;
     r->next = NONE;
     r->in_timeline = TIMELINE_NEW;
@@ -166,6 +169,31 @@ static struct request *find_request(struct pending *p, u64 key, unsigned lane)
     return i == NONE ? new_request(p, key, previous) : &p->requests[i];
 }
 
+static enum use use_of(unsigned what)
+{
+    switch (what) {
+    case SHARED_LD: return USE_SHARED_LD;
+    case MATRIX_LD: return USE_LDMATRIX;
+    case COUNTED_ACCESSES + EVENT_SHUFFLE: return USE_SHUFFLE;
+    case COUNTED_ACCESSES + EVENT_MMA: return USE_MMA;
+    default: return USES;
+    }
+}
+
+/* The running thread's copies; or, of ldmatrix, the warp's when the first row is read: all lanes are in it then, and only
+ * those come here that have addresses. */
+static u64 bytes_in_flight(const struct block *b, const struct request *r, enum use use)
+{
+    u64 bytes = 0;
+    if (use == USES)
+        return 0;
+    if (use != USE_LDMATRIX)
+        return async_bytes(b, b->cur);
+    for (unsigned lane = 0; lane < WARP && !r->accesses.lanes; lane++)
+        bytes += async_bytes(b, b->cur / WARP * WARP + lane);
+    return bytes;
+}
+
 /* Adds the running thread to a request. */
 static struct request *join_request(struct block *b, unsigned site, struct event_of of)
 {
@@ -177,6 +205,7 @@ static struct request *join_request(struct block *b, unsigned site, struct event
         c->n_touched[warp]++;
     }
     struct request *r = find_request(p, path_key(b), lane);
+    r->bytes_in_flight += bytes_in_flight(b, r, use_of(c->sites[site].what));
     r->accesses.lanes |= 1u << lane;
     p->at[lane] = (unsigned)(r - p->requests) + 1;
     if (b->timeline)
@@ -211,6 +240,12 @@ void counters_event_of(struct block *b, const void *pc, enum event what, unsigne
 
 void counters_event(struct block *b, const void *pc, enum event what) { counters_event_of(b, pc, what, 0, 0); }
 
+static void count_in_flight(struct in_flight_counts *c, u64 bytes)
+{
+    c->requests += bytes > 0;
+    c->bytes += bytes;
+}
+
 static void count_request(struct site *site, const struct request *r)
 {
     struct counts *c = &site->counts;
@@ -226,6 +261,8 @@ static void count_request(struct site *site, const struct request *r)
         cost_in_global(&r->accesses, &c->access[site->what]);
     else
         cost_in_shared(&r->accesses, site->what == SHARED_LD, &c->access[site->what]);
+    if (use_of(site->what) != USES)
+        count_in_flight(&c->in_flight[use_of(site->what)], r->bytes_in_flight);
 }
 
 static bool touches_shared(enum counted what)

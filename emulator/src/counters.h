@@ -43,12 +43,20 @@ struct event_of {
 };
 #define ALL_GROUPS (~0u) /* of a wait: not even those not committed are left */
 
+/* During what copies in flight are counted. */
+enum use { USE_SHARED_LD, USE_LDMATRIX, USE_SHUFFLE, USE_MMA, USES };
+
 struct access_counts {
     u64 requests, bytes, wavefronts, conflicts, sectors;
+};
+struct in_flight_counts {
+    u64 requests; /* during which copies by cp.async of the same warp are in flight */
+    u64 bytes;    /* of these copies, added up over the requests */
 };
 struct counts {
     struct access_counts access[COUNTED_ACCESSES];
     u64 event[COUNTED_EVENTS];
+    struct in_flight_counts in_flight[USES];
 };
 struct line_counts {
     const void *pc;

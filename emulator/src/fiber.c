@@ -187,6 +187,8 @@ void fiber_run(struct worker *w, struct block *b)
 {
     void *sp = b->started ? current(b)->sp : start_frame(b, b->cur);
     b->started = true;
+    w->unsettled = true; /* perhaps, of the block that comes back */
+    w->stack = current(b)->stack;
     simt_switch(&w->main_sp, sp);
 }
 
@@ -195,6 +197,7 @@ void fiber_switch(struct block *b, unsigned from, unsigned to)
     struct thread *t = &b->threads[to];
     void *sp = t->stack ? t->sp : start_frame(b, to);
     b->cur = to;
+    b->worker->stack = t->stack;
     simt_switch(&b->threads[from].sp, sp);
 }
 
@@ -209,6 +212,7 @@ void fiber_exit(struct block *b, unsigned next)
     if (next == NO_THREAD)
         simt_switch(&unused, b->worker->main_sp);
     b->cur = next;
+    b->worker->stack = current(b)->stack;
     simt_switch(&unused, b->threads[next].sp);
     __builtin_unreachable();
 }

@@ -48,8 +48,7 @@ static bool by_ldmatrix(const struct exchange *x, const struct fragment *f)
  * in its 8 × 8 matrix transposed. */
 static struct piece piece_at(const struct fragment *f, unsigned lane, unsigned i)
 {
-    unsigned row = layout_at(f->layout, lane, i) / f->layout->columns,
-             column = layout_at(f->layout, lane, i) % f->layout->columns;
+    unsigned at = lane * f->layout->distinct + i, row = f->layout->row[at], column = f->layout->column[at];
     if (element_bytes(f) == 2 && !runs_along(f))
         return (struct piece){.lane = lane, .row = row / 8 * 8 + column % 8, .column = column / 8 * 8 + row % 8};
     return (struct piece){.lane = lane, .row = row, .column = column};
@@ -92,11 +91,16 @@ static unsigned cut_rows(const struct fragment *f, struct piece *pieces)
     return n;
 }
 
+/* Which element from the first one on, in memory? */
+static size_t place_in_memory(const struct fragment *f, unsigned row, unsigned column)
+{
+    return f->column_major ? (size_t)column * f->stride + row : (size_t)row * f->stride + column;
+}
+
 static struct touch touch_of(const struct fragment *f, const struct piece *p)
 {
-    size_t at = f->column_major ? (size_t)p->column * f->stride + p->row : (size_t)p->row * f->stride + p->column;
     return (struct touch){.lane = p->lane,
-                          .address = f->first + at * element_bytes(f),
+                          .address = f->first + place_in_memory(f, p->row, p->column) * element_bytes(f),
                           .bytes = p->elements * element_bytes(f),
                           .pc = f->pc};
 }
@@ -134,10 +138,16 @@ static void check_call(const struct exchange *x, enum access kind)
 
 /* ---- matrices of packed elements, row by row ---- */
 
-static void copy_element(const struct fragment *f, void *to, unsigned at, const void *from, unsigned from_at)
+static inline void copy_element(unsigned bytes, void *to, size_t at, const void *from, size_t from_at)
 {
-    unsigned bytes = element_bytes(f);
-    memcpy((char *)to + at * bytes, (const char *)from + from_at * bytes, bytes);
+    char *t = (char *)to + at * bytes;
+    const char *s = (const char *)from + from_at * bytes;
+    switch (bytes) { /* known to the compiler, a copy is one move */
+    case 1: memcpy(t, s, 1); break;
+    case 2: memcpy(t, s, 2); break;
+    case 4: memcpy(t, s, 4); break;
+    case 8: memcpy(t, s, 8); break;
+    }
 }
 
 /* Where the i-th element of a piece stands in the matrix. */
@@ -147,26 +157,33 @@ static unsigned index_in(const struct fragment *f, const struct piece *p, unsign
                            : p->row * f->layout->columns + p->column + i;
 }
 
-static void load_fragment(const struct exchange *x)
+static void check_loads(const struct exchange *x, const struct fragment *f)
 {
-    const struct fragment *f = collective_payload(x, 0);
-    const struct layout *l = f->layout;
     struct piece pieces[MOST_PIECES];
-    uint32_t matrix[MOST_MATRIX];
     bool rows = by_ldmatrix(x, f);
     check_call(x, ACCESS_FRAGMENT_LOAD);
     unsigned n = rows ? cut_rows(f, pieces) : cut(f, pieces);
     for (unsigned i = 0; i < n; i++) {
-        unsigned char value[ROW_BYTES];
         struct touch t = touch_of(f, &pieces[i]);
-        touch_load(x, &t, rows ? ACCESS_MATRIX_LOAD : ACCESS_FRAGMENT_LOAD, value);
-        for (unsigned e = 0; e < pieces[i].elements; e++)
-            copy_element(f, matrix, index_in(f, &pieces[i], e), value, e);
+        touch_check(x, &t, rows ? ACCESS_MATRIX_LOAD : ACCESS_FRAGMENT_LOAD);
     }
-    for (unsigned lane = 0; lane < WARP; lane++)
-        for (unsigned i = 0; i < l->elements; i++)
-            copy_element(f, ((struct fragment *)collective_payload(x, lane))->registers, i, matrix,
-                         layout_at(l, lane, i));
+}
+
+static void load_fragment(const struct exchange *x)
+{
+    const struct fragment *f = collective_payload(x, 0);
+    const struct layout *l = f->layout;
+    unsigned bytes = element_bytes(f);
+    if (simt_checked)
+        check_loads(x, f);
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        uint32_t *registers = ((struct fragment *)collective_payload(x, lane))->registers;
+        unsigned first = lane * l->distinct;
+        for (unsigned i = 0; i < l->distinct; i++)
+            copy_element(bytes, registers, i, f->first, place_in_memory(f, l->row[first + i], l->column[first + i]));
+        for (unsigned i = l->distinct; i < l->elements; i++)
+            copy_element(bytes, registers, i, registers, i - l->distinct);
+    }
 }
 
 static void store_fragment(const struct exchange *x)
@@ -175,17 +192,18 @@ static void store_fragment(const struct exchange *x)
     const struct layout *l = f->layout;
     struct piece pieces[MOST_PIECES];
     uint32_t matrix[MOST_MATRIX];
+    unsigned bytes = element_bytes(f);
     check_call(x, ACCESS_STORE);
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->elements; i++)
-            copy_element(f, matrix, layout_at(l, lane, i), ((struct fragment *)collective_payload(x, lane))->registers,
-                         i);
+            copy_element(bytes, matrix, layout_at(l, lane, i),
+                         ((struct fragment *)collective_payload(x, lane))->registers, i);
     unsigned n = cut(f, pieces);
     for (unsigned i = 0; i < n; i++) {
         unsigned char value[ROW_BYTES];
         struct touch t = touch_of(f, &pieces[i]);
         for (unsigned e = 0; e < pieces[i].elements; e++)
-            copy_element(f, value, e, matrix, index_in(f, &pieces[i], e));
+            copy_element(bytes, value, e, matrix, index_in(f, &pieces[i], e));
         touch_store(x, &t, ACCESS_STORE, value);
     }
 }

@@ -8,26 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-unsigned element_bits(enum element_type type)
-{
-    switch (type) {
-    case E_F64: return 64;
-    case E_F32:
-    case E_TF32:
-    case E_B1:
-    case E_S32: return 32;
-    case E_F16:
-    case E_BF16: return 16;
-    case E_S8:
-    case E_U8:
-    case E_S4:
-    case E_U4:
-    case E_E4M3:
-    case E_E5M2: break;
-    }
-    return 8;
-}
-
 unsigned element_numbers(enum element_type type)
 {
     switch (type) {
@@ -161,6 +141,8 @@ static void build(const struct product *p, enum operand which, struct layout *l)
         for (unsigned i = 0; i < l->distinct; i++) {
             struct position at = position_of(p, which, lane, i);
             l->at[lane * l->distinct + i] = (uint16_t)(at.row * l->columns + at.column);
+            l->row[lane * l->distinct + i] = (uint8_t)at.row;
+            l->column[lane * l->distinct + i] = (uint8_t)at.column;
         }
 }
 

@@ -14,6 +14,7 @@ struct layout { /* of one operand */
     unsigned elements;        /* in each lane, from the low bits of the first register on */
     unsigned distinct;        /* of them; x[i] is also x[i + distinct], of which the product reads the first */
     uint16_t at[MOST_MATRIX]; /* row * columns + column of each distinct element, lane after lane */
+    uint8_t row[MOST_MATRIX], column[MOST_MATRIX]; /* the same, apart */
 };
 
 struct product_layouts {
@@ -25,7 +26,25 @@ struct product_layouts {
 const struct product_layouts *matrix_layouts(const struct product *p);
 
 /* Numbers of less than 8 bits stand together in one element: two of 4 bits, or 32 of one, neighbours along k. */
-unsigned element_bits(enum element_type type);
+static inline unsigned element_bits(enum element_type type)
+{
+    switch (type) {
+    case E_F64: return 64;
+    case E_F32:
+    case E_TF32:
+    case E_B1:
+    case E_S32: return 32;
+    case E_F16:
+    case E_BF16: return 16;
+    case E_S8:
+    case E_U8:
+    case E_S4:
+    case E_U4:
+    case E_E4M3:
+    case E_E5M2: break;
+    }
+    return 8;
+}
 unsigned element_numbers(enum element_type type);
 /* row * columns + column of that lane's i-th element */
 static inline unsigned layout_at(const struct layout *l, unsigned lane, unsigned i)

@@ -14,7 +14,7 @@ static void check_row(struct block *b, const struct touch *t, enum access kind)
                       "ldmatrix and stmatrix take rows of shared memory.");
 }
 
-static void check(const struct exchange *x, const struct touch *t, enum access kind)
+void touch_check(const struct exchange *x, const struct touch *t, enum access kind)
 {
     struct block *b = x->b;
     unsigned cur = b->cur;
@@ -29,13 +29,13 @@ static void check(const struct exchange *x, const struct touch *t, enum access k
 
 void touch_load(const struct exchange *x, const struct touch *t, enum access kind, void *value)
 {
-    check(x, t, kind);
+    touch_check(x, t, kind);
     memcpy(value, t->address, t->bytes);
 }
 
 void touch_store(const struct exchange *x, const struct touch *t, enum access kind, const void *value)
 {
-    check(x, t, kind);
+    touch_check(x, t, kind);
     memcpy(t->address, value, t->bytes);
     if (x->b->suspicion->pending)
         race_judge(x->b);

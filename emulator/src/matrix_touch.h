@@ -14,6 +14,8 @@ struct touch {
     const void *pc;
 };
 
+/* Is that lane allowed to touch it? Before it does. */
+void touch_check(const struct exchange *x, const struct touch *t, enum access kind);
 void touch_load(const struct exchange *x, const struct touch *t, enum access kind, void *value);
 void touch_store(const struct exchange *x, const struct touch *t, enum access kind, const void *value);
 

@@ -446,7 +446,7 @@ void async_arrive(void *barrier, bool noinc, const void *pc)
                     "With .noinc that arrival is one of those that the mbarrier was initialised for.");
     record(m, EVENT_COPY_ARRIVE, m->phase, pc);
     m->pending += !noinc;
-    *new_attachment(m) = (struct attachment){b->cur, async_issued(b), b->now};
+    *new_attachment(m) = (struct attachment){b->cur, async_attach(b), b->now};
     if (simt_checked)
         order_release(b, &m->arriving);
     if (m->n_waiting)

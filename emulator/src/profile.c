@@ -177,6 +177,25 @@ static void print_copies(FILE *f, const struct counts *c)
                 load->requests, load->sectors, load->bytes, store->requests, store->wavefronts, store->conflicts);
 }
 
+/* Of a kernel with copies by cp.async: what the warps do while they are in flight. */
+static void print_in_flight(FILE *f, const struct counts *c)
+{
+    const struct {
+        const char *words;
+        u64 requests;
+    } uses[USES] = {
+        [USE_SHARED_LD] = {"shared loads", c->access[SHARED_LD].requests},
+        [USE_LDMATRIX] = {"ldmatrix", c->access[MATRIX_LD].requests},
+        [USE_SHUFFLE] = {"shuffles", c->event[EVENT_SHUFFLE]},
+        [USE_MMA] = {"products of fragments", c->event[EVENT_MMA]},
+    };
+    for (int i = 0; i < USES; i++)
+        if (uses[i].requests)
+            fprintf(f, "       copies in flight during %llu of %llu %s, %.1f bytes on average\n",
+                    c->in_flight[i].requests, uses[i].requests, uses[i].words,
+                    (double)c->in_flight[i].bytes / (double)uses[i].requests);
+}
+
 /* What a kernel does with matrices, below its lines. */
 static void print_matrices(FILE *f, const struct counts *total)
 {
@@ -196,6 +215,7 @@ static void print_table(FILE *f)
     for (unsigned i = 0; i < n_kernels; i++) {
         const struct kernel *k = &kernels[i];
         struct counts total = total_of(k);
+        bool copies = total.access[COPY_ST].requests;
         fprintf(f, "\n%s  %lu launch%s, grid (%u,%u,%u), block (%u,%u,%u), shared %u + %zu bytes\n", title(k),
                 k->launches, k->launches == 1 ? "" : "es", k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
                 k->block[2], k->shared_static, k->shared_dynamic);
@@ -210,6 +230,8 @@ static void print_table(FILE *f)
             snprintf(line, sizeof line, "%d", k->lines[n].line);
             table_row(f, line, &k->places[n].counts, text);
             print_copies(f, &k->places[n].counts);
+            if (copies)
+                print_in_flight(f, &k->places[n].counts);
         }
         table_row(f, "total", &total, "");
         const u64 *e = total.event;
@@ -218,6 +240,8 @@ static void print_table(FILE *f)
                     e[EVENT_VOTE], e[EVENT_WARP_BARRIER], e[EVENT_ATOMIC]);
         print_copies(f, &total);
         print_matrices(f, &total);
+        if (copies)
+            print_in_flight(f, &total);
     }
 }
 
@@ -235,6 +259,7 @@ static void json_counts(FILE *f, const struct counts *c)
         {"global_st", GLOBAL_ST, false}, {"copy_ld", COPY_LD, false},
     };
     static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes", "atomics", "mma"};
+    static const char *const uses[USES] = {"shared_ld", "ldmatrix", "shuffle", "mma"};
     for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
         const struct access_counts *a = &c->access[accesses[i].what];
         const char *name = accesses[i].name;
@@ -243,7 +268,10 @@ static void json_counts(FILE *f, const struct counts *c)
                 accesses[i].shared ? "conflicts" : "bytes", accesses[i].shared ? a->conflicts : a->bytes);
     }
     for (int i = 0; i < COUNTED_EVENTS; i++)
-        fprintf(f, "\"%s\":%llu%s", events[i], c->event[i], i + 1 < COUNTED_EVENTS ? "," : "");
+        fprintf(f, "\"%s\":%llu,", events[i], c->event[i]);
+    for (int i = 0; i < USES; i++)
+        fprintf(f, "\"%s_with_copies\":%llu,\"%s_bytes_in_flight\":%llu%s", uses[i], c->in_flight[i].requests, uses[i],
+                c->in_flight[i].bytes, i + 1 < USES ? "," : "");
 }
 
 static void write_json(const char *path)

@@ -44,10 +44,8 @@ static bool is_of_workers(const struct block *b, const struct place *place)
     return place->space != SPACE_SHARED && b->launch->many_workers;
 }
 
-static bool *lock_cells(const struct block *b, const struct place *place)
+static __attribute__((noinline)) bool *lock_of_workers(const struct block *b, const struct place *place)
 {
-    if (!is_of_workers(b, place))
-        return NULL;
     bool *lock = &locks[(place->offset >> 6) % LOCKS].held;
     for (;;) {
         while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE)) {
@@ -57,6 +55,11 @@ static bool *lock_cells(const struct block *b, const struct place *place)
         __atomic_clear(lock, __ATOMIC_RELEASE);
         sched_yield();
     }
+}
+
+static inline bool *lock_cells(const struct block *b, const struct place *place)
+{
+    return is_of_workers(b, place) ? lock_of_workers(b, place) : NULL;
 }
 
 static void unlock_cells(bool *lock)
@@ -82,6 +85,7 @@ struct visit {
     uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
     uint8_t turn;   /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
     bool read_only; /* by the path that takes memory for constant while the kernel runs */
+    bool together;  /* it stores where another lane of its warp does, by the same instruction */
     bool raced;     /* with the following, to be reported when the locks are open again */
     bool other_stored;
     enum why why;
@@ -210,6 +214,7 @@ static void meet_write(struct visit *v, const struct record *r)
     if (r->who & CARELESS && message_lock_was_careless(v->b, r->serial, thread))
         note_conflict(v, r, thread, STRENGTH(r), true, FENCE_MISSING);
     bool one_instruction = one_warp && access_stores(v->kind) && TURN(r) == v->turn && record_pc(r) == v->pc;
+    v->together |= one_instruction;
     if (!one_instruction)
         meet(v, r, thread, STRENGTH(r), true);
 }
@@ -582,12 +587,14 @@ void race_tries(struct block *b, const void *address, unsigned bytes)
 void race_end_launch(void)
 {
     for (unsigned i = 0; i < n_doubts; i++)
+        if (!is_guess(load_of(&doubts[i])))
+            report_race(&doubts[i]);
+    report_races();
+    for (unsigned i = 0; i < n_doubts; i++)
         if (is_guess(load_of(&doubts[i])))
             note_once(load_of(&doubts[i]),
                       "A plain load beside atomic operations decides whether to try one: it may see an older value, "
                       "and only volatile or an atomic load is sure to see a new one.");
-        else
-            report_race(&doubts[i]);
     n_doubts = 0;
     n_guesses = 0;
     spills_end_launch();
@@ -619,6 +626,7 @@ static void suspect(struct block *b, const struct conflict *c)
     for (unsigned i = 0; i < c->bytes && i < sizeof s->before; i++)
         s->before[i] = bytes[i];
     s->pending = true;
+    b->worker->unsettled = true;
 }
 
 void race_judge_copy(struct block *b, const void *stores)
@@ -695,6 +703,7 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     v.strength = strength;
     v.key = key;
     v.read_only = read_only;
+    v.together = false;
     v.raced = false;
     v.turn = 0;
     v.flags = 0;
@@ -704,6 +713,7 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
         bool stores = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
         __atomic_store_n(&b->worker->touches_to_store, stores, __ATOMIC_RELAXED);
         __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
+        b->worker->unsettled = true;
     }
     visit_words(&v, cells, offset);
     struct conflict c;
@@ -713,6 +723,8 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     if (doubtful)
         doubt(&c); /* still under the lock: the reader's own atomicCAS, which clears it, will have to take it too */
     unlock_cells(lock);
+    if (v.together)
+        report_stored_together(pc);
     if (!v.raced || doubtful)
         return;
     bool in_launch = c.other.serial >= b->launch->first_serial;
@@ -806,6 +818,7 @@ bool race_begin_lending(struct block *b, const void *address, unsigned bytes, st
         __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
         __atomic_fetch_add(&b->launch->n_lent, 1, __ATOMIC_RELAXED);
         __atomic_store_n(&w->lent, (void *)(uintptr_t)address, __ATOMIC_RELEASE);
+        w->unsettled = true;
     }
     unlock_cells(lock);
     w->lent_bytes = 0;

@@ -21,10 +21,6 @@
 #define MOST_RACES 8
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held for good by a report that ends the program */
-static unsigned n_races;
-static struct {
-    const void *a, *b;
-} reported[MOST_RACES];
 
 static void end_at_once(int status) __attribute__((noreturn));
 static void end_at_once(int status)
@@ -37,6 +33,16 @@ static void stop(void)
 {
     fflush(NULL);
     end_at_once(1);
+}
+
+static void say_races(void);
+
+/* Takes the lock. The races that are kept come before whatever ends the program. */
+static void begin_report(void)
+{
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_races();
 }
 
 static bool is_known(const void *pc) { return lines_of(pc).line > 0; }
@@ -257,8 +263,7 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
                    enum access access, const char *why)
 {
     unsigned beyond = (unsigned)((uintptr_t)address & (bytes - 1));
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     say_access(stderr, b, kind, pc, address, bytes, access);
     if (beyond)
         fprintf(stderr, "  An access of %u bytes needs an address that is a multiple of %u; this one is %u beyond.\n",
@@ -272,8 +277,7 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
 void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
 {
     const struct object *o = memory_closest(address);
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     say_access(stderr, b, "out of bounds", pc, address, bytes, access);
     if (o && o->symbol)
         say_variable(stderr, o, address, bytes);
@@ -287,8 +291,7 @@ void report_far(struct block *b, const void *pc, const void *address, unsigned b
 void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                     enum access access, const struct actor *other, const char *did, const char *why)
 {
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     say_access(stderr, b, kind, pc, address, bytes, access);
     fprintf(stderr, "  ");
     if (other->serial != b->serial) {
@@ -303,35 +306,69 @@ void report_meeting(struct block *b, const char *kind, const void *pc, const voi
 
 /* ---- races ---- */
 
-/* Has this pair of places been reported already? Called with the lock held; if not, it now has. */
-static bool reported_before(const void *pc, const void *other_pc)
-{
-    if (n_races >= MOST_RACES)
-        return true;
-    for (unsigned i = 0; i < n_races; i++)
-        if ((reported[i].a == pc && reported[i].b == other_pc) || (reported[i].b == pc && reported[i].a == other_pc))
-            return true;
-    reported[n_races].a = pc;
-    reported[n_races].b = other_pc;
-    n_races++;
-    return false;
-}
+enum distance { ONE_WARP, ONE_BLOCK, TWO_BLOCKS };
 
-/* Are they two stores of one line? */
-static bool by_one_line(const struct conflict *c)
+/* Races of two places in the program: the report is of the first, and its advice waits for the launch's end, since others
+ * of them may be further apart. */
+static struct race {
+    struct conflict first;
+    enum distance furthest;
+    bool other_launch, cooperative, has_roles;
+    bool two_stores; /* of two threads, to one place; of one instruction of a warp they are no race of their own */
+    char *words;
+} races[MOST_RACES];
+static unsigned n_races, n_said;
+
+static enum distance distance(const struct conflict *c)
 {
-    struct source_line now = lines_of(c->pc), before = lines_of(c->other_pc);
-    return c->now == ACCESS_STORE && c->before == ACCESS_STORE && now.line && now.line == before.line &&
-           strcmp(now.file, before.file) == 0;
+    if (c->actor.serial != c->other.serial)
+        return TWO_BLOCKS;
+    return c->actor.thread / WARP == c->other.thread / WARP ? ONE_WARP : ONE_BLOCK;
 }
 
 static bool of_other_launch(const struct conflict *c) { return c->other.serial < c->block->launch->first_serial; }
+
+static bool same_places(const struct race *r, const struct conflict *c)
+{
+    return (r->first.pc == c->pc && r->first.other_pc == c->other_pc) ||
+           (r->first.pc == c->other_pc && r->first.other_pc == c->pc);
+}
+
+static bool same_lines(const struct race *r, const struct race *other)
+{
+    const struct conflict *a = &r->first, *b = &other->first;
+    return (lines_same(a->pc, b->pc) && lines_same(a->other_pc, b->other_pc)) ||
+           (lines_same(a->pc, b->other_pc) && lines_same(a->other_pc, b->pc));
+}
+
+/* What all races of the same two lines come to. */
+struct finding {
+    enum distance furthest;
+    bool has_roles;
+    bool two_stores; /* and it is one line */
+};
+
+static struct finding finding_of(const struct race *r)
+{
+    struct finding f = {0};
+    bool one_line = is_known(r->first.pc) && lines_same(r->first.pc, r->first.other_pc);
+    for (const struct race *each = races; each < races + n_races; each++) {
+        if (!same_lines(r, each))
+            continue;
+        if (each->furthest > f.furthest)
+            f.furthest = each->furthest;
+        f.has_roles |= each->has_roles;
+        f.two_stores |= one_line && each->two_stores;
+    }
+    return f;
+}
+
 /* Something leads from one to the other: what is wrong with it. */
 static const char *advice_on_way(const struct conflict *c)
 {
     static char text[1500];
     const struct way *w = &c->way;
-    bool two_blocks = c->actor.serial != c->other.serial;
+    bool two_blocks = distance(c) == TWO_BLOCKS;
     const char *needed = two_blocks ? "__threadfence()" : "__threadfence_block()";
     const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
     const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
@@ -362,15 +399,46 @@ static const char *advice_on_way(const struct conflict *c)
     return text;
 }
 
-static const char *advice(const struct conflict *c)
+/* Between two accesses that nothing orders. */
+static const char *advice_on_order(const struct race *r)
 {
-    if (of_other_launch(c))
+    const struct finding f = finding_of(r);
+    bool mixed = (r->first.now == ACCESS_ATOMIC) != (r->first.before == ACCESS_ATOMIC);
+    if (mixed)
+        return f.furthest == TWO_BLOCKS
+                   ? "One of the two is atomic and the other is not: make both atomic, or use a second launch."
+                   : "One of the two is atomic and the other is not: make both atomic, or put a barrier between.";
+    if (f.two_stores && f.furthest == TWO_BLOCKS)
+        return "Two blocks write one place. If each thread is to have its own, the index is wrong; else use an atomic "
+               "operation, or a second launch.";
+    if (f.two_stores && f.has_roles)
+        return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
+               "is missing between them.";
+    if (f.two_stores)
+        return "Two threads write one place. If each is to have its own, the index is wrong; else use an atomic operation, "
+               "or put a barrier between.";
+    if (f.furthest == TWO_BLOCKS && r->cooperative)
+        return "Nothing orders the two blocks: a barrier of the grid, grid.sync(), is missing between them.";
+    if (f.furthest == TWO_BLOCKS)
+        return "Nothing orders two blocks of a launch but its end: use an atomic operation, or a second launch.";
+    if (f.furthest == ONE_BLOCK && f.has_roles)
+        return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
+               "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
+    if (f.furthest == ONE_BLOCK)
+        return "Nothing orders the two: a __syncthreads() is missing between them.";
+    if (f.has_roles)
+        return "Nothing orders the two, which are threads of one warp: a __syncwarp() is missing between them.";
+    return "Nothing orders the two: a __syncthreads() is missing between them, or, if they are always threads of one warp, as "
+           "they were here, a __syncwarp().";
+}
+
+static const char *advice(const struct race *r)
+{
+    const struct conflict *c = &r->first;
+    if (r->other_launch)
         return "Nothing orders the two launches: an event that the later stream waits for, an edge of the graph, a "
                "synchronisation, or cudaGridDependencySynchronize() in a kernel that is launched programmatically, is "
                "missing between them.";
-    bool one_block = c->actor.serial == c->other.serial;
-    bool one_warp = one_block && c->actor.thread / WARP == c->other.thread / WARP;
-    bool mixed = (c->now == ACCESS_ATOMIC) != (c->before == ACCESS_ATOMIC);
     if (c->why == TAKEN_FOR_CONSTANT)
         return "What __ldg() and ld.global.nc read must stay as it is as long as the kernel runs: use a plain load.";
     if (c->why == SCOPE_TOO_SMALL)
@@ -381,70 +449,105 @@ static const char *advice(const struct conflict *c)
     if (c->why == FENCE_MISSING)
         return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
                "small.";
-    if (c->block->has_roles && one_block && by_one_line(c))
-        return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
-               "is missing between them.";
-    if (mixed)
-        return one_block ? "One of the two is atomic and the other is not: make both atomic, or put a barrier between."
-                         : "One of the two is atomic and the other is not: make both atomic, or use a second launch.";
-    if (by_one_line(c))
-        return one_block
-                   ? "Two threads write one place. If each is to have its own, the index is wrong; else a "
-                     "__syncthreads() is missing between them."
-                   : "Two blocks write one place. If each thread is to have its own, the index is wrong; else use "
-                     "an atomic operation, or a second launch.";
-    if (one_warp && c->block->has_roles)
-        return "Nothing orders the two lanes of this warp: a __syncwarp() is missing between.";
-    if (one_block && c->block->has_roles)
-        return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
-               "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
-    if (one_warp)
-        return "Nothing orders the two lanes of this warp: a __syncwarp() or __syncthreads() is missing between.";
-    if (one_block)
-        return "Nothing orders the two: a __syncthreads() is missing between them.";
-    return "Nothing orders two blocks of a launch: use an atomic operation, or a second launch.";
+    return advice_on_order(r);
 }
 
-void report_race(const struct conflict *c)
+/* All of a report but its advice. */
+static void say_conflict(FILE *f, const struct conflict *c)
 {
     const struct block *b = c->block;
     const struct launch *l = b->launch;
     const unsigned char *address = c->place.object->base + c->place.offset;
     char name[256];
-    pthread_mutex_lock(&lock);
-    if (!reported_before(c->pc, c->other_pc)) {
-        fflush(stdout);
-        name_target(b, address, name, sizeof name);
-        if (c->why == TAKEN_FOR_CONSTANT)
-            fprintf(stderr, "simt: read-only load of what the kernel writes: %s\n", where(c->pc));
-        else if (c->place.space == SPACE_SHARED || !of_other_launch(c))
-            fprintf(stderr, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global",
-                    where(c->pc));
-        else
-            fprintf(stderr, "simt: race between streams: %s\n", where(c->pc));
-        say_kernel(stderr, l, c->actor.serial);
-        fprintf(stderr, "  ");
-        say_thread(stderr, l, c->actor.thread);
-        fprintf(stderr, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
-                called(c->pc));
-        fprintf(stderr, "  ");
-        if (of_other_launch(c)) {
-            fprintf(stderr, "This ");
-            overlap_say_launch(stderr, l->first_serial);
-            fprintf(stderr, ".\n  The ");
-            overlap_say_launch(stderr, c->other.serial);
-            fprintf(stderr, ",");
-        } else if (c->other.serial != c->actor.serial) {
-            say_block(stderr, l, c->other.serial);
-            fprintf(stderr, ", ");
-        }
-        if (!of_other_launch(c))
-            say_thread(stderr, l, c->other.thread);
-        fprintf(stderr, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
-        if (c->place.space != SPACE_SHARED)
-            say_target(stderr, b, address, c->bytes, false);
-        fprintf(stderr, "  %s\n", advice(c));
+    name_target(b, address, name, sizeof name);
+    if (c->why == TAKEN_FOR_CONSTANT)
+        fprintf(f, "simt: read-only load of what the kernel writes: %s\n", where(c->pc));
+    else if (c->place.space == SPACE_SHARED || !of_other_launch(c))
+        fprintf(f, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global", where(c->pc));
+    else
+        fprintf(f, "simt: race between streams: %s\n", where(c->pc));
+    say_kernel(f, l, c->actor.serial);
+    fprintf(f, "  ");
+    say_thread(f, l, c->actor.thread);
+    fprintf(f, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
+            called(c->pc));
+    fprintf(f, "  ");
+    if (of_other_launch(c)) {
+        fprintf(f, "This ");
+        overlap_say_launch(f, l->first_serial);
+        fprintf(f, ".\n  The ");
+        overlap_say_launch(f, c->other.serial);
+        fprintf(f, ",");
+    } else if (c->other.serial != c->actor.serial) {
+        say_block(f, l, c->other.serial);
+        fprintf(f, ", ");
     }
+    if (!of_other_launch(c))
+        say_thread(f, l, c->other.thread);
+    fprintf(f, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
+    if (c->place.space != SPACE_SHARED)
+        say_target(f, b, address, c->bytes, false);
+}
+
+static char *words_of_conflict(const struct conflict *c)
+{
+    char *words = NULL;
+    size_t size;
+    FILE *f = open_memstream(&words, &size);
+    if (!f)
+        base_out_of_memory();
+    say_conflict(f, c);
+    fclose(f);
+    return words;
+}
+
+void report_race(const struct conflict *c)
+{
+    pthread_mutex_lock(&lock);
+    struct race *r = races;
+    while (r < races + n_races && !same_places(r, c))
+        r++;
+    if (r < races + MOST_RACES) {
+        if (r == races + n_races) {
+            const struct launch *l = c->block->launch;
+            *r = (struct race){*c,
+                               distance(c),
+                               of_other_launch(c),
+                               l->asked->cooperative,
+                               .two_stores = c->now == ACCESS_STORE && c->before == ACCESS_STORE,
+                               .words = words_of_conflict(c)};
+            __atomic_store_n(&n_races, n_races + 1, __ATOMIC_RELAXED);
+        }
+        if (distance(c) > r->furthest)
+            r->furthest = distance(c);
+        r->has_roles |= c->block->has_roles;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void report_stored_together(const void *pc)
+{
+    if (!__atomic_load_n(&n_races, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&lock);
+    for (struct race *r = races; r < races + n_races; r++)
+        r->two_stores |= r->first.pc == pc || r->first.other_pc == pc;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Called with the lock held. */
+static void say_races(void)
+{
+    for (; n_said < n_races; n_said++) {
+        const struct race *r = &races[n_said];
+        fprintf(stderr, "%s  %s\n", r->words, advice(r));
+        free(r->words);
+    }
+}
+
+void report_races(void)
+{
+    begin_report();
     pthread_mutex_unlock(&lock);
 }
 
@@ -488,13 +591,13 @@ void report_finish_launch(void)
 /* assert in a kernel; simtcc leads __assert_fail here. On the host it is C's own. */
 void simt_assert_fail(const char *condition, const char *file, unsigned line, const char *function)
 {
-    fflush(stdout);
     if (!simt_worker) {
+        fflush(stdout);
         fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
         abort();
     }
     const struct block *b = running();
-    pthread_mutex_lock(&lock);
+    begin_report();
     fprintf(stderr, "simt: assertion failed: %s:%u\n", file, line);
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -506,8 +609,7 @@ void simt_assert_fail(const char *condition, const char *file, unsigned line, co
 void report_call(const char *kind, const void *pc, const char *did, const char *why)
 {
     const struct block *b = running();
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -572,8 +674,7 @@ static void say_waiters(FILE *f, const struct block *b)
 void report_deadlock(struct block *b)
 {
     const struct thread *first = NULL;
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     for (unsigned t = 0; t < b->launch->threads; t++) {
         const struct thread *a = &b->threads[t];
         if (has_left(b, t) || !a->waits_for)
@@ -597,8 +698,7 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
                        const void *other_pc)
 {
     bool collective = b->threads[thread].call != NULL;
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -609,7 +709,7 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     fprintf(stderr,
             collective
                 ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
-                : "  The lanes of a warp come to a barrier together: in a branch it is right only if all of them "
+                : "  The 32 threads of a warp come to a barrier together: in a branch it is right only if all of them "
                   "take the branch.\n");
     stop();
     __builtin_unreachable();
@@ -618,8 +718,7 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
 void report_left_loop(struct block *b, unsigned thread, unsigned left)
 {
     const struct thread *t = &b->threads[thread];
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -629,7 +728,7 @@ void report_left_loop(struct block *b, unsigned thread, unsigned left)
     say_thread(stderr, b->launch, left);
     fprintf(stderr,
             ", of the same warp, has been in it and then left the kernel\n"
-            "  The lanes of a warp come to a barrier together, and equally often: not in a loop that some of them "
+            "  The 32 threads of a warp come to a barrier together, and equally often: not in a loop that some of them "
             "leave before others.\n");
     stop();
     __builtin_unreachable();
@@ -638,8 +737,7 @@ void report_left_loop(struct block *b, unsigned thread, unsigned left)
 void report_outside_mask(struct block *b, unsigned thread)
 {
     const struct thread *t = &b->threads[thread];
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: divergent collective: %s\n", where(t->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -655,8 +753,7 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
     const char *absent = !(u->mask >> u->from & 1)                                 ? "the mask does not name"
                          : u->thread / WARP * WARP + u->from >= b->launch->threads ? "does not exist"
                                                                                    : "has left the kernel";
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -677,8 +774,7 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
 void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
                              enum access access, const char *before, const char *why)
 {
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     say_access(stderr, b, kind, pc, address, bytes, access);
     fprintf(stderr, "  This ");
     overlap_say_launch(stderr, b->launch->first_serial);
@@ -691,8 +787,7 @@ void report_overlap(const char *kind, const void *pc, const char *now, const cha
                     const char *why)
 {
     const struct object *variable = memory_covers(address) ? NULL : symbol_find(address);
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: %s: %s\n  %s\n  %s\n", kind, where(pc), now, before);
     if (memory_covers(address))
         say_allocation(stderr, NULL, address, 1);
@@ -705,8 +800,7 @@ void report_overlap(const char *kind, const void *pc, const char *now, const cha
 
 void report_host(const char *kind, const void *pc, const char *why)
 {
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: %s: %s\n  %s\n", kind, where(pc), why);
     stop();
     __builtin_unreachable();
@@ -714,7 +808,7 @@ void report_host(const char *kind, const void *pc, const char *why)
 
 void report_unsupported(const char *what, const char *file, int line)
 {
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: not supported: %s:%d\n  The emulator does not offer %s.\n", file, line, what);
     end_at_once(2);
 }
@@ -729,8 +823,7 @@ void report_unsupported_at(const char *what, const void *pc)
 
 void report_signal(const char *kind, const void *pc, const void *address, const char *did, const char *why)
 {
-    pthread_mutex_lock(&lock);
-    fflush(stdout);
+    begin_report();
     fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
     if (simt_worker) {
         const struct block *b = running();
@@ -840,7 +933,8 @@ void report_endless(void)
     for (unsigned i = 0; i < simt_n_workers; i++)
         ids[i] = simt_workers[i].id;
     watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&lock); /* and not stdout's, which a worker that was stopped may hold */
+    say_races();
     for (unsigned i = 0; i < simt_n_workers; i++) {
         struct block *b = simt_workers[i].block;
         if (!b)

@@ -7,6 +7,9 @@
 
 /* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
 void report_race(const struct conflict *c);
+/* Lanes of a warp store to one place by the instruction at pc: no race, but it tells what a race there comes of. */
+void report_stored_together(const void *pc);
+void report_races(void); /* prints those that are kept: the launch is at its end */
 void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
                           const void *pc, enum access kind);
 /* An access to what is nobody's memory, far from every object. */

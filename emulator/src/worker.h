@@ -8,6 +8,8 @@
 
 struct worker {
     struct block *block;   /* that runs */
+    unsigned char *stack;  /* fiber.c: the slot of the thread that runs */
+    bool unsettled;        /* access.h: something may have to be done before its thread goes on */
     struct block *in_hand; /* begun, not done, not running: the next to go on is first */
     struct block *idle;    /* to be used again */
     unsigned n_in_hand;

@@ -91,17 +91,17 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
             // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`.
             float factor[ROWS];
             for (int r = 0; r < ROWS; r++) {
-                float largest = s[r][0], sum = 0;
+                float largest = s[r][0], weights = 0;
                 for (int key = 1; key < KEYS; key++)
                     largest = fmaxf(largest, s[r][key]);
                 // exercise: begin update
                 const float m_new = fmaxf(m[r], largest * scale);
                 for (int key = 0; key < KEYS; key++) {
                     s[r][key] = exp2f(fmaf(s[r][key], scale, -m_new));  // from here on it is P
-                    sum += s[r][key];
+                    weights += s[r][key];
                 }
                 factor[r] = exp2f(m[r] - m_new);
-                l[r] = l[r] * factor[r] + sum;
+                l[r] = l[r] * factor[r] + weights;
                 m[r] = m_new;
                 // exercise: end update
             }

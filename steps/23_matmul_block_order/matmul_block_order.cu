@@ -35,15 +35,15 @@ struct tiles {
 __device__ constexpr int place(int row, int col) { return col ^ row % 8 * VECTOR; }
 
 // [order] The row and column, in tiles of C, of the one that this block computes. Blocks start in the order of their numbers.
-template <int GROUP>
+template <int BAND>
 __device__ int2 tile_of_block()
 {
-    if (GROUP == 1)
+    if (BAND == 1)
         return make_int2(blockIdx.y, blockIdx.x);
     const int block = blockIdx.y * gridDim.x + blockIdx.x;
-    const int group = block / (GROUP * gridDim.x), in_group = block % (GROUP * gridDim.x);
-    const int rows = min(GROUP, gridDim.y - group * GROUP);  // the last group may have fewer
-    return make_int2(group * GROUP + in_group % rows, in_group / rows);
+    const int band = block / (BAND * gridDim.x), in_band = block % (BAND * gridDim.x);
+    const int rows = min(BAND, gridDim.y - band * BAND);  // the last band may have fewer
+    return make_int2(band * BAND + in_band % rows, in_band / rows);
 }
 
 // [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
@@ -113,7 +113,7 @@ __device__ void load_fragments(uint32_t a[][4], uint32_t b[][4], struct tiles<T>
 }
 
 // [kernel]
-template <class T, int GROUP>
+template <class T, int BAND>
 __global__ void __launch_bounds__(THREADS)
     matmul_block_order(const T *A,  // [m, k]
                        const T *B,  // [k, n]
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(THREADS)
     // [index] The first row and column of this warp's part of the block's tile.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (TILE_N / WARP_N) * WARP_M, col = warp % (TILE_N / WARP_N) * WARP_N;
-    const int2 at = tile_of_block<GROUP>();
+    const int2 at = tile_of_block<BAND>();
 
     // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     float sum[ROWS][COLS][4] = {};
@@ -194,11 +194,11 @@ __global__ void __launch_bounds__(THREADS)
 // [launch] Bytes of shared memory of a block.
 template <class T> constexpr int BYTES = STAGES * sizeof(struct tiles<T>);
 
-template <class T, int GROUP>
+template <class T, int BAND>
 static int start(const struct matmul_args *args, cudaStream_t stream)
 {
     constexpr int bytes = BYTES<T>;
-    const auto kernel = matmul_block_order<T, GROUP>;
+    const auto kernel = matmul_block_order<T, BAND>;
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
@@ -224,7 +224,7 @@ int launch(const struct matmul_args *args, cudaStream_t stream)
 // [main]
 static const struct variant variants[] = {
     {"rows", "blocks in the order in which they are numbered: row by row of tiles of C", BYTES<half>},
-    {"groups", "groups of 8 rows of tiles, and in each group column by column", BYTES<half>},
+    {"bands", "bands of 8 rows of tiles, and in each band column by column", BYTES<half>},
     {},
 };
 

@@ -68,6 +68,26 @@ __global__ void not_atomic(float *out)
     out[threadIdx.x] = count;
 }
 
+__global__ void index_of_the_warp(float *out)  // meant to be the thread's: one instruction of a warp stores in one place
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    tile[t] = t;
+    __syncthreads();
+    tile[t / 32] = 2 * tile[t / 32] + 1;  // expect index_of_the_warp: race in shared memory
+    out[t] = tile[t];                     // perhaps index_of_the_warp: race in shared memory
+}
+
+__global__ void and_another_fault(float *out)  // which ends the launch before its end
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    tile[t] = t;                // expect and_another_fault: race in shared memory
+    float other = tile[t ^ 1];  // expect and_another_fault: race in shared memory
+    __syncthreads();
+    out[128 + t] = other;
+}
+
 __global__ void cleared_without_barrier(float *out)  // the one that clears counts at once, and so hides its store
 {
     __shared__ int count;
@@ -192,6 +212,10 @@ int main(int argc, char **argv)
         two_turns<<<1, 64>>>(out);
     if (is(name, "not_atomic"))
         not_atomic<<<1, 64>>>(out);
+    if (is(name, "index_of_the_warp"))
+        index_of_the_warp<<<1, 64>>>(out);
+    if (is(name, "and_another_fault"))
+        and_another_fault<<<1, 64>>>(out);
     if (is(name, "cleared_without_barrier"))
         cleared_without_barrier<<<1, 64>>>(out);
     if (is(name, "atomic_then_read"))

@@ -13,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-from collect import GLOBAL, SHARED, known_metrics, ncu, number, output, provenance
+from collect import known_metrics, ncu, number, output, provenance
+
+from tools.metrics import GLOBAL, SHARED  # collect.py says where tools is
 
 HERE = pathlib.Path(__file__).resolve().parent
 

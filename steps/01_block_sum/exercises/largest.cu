@@ -73,8 +73,8 @@ int main(int argc, char **argv)
         argc, argv, "The largest of n negative numbers, four times, at another place each time.", numbers);
     const int n = numbers[0].value;
 
-    // All numbers are negative, and the largest stands in one of four places.
-    const float most = -1 - (float)(random_bits(program.seed, 0, 0) % 1000);
+    // All numbers are negative and none is whole, and the largest stands in one of four places.
+    const float most = -1.5f - (float)(random_bits(program.seed, 0, 0) % 1000);
     const int places[] = {0, n / 3, n / 2, n - 1};
     float *host = (float *)malloc(n * sizeof(float));
     int status = EXIT_RIGHT;

@@ -41,18 +41,18 @@ __global__ void running_sums(const float *x,  // [n]
 }
 
 // [main]
-// Whole numbers without 0, so that no sum is rounded and each number that is left out shows.
-static float number(uint64_t seed, int i)
+// Multiples of 1 / parts without 0, so that no sum is rounded and each number that is left out shows.
+static float number(uint64_t seed, int parts, int i)
 {
     const uint64_t bits = random_bits(seed, 0, i);
-    return (float)(1 + bits / 2 % 8) * (bits % 2 ? 1 : -1);
+    return (float)(1 + bits / 2 % 8) / parts * (bits % 2 ? 1 : -1);
 }
 
-static int check(uint64_t seed, const float *sums, int n)
+static int check(uint64_t seed, int parts, const float *sums, int n)
 {
     float wanted = 0;
     for (int i = 0; i < n; i++) {
-        wanted = number(seed, i) + (i % WARP ? wanted : 0);
+        wanted = number(seed, parts, i) + (i % WARP ? wanted : 0);
         if (sums[i] != wanted) {
             printf("WRONG: element %d, of lane %d, is %g, should be %g\n", i, i % WARP, sums[i], wanted);
             return EXIT_WRONG;
@@ -64,15 +64,16 @@ static int check(uint64_t seed, const float *sums, int n)
 
 int main(int argc, char **argv)
 {
-    struct number numbers[] = {{"n", "elements", 5003, 1, MOST}, {}};
+    struct number numbers[] = {
+        {"n", "elements", 5003, 1, MOST}, {"shift", "the numbers are multiples of 1 / 2^N", 2, 0, 8}, {}};
     const struct program program = program_begin(argc, argv,
                                                  "The running sums of each 32 elements, checked one by one.", numbers);
-    const int n = numbers[0].value;
+    const int n = numbers[0].value, parts = 1 << numbers[1].value;
 
     const size_t bytes = n * sizeof(float);
     float *host = (float *)malloc(bytes), *x, *sums;
     for (int i = 0; i < n; i++)
-        host[i] = number(program.seed, i);
+        host[i] = number(program.seed, parts, i);
     CUDA(cudaMalloc(&x, bytes));
     CUDA(cudaMalloc(&sums, bytes));
     CUDA(cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice));
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
     CUDA(cudaFree(x));
     CUDA(cudaFree(sums));
     program_output(&program, host, bytes);
-    const int status = check(program.seed, host, n);
+    const int status = check(program.seed, parts, host, n);
     free(host);
     return program_end(&program, status);
 }
