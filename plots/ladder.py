@@ -4,7 +4,7 @@ with.
 Recorded H200 figures where there are any; else what the emulator counts, and the picture says so."""
 from plots import style
 from plots.style import BLUES, FAINT, INK, PEER, label
-from tools import floors, results, run, steps
+from tools import device, floors, results, run, steps
 from tools.paths import PLOTS
 
 ROW, GAP, HEAD = 0.25, 0.1, 0.95  # inches: a bar with its space, the space between two steps, a panel's title and axis
@@ -20,7 +20,7 @@ def counted(step, variant):
     """Multiply-adds, in thousands, for each clock that the busiest unit needs: what the counts alone can tell."""
     done = run.counted(step, variant)
     case, gpu = done["case"], done["profile"]["gpu"]
-    seconds = floors.binding(run.total(done["profile"]), case["flops"], case["bytes"], gpu)[1]
+    seconds = floors.binding(run.total(done["profile"]), case["flops"], case["bytes"], device.rates(gpu))[1]
     return case["flops"] / 2000 / (seconds * gpu["clock_ghz"] * 1e9)
 
 

@@ -225,10 +225,14 @@ def roofline():
 
 
 @app.command()
-def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False):
+def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False,
+         length: Annotated[bool, typer.Option("--length", help="Only count each lesson's words of prose.")] = False):
     """Renew the generated parts of the READMEs, pictures and what is recorded of SASS."""
     from tools import docs as room
     from tools import sass as sass_room
+    if length:
+        from tools import length as counted
+        return counted.show()
     stale = sass_room.renew(check) + room.docs(check)
     for name, picture in pictures().items():
         if picture.stale():

@@ -21,8 +21,6 @@ HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
 UNFOLDED_ROWS = 7  # of a table of an analysis
 MOST_SHAPES = 15  # that are columns of a table
 LIMITED = "t4", "a100", "rtx4090", "h200"  # the GPUs whose block limits are compared
-OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
-                   "inputs, or its DRAM need.")
 
 
 def table(head, rows):
@@ -173,6 +171,17 @@ def machine_results(step):
             "\n\n" + table(("", "", "measured", "of the published"), device.short_table(step)))
 
 
+def floor_words(line):
+    """What the shares in a table of results are of."""
+    unit = floors.unit_for(line["dtype"])
+    by = floors.REACHED_BY[unit]
+    if device.floor_ms(line) == line["floor_ms"]:
+        return "The floor is the least time for the operation's fewest bytes or for its arithmetic, whichever is longer, by published rates."
+    return (f"The floor is the least time for the operation by {by}, at the {floors.three_digits(1e-12 * device.reached()[unit])} TFLOPS that this "
+            "instruction reached on an H200 in [step machine](../machine/). *Of the published* is the same by the published rate."
+            + (" It is no floor of cuBLAS and cuDNN, whose instruction, wgmma, is faster." if unit == "tensor" else ""))
+
+
 def results_of(step):
     if step["operation"] == "device":
         return machine_results(step)
@@ -180,18 +189,22 @@ def results_of(step):
     if not ours:
         return "Not measured on an H200 yet."
     best, peers = results.best(step), results.peers(step)
-    rows = [(line["variant"] or steps.short(step), f"{line['time']['median_ms']:.3f}",
-             f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
-             f"{100 * line['of_floor']:.1f} %", f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
+    by_rates = device.floor_ms(best) > best["floor_ms"]  # else DRAM binds, by its one rate
+
+    def row(name, line, error):
+        floor = "" if line.get("peer") else f"{100 * device.floor_ms(line) / median(line):.1f} %"
+        published = f"{100 * line['of_floor']:.1f} %" if line.get("of_floor") else ""
+        return (name, f"{median(line):.3f}", f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
+                *([published] if by_rates else []), floor, error)
+
+    rows = [row(line["variant"] or steps.short(step), line, f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
             for line in ours]
-    rows += [(name, f"{line['time']['median_ms']:.3f}", f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}",
-              results.rate(line), "", f"{line['check']['error']:.1e}" if line["check"] else "")
-             for name, line in peers.items()]
+    rows += [row(name, line, f"{line['check']['error']:.1e}" if line["check"] else "") for name, line in peers.items()]
     env = best["env"]
     return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {best['device']} "
             f"(driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):\n\n"
-            + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows)
-            + ("" if best["dtype"] == "fp32" else f"\n\n{OF_TENSOR_CORES}"))
+            + table(("", "median ms", "p10–p90", "rate", *(["of the published"] if by_rates else []), "of the floor", "error"), rows)
+            + f"\n\n{floor_words(best)}")
 
 
 def median(line):
@@ -368,18 +381,23 @@ def exercises_of(step):
 
 
 def floor_row(name, counts, case, gpu, more):
-    """A variant's row: {column: cell} of each unit's floor and of the unit that binds; more(that floor) has the rest."""
-    seconds = floors.units(counts, case["flops"], case["bytes"], gpu)
-    unit, longest = floors.binding(counts, case["flops"], case["bytes"], gpu)
-    computer, computing = next(iter(seconds.items()))  # what the operation's arithmetic is on
-    computes = computing and case["operation"] not in results.MOVES_BYTES
-    share = f", {floors.three_digits(longest / computing)} × {computer}" if computes else ""
-    return {"": name, **{unit: floors.duration(least) for unit, least in seconds.items()}, "binding": unit + share, **more(longest)}
+    """A variant's row: {column: cell} of each unit's floor, of the longest and the unit that has it, which binds, and of the longest by
+    published rates; more(the floor) has the rest."""
+    amounts = counts, case["flops"], case["bytes"]
+    seconds = floors.units(*amounts, device.rates(gpu))
+    unit, longest = floors.binding(*amounts, device.rates(gpu))
+    computer = floors.arithmetic(counts)
+    computes = seconds[computer] and unit != computer and case["operation"] not in results.MOVES_BYTES
+    share = f", {floors.three_digits(longest / seconds[computer])} × {computer}" if computes else ""
+    return {"": name, **{unit: floors.duration(least) for unit, least in seconds.items()},
+            "floor, published": floors.duration(floors.binding(*amounts, floors.published(gpu))[1]),
+            "floor, reached": floors.duration(longest),
+            "binding": unit + share, **more(longest)}
 
 
 def floors_of(step):
-    """Each unit's floor by published rates; the longest one binds. At the shape of the step's figures, beside what was measured there,
-    where ncu counted every variant; else at the default shape, from ncu's counts or the emulator's."""
+    """Each unit's floor; the longest one binds. At the shape of the step's figures, beside what was measured there, where ncu counted
+    every variant; else at the default shape, from ncu's counts or the emulator's."""
     all_counted = list(counted(step))
     gpu = all_counted[0][1]["profile"]["gpu"]
     headline = results.headline(step)
@@ -391,7 +409,7 @@ def floors_of(step):
             time = line["time"]["median_ms"]
             rows.append(floor_row(variant or steps.short(step), ncu, line, gpu,
                                   lambda floor: {"measured": floors.duration(time / 1e3),
-                                                 "floor, of that": f"{100 * floor * 1e3 / time:.0f} %"}))
+                                                 "reached, of measured": f"{100 * floor * 1e3 / time:.0f} %"}))
         stage, shape = {True}, headline
         what = "for what ncu counted on it"
     else:
@@ -408,9 +426,12 @@ def floors_of(step):
     head = ["", *shown, *(column for column in rows[0] if column not in ("", *floors.UNITS))]
     merges = " The emulator counts accesses as they are written; ptxas may merge some." if "the emulator" in by else ""
     return (f"At {run.shape_words(shape)}, for an {gpu['title']} with {gpu['sms']} SMs at {gpu['clock_ghz']} GHz: the least time that "
-            f"each unit needs {what}, by published rates. This is arithmetic, not a measurement. The longest floor binds, and no run "
-            f"is faster than it.{merges}\n\n"
-            + table(head, [[row.get(column, "–") for column in head] for row in rows]) + "\n\n" + floors.legend(shown, stage, gpu))
+            f"each unit needs {what}. This is arithmetic, not a measurement of the step. The units for arithmetic count with the rate that "
+            "their instruction reached in [step machine](../machine/), the others with the published one. The longest of these "
+            "times stands under *floor, reached*: that unit binds, and no run is faster. Under *floor, published* stands the longest by "
+            f"published rates alone.{merges}\n\n"
+            + table(head, [[row.get(column, "–") for column in head] for row in rows]) + "\n\n"
+            + floors.legend(shown, stage, gpu, device.rates(gpu)))
 
 
 def rates(step, dtype):
