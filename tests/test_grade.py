@@ -433,6 +433,33 @@ def test_files_that_are_none(tmp_path, kit):
     assert "symbolic link" in said(tmp_path / "linked")
 
 
+def test_files_under_earlier_numbers_are_found(tmp_path):
+    """A course's folder of last year is graded as it is, and left so."""
+    old = tmp_path / "03_matmul_register" / "2_loop.txt"
+    old.parent.mkdir()
+    old.write_text(MEASURE.solution())
+    mark = grade.grade_one(None, MEASURE, tmp_path, [], random.Random(1))
+    assert mark.verdict == marks.RIGHT and old.exists() and not (tmp_path / MEASURE.step["name"]).exists()
+    (old.parent / "2_loop.1.txt").write_text("set aside by a reset")
+    (old.parent / "2_loop.cu").write_text("no answers")
+    assert grade.grade_one(None, MEASURE, tmp_path, [], random.Random(1)).verdict == marks.RIGHT
+    (tmp_path / "04_matmul_register").mkdir()
+    (tmp_path / "04_matmul_register" / "5_loop.txt").write_text(MEASURE.solution())
+    twice = grade.grade_one(None, MEASURE, tmp_path, [], random.Random(1))
+    assert twice.verdict == marks.REFUSED and "03_matmul_register/2_loop.txt, 04_matmul_register/5_loop.txt" in twice.reason
+    assert graded(None, tmp_path, MEASURE, MEASURE.solution()).verdict == marks.RIGHT  # the present number counts before others
+    linked = tmp_path / "linked"
+    (linked / "04_matmul_register").mkdir(parents=True)
+    (linked / "04_matmul_register" / "5_loop.txt").symlink_to(old)
+    assert "symbolic link" in grade.grade_one(None, MEASURE, linked, [], random.Random(1)).reason
+
+
+def test_marks_under_a_regions_earlier_name_are_taken():
+    rounds = next(exercise for exercise in exercises.every() if exercise.id == "flash_scalar/rounds")
+    older = re.sub(r"(// exercise: \w+ )rounds", r"\1groups", rounds.solution())
+    assert submission.regions(rounds, older) == rounds.author()
+
+
 # ---- formats ----
 
 STRANGE = "\x1b[31m<b>&\x00\ud800\ufffe ]]> \u202e" + "x" * 5000
@@ -555,6 +582,9 @@ def test_a_courses_files_are_read(tmp_path):
     (tmp_path / "04_matmul_tiled").mkdir()
     path = tmp_path / "04_matmul_tiled" / "1_load.toml"
     path.write_text('[[check]]\narguments = "-m 7"\n')
+    assert grade.course_cases(tmp_path) == {LOAD.id: [{"arguments": "-m 7", "hidden": True}]}
+    (tmp_path / "03_matmul_tiled").mkdir()
+    path = path.rename(tmp_path / "03_matmul_tiled" / "2_load.toml")  # from before the steps were numbered anew
     assert grade.course_cases(tmp_path) == {LOAD.id: [{"arguments": "-m 7", "hidden": True}]}
     for text in ('[[check]]\nargument = "-m 7"\n', '[[check]]\narguments = "a\\u0000"\n', "[[check", '[[check]]\narguments = 7\n'):
         path.write_text(text)

@@ -1,4 +1,5 @@
 """./learn sass: what nvdisasm prints is read, loops are found, the main one is chosen and counted; records are what the sources make."""
+import json
 import re
 import sys
 
@@ -301,7 +302,22 @@ def test_of_what_is_not_recorded_it_says_so(capsys, no_nvcc, monkeypatch, tmp_pa
     assert status == 2 and "Nothing is recorded of 05_matmul_register" in complaint
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", "[]", '[{"arch": "90a"}, null]', "not JSON"])
+def record_with(**more):
+    """A record of one kernel, with something else in place of what stands there."""
+    run = more.pop("run", [0, 1, "FFMA R1, R2, R3, R4"])
+    kernel = {"name": "x", "variants": ["register"], "size": 1, "reported": {}, "loops": [{"inner": 0, "sass": [run]}]}
+    return json.dumps([{"arch": "90a", "nvcc": "13"}, kernel | more])
+
+
+def test_a_record_as_it_is_written_is_whole():
+    head, *rows = json.loads(record_with())
+    assert sass.is_whole(head, rows)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "[]", '[{"arch": "90a"}, null]', "not JSON", '[{"arch": "90a", "nvcc": "13"}]',
+                                  record_with(reported={"registers": 1}), record_with(reported=[]), record_with(variants=5),
+                                  record_with(size="1"), record_with(loops=[{"inner": 0, "sass": []}]), record_with(run=[0, "1", "FFMA"]),
+                                  record_with(loops=[{"inner": "a", "sass": [[0, 1, "FFMA"]]}]), record_with(run=[0, 1, ""])])
 def test_a_broken_record_is_said(capsys, no_nvcc, monkeypatch, tmp_path, text):
     broken = ROOT / "build" / "broken.json"
     broken.write_text(text)
@@ -322,3 +338,22 @@ def test_a_source_that_nvcc_refuses(capsys, monkeypatch):
     monkeypatch.setattr(sass.ptxas, "compile_source", lambda *arguments: (1, "x.cu(1): error\n"))
     status, _, complaint = learn(capsys, "sass", "05")
     assert status == 1 and "nvcc cannot compile steps/05_matmul_register/matmul_register.cu for sm_90a:\nx.cu(1): error" in complaint
+
+
+def test_an_architecture_that_nvcc_does_not_know(capsys, monkeypatch):
+    monkeypatch.setattr(sass, "missing_tool", lambda: None)
+    monkeypatch.setattr(sass.ptxas, "compile_source", lambda *arguments: (1, "nvcc fatal   : Unsupported gpu architecture 'compute_999'\n"))
+    status, _, complaint = learn(capsys, "sass", "05", "--arch", "999")
+    assert status == 2 and "cannot compile for sm_999" in complaint and len(complaint.strip().splitlines()) == 1
+
+
+def test_an_nvcc_that_says_no_text(capsys, monkeypatch, tmp_path):
+    """Bytes that are no UTF-8, or nothing at all."""
+    nvcc = tmp_path / "nvcc"
+    monkeypatch.setattr(sass, "missing_tool", lambda: None)
+    monkeypatch.setattr(machine, "nvcc", lambda: str(nvcc))
+    for words, said in ("printf '\\377'", "\ufffd"), ("true", "it said nothing, and ended with status 3."):
+        nvcc.write_text(f"#!/bin/sh\n{words}\nexit 3\n")
+        nvcc.chmod(0o755)
+        status, _, complaint = learn(capsys, "sass", "05")
+        assert status == 1 and complaint.rstrip().endswith(said)

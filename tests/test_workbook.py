@@ -325,3 +325,47 @@ def test_what_a_reader_did_follows_new_numbers(learn):
     assert old[0].read_text() == "// a second one\n" and place.file.read_text() == f"// mine: {old[0].name}\n"
     progress.change(passed={ahead.id: None})
     assert progress.load()["passed"] == {place.id: "2026-11-22"}
+
+
+def test_no_file_takes_anothers_place(learn):
+    """Two files from different times want one name, and a name is taken by a link to nowhere: the first is moved, the others stay."""
+    place, one_side = (exercises.find(name)[1] for name in ("21.1", "21.2"))
+    files = [exercises.WORK / folder / f"1_{place.name.split('_')[1]}.cu" for folder in ("20_matmul_swizzle", "25_matmul_swizzle")]
+    files += [exercises.WORK / "20_matmul_swizzle" / f"3_{one_side.name.split('_', 1)[1]}.cu"]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(file))
+    one_side.file.parent.mkdir()
+    one_side.file.symlink_to("nowhere")
+    said(learn("progress"), 0)
+    assert place.file.read_text() == str(files[0]) and not files[0].exists()
+    assert [file.read_text() for file in files[1:]] == [str(file) for file in files[1:]] and one_side.file.is_symlink()
+
+
+def test_a_file_that_cannot_be_moved_stays_and_it_is_said(learn):
+    place = exercises.find("21.1")[1]
+    old = exercises.WORK / "20_matmul_swizzle" / place.file.name
+    old.parent.mkdir(parents=True)
+    old.write_text("mine")
+    place.file.parent.write_text("a file where a folder shall be")
+    done = learn("progress")
+    said(done, 0, "21_matmul_swizzle/1_place.cu now, and cannot be moved: File exists.", "exercises are solved")
+    assert done[1].count("cannot be moved") == 1 and old.read_text() == "mine"
+
+
+def test_a_folder_that_is_a_link_stays_one(learn, tmp_path):
+    place = exercises.find("21.1")[1]
+    (tmp_path / place.file.name).write_text("mine")
+    exercises.WORK.mkdir(parents=True)
+    (exercises.WORK / "20_matmul_swizzle").symlink_to(tmp_path)
+    assert "cannot be moved" not in learn("progress")[1] or (tmp_path / place.file.name).exists()
+    assert (exercises.WORK / "20_matmul_swizzle").is_symlink()
+
+
+def test_lines_follow_a_regions_new_name(learn):
+    rounds = next(exercise for exercise in exercises.every() if exercise.id == "flash_scalar/rounds")
+    learn("exercise", rounds.reference)
+    older = re.sub(r"(// exercise: \w+ )rounds", r"\1groups", rounds.solution())
+    rounds.file.write_text(older)
+    progress.change(outside={rounds.id: exercises.outside(older)})
+    assert workbook.write(rounds) == "renewed" and rounds.file.read_text() == rounds.solution()

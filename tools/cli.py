@@ -230,6 +230,8 @@ def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is 
     """Renew the generated parts of the READMEs, pictures and what is recorded of SASS."""
     from tools import docs as room
     from tools import sass as sass_room
+    if length and check:
+        stop("--length counts words, and --check looks for what is stale: give one of them.")
     if length:
         from tools import length as counted
         return counted.show()

@@ -14,6 +14,7 @@ import textwrap
 from tools import actual, quantities, state, steps
 from tools.guard import require_regular, stop, write_whole
 from tools.paths import ROOT, WORK
+from tools.say import err
 
 try:
     import tomllib
@@ -114,6 +115,10 @@ class Exercise:
         return self.data.get("was", [])
 
     @property
+    def ids(self):
+        return [self.id, *self.earlier]
+
+    @property
     def reference(self):
         """04.1, machine.1: how a command names it."""
         return f"{steps.called(self.step)}.{self.number}"
@@ -139,6 +144,11 @@ class Exercise:
     def regions(self):
         """{name: {todo, start, solution}}"""
         return self.data["region"] if self.asks_for_program else {ANSWERS: {"todo": "Write a number, or a letter, after each colon."}}
+
+    def present(self, text):
+        """The text of a file whose regions may have had other names once, with the marks that they have now."""
+        now = {region["was"]: name for name, region in self.regions.items() if "was" in region}
+        return re.sub(r"(// exercise: (?:begin|end) )(\w+)", lambda mark: mark[1] + now.get(mark[2], mark[2]), text)
 
     @property
     def variant(self):
@@ -262,23 +272,48 @@ def every():
     if WORK.is_dir() and outdated(found):
         with state.locked(WORK):
             for file, now in outdated(found):
-                now.parent.mkdir(exist_ok=True)
-                file.rename(now)
-                if not any(file.parent.iterdir()):
-                    file.parent.rmdir()
+                move(file, now)
+    return found
+
+
+def id_of(folder, stem):
+    """matmul_tiled/load of 04_matmul_tiled and 1_load, whatever their numbers are."""
+    return "/".join(re.sub("^[0-9]+_", "", part) for part in (folder, stem))
+
+
+def by_id(root):
+    """{id: [(file, its ending)]} of the files in a folder such as exercises/."""
+    found = {}
+    for file in sorted(root.glob("*/*.*")):
+        stem, ending = file.name.split(".", 1)
+        found.setdefault(id_of(file.parent.name, stem), []).append((file, ending))
     return found
 
 
 def outdated(found):
     """[(file, what it is called now)] of the reader's files whose step or exercise has another number since a pull. A file that would
     take another's place stays where it is."""
-    kept = {}
-    for file in sorted(WORK.glob("*/*.*")):
-        folder, name = (re.sub("^[0-9]+_", "", part) for part in (file.parent.name, file.name))
-        stem, ending = name.split(".", 1)
-        kept.setdefault(f"{folder}/{stem}", []).append((file, ending))
-    return [(file, now) for exercise in found for id in (exercise.id, *exercise.earlier) for file, ending in kept.get(id, ())
-            if (now := exercise.file.with_name(f"{exercise.name}.{ending}")) != file and not now.exists()]
+    kept = by_id(WORK)
+    return [(file, now) for exercise in found for id in exercise.ids for file, ending in kept.get(id, ())
+            if (now := exercise.file.with_name(f"{exercise.name}.{ending}")) != file and not os.path.lexists(now)]
+
+
+def move(file, now):
+    """Give a file its present name. One whose name another has taken just now stays, and so does one that cannot be moved."""
+    try:
+        now.parent.mkdir(exist_ok=True)
+        if not os.path.lexists(now):
+            file.rename(now)
+        if not file.parent.is_symlink() and not any(file.parent.iterdir()):
+            file.parent.rmdir()
+    except OSError as error:
+        complain(f"{file} is to be called {now.parent.name}/{now.name} now, and cannot be moved: {error.strerror}.")
+
+
+@functools.cache
+def complain(words):
+    """Say it once, though a command asks for the exercises several times."""
+    err.print(words, markup=False, soft_wrap=True)
 
 
 def find(text):

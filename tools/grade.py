@@ -241,7 +241,7 @@ def grade_one(kit, exercise, root, more_cases, drawn, counts_matter=False):
     """The mark of one exercise."""
     mark = Mark(exercise, exercise.data.get("grade", {}).get("points", 1))
     try:
-        text = submission.read(root, exercise.step["name"], exercise.file_name)
+        text = submission.read_exercise(root, exercise)
         if text is None:
             mark.verdict, mark.reason = MISSING, f"There is no {exercise.step['name']}/{exercise.file_name}."
         else:
@@ -285,9 +285,9 @@ def course_cases(name):
         return found
     if not name or not os.path.isdir(name):
         stop(f"There is no directory '{name}'. Wanted: a folder with files such as 04_matmul_tiled/1_load.toml.")
-    known = {(exercise.step["name"], exercise.name): exercise.id for exercise in exercises.every()}
+    known = {id: exercise.id for exercise in exercises.every() for id in exercise.ids}
     for path in sorted(Path(name).rglob("*.toml")):
-        exercise = known.get((path.parent.name, path.stem))
+        exercise = known.get(exercises.id_of(path.parent.name, path.stem))
         if not exercise:
             stop(f"{path}: there is no exercise {path.parent.name}/{path.stem}.")
         try:

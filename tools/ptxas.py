@@ -17,7 +17,7 @@ def compile_source(source, arch, output=None, form="-cubin"):
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         command = [machine.nvcc(), "-std=c++20", "-O3", f"-gencode=arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", form,
                    *(["-lineinfo"] if form == "-cubin" else []), "-I", ROOT / "common", "-I", ROOT, "-o", output or Path(place, "cubin"), source]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         return done.returncode, done.stdout + done.stderr
 
 

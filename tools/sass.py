@@ -13,12 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tools import build, machine, ptxas, results, run, source, steps
-from tools.guard import stop, write_whole
+from tools.guard import require_regular, stop, write_whole
 from tools.paths import ROOT
 from tools.say import out
 
 RECORDED_ARCH = "90a"
 NAME = "sass.json"
+REPORTED = {*ptxas.NUMBERS, "shared_static"}
 WIDTH = 16  # bytes of an instruction
 
 # A class of instructions, and the opcodes in it, without what follows their first dot.
@@ -281,8 +282,10 @@ def compiled(step, arch):
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         cubin = Path(place, "cubin")
         status, said = ptxas.compile_source(path, arch, cubin)
+        if "Unsupported gpu architecture" in said:
+            stop(f"nvcc {nvcc_version()} cannot compile for sm_{arch}: it knows no such architecture.")
         if status:
-            stop(f"nvcc cannot compile {path.relative_to(ROOT)} for sm_{arch}:\n{said.strip()}", 1)
+            stop(f"nvcc cannot compile {path.relative_to(ROOT)} for sm_{arch}:\n{said.strip() or f'it said nothing, and ended with status {status}.'}", 1)
         done = subprocess.run([machine.nvdisasm(), "-c", "-gi", cubin], capture_output=True, text=True, errors="replace")
         if done.returncode:
             stop(f"{machine.nvdisasm()} cannot read what nvcc {nvcc_version()} made: {done.stderr.strip()}", 1)
@@ -356,17 +359,31 @@ def record(step):
     return program
 
 
+def is_whole(head, rows):
+    """Whether a record has the shape that it is written in."""
+    loops = [loop for row in rows for loop in row["loops"]]
+    runs = [each for loop in loops for each in loop["sass"]]
+    numbers = [*(number for row in rows for number in (row["size"], *row["reported"].values())), *(loop["inner"] for loop in loops),
+               *(number for first, ordinal, _ in runs for number in (first, ordinal))]
+    return bool(rows) and all(isinstance(words, str) for words in head.values()) and all(isinstance(number, int) for number in numbers) \
+        and all(isinstance(row["variants"], list) and row["reported"].keys() in (set(), REPORTED) for row in rows) \
+        and all(loop["sass"] for loop in loops) and all(OPCODE.match(text) for *_, texts in runs for text in texts.split("; "))
+
+
 def recorded(step):
     """The Program of the step's sass.json; None where there is none."""
     path = record_path(step)
+    require_regular(path)
     if not path.exists():
         return None
     lines = dict(enumerate(code_line_numbers(step), 1))
     try:
         head, *rows = json.loads(path.read_text())
-        return Program(**head, kernels=[Kernel(**row | {"loops": [unpacked(loop, lines) for loop in row["loops"]]}) for row in rows])
+        if is_whole(head, rows):
+            return Program(**head, kernels=[Kernel(**row | {"loops": [unpacked(loop, lines) for loop in row["loops"]]}) for row in rows])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        stop(f"{path.relative_to(ROOT)} is not as ./learn sass {steps.called(step)} --record writes it.")
+        pass
+    stop(f"{path.relative_to(ROOT)} is not as ./learn sass {steps.called(step)} --record writes it.")
 
 
 def renew(check):

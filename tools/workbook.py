@@ -50,8 +50,9 @@ def write(exercise):
     known = progress.load()["outside"].get(exercise.id)
     if exercises.outside(mine) == around:
         return "kept"
-    if exercises.outside(mine) == known and exercises.between(mine).keys() == exercise.regions.keys():
-        exercises.write(exercise.file, exercise.with_regions(exercises.between(mine)))
+    lines = exercises.between(exercise.present(mine))
+    if exercises.outside(mine) == known and lines.keys() == exercise.regions.keys():
+        exercises.write(exercise.file, exercise.with_regions(lines))
         progress.change(outside={exercise.id: around})
         return "renewed"
     return "changed"
