@@ -39,14 +39,14 @@ def test(arguments, gpu_alone=False):
     why_not = machine.why_no_cuda()
     if gpu_alone and why_not:
         stop(f"--gpu asks for the tests that run on a GPU: {why_not}. Without it, ./learn test runs all others.")
-    cores = str(len(os.sched_getaffinity(0)))
+    cores = len(os.sched_getaffinity(0))
     outcomes = []
     for preset in ([] if gpu_alone else ["cpu"]) + ([] if why_not else ["cuda"]):
         build.build(preset)
-        outcomes.append(stream(["ctest", "--preset", preset, "--parallel", cores], CTEST_SUMMARY))
+        outcomes.append(stream(["ctest", "--preset", preset, "--parallel", str(cores)], CTEST_SUMMARY))
     options = ["--color=yes"] if out.is_terminal else []
     if find_spec("xdist"):
-        options += ["-n", cores, "--dist", "worksteal"]
+        options += ["-n", str(cores + 1), "--dist", "worksteal"]  # some tests wait, for a signal or for the end of a kernel without one
     selected = ["-m", "gpu"] if gpu_alone else []
     # The tests' programs run side by side, so each has one worker where its test does not want more.
     outcomes.append(stream([sys.executable, "-m", "pytest", *options, *arguments, *selected], PYTEST_SUMMARY, PYTHONUTF8="1",
