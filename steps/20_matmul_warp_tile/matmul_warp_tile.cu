@@ -12,6 +12,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+// [shape] Eight warps, four below one another and two side by side, compute a square each.
 constexpr int TILE_M = 256, TILE_N = 128;  // rows and columns of C that one block computes
 constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
 constexpr int VECTOR = 8;                  // elements in 16 bytes, which is the most that one copy moves
