@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from plots import style  # noqa: E402
-from tools import build, emulate, exercises, floors, machine, results, steps  # noqa: E402
+from tools import build, device, emulate, exercises, floors, machine, results, steps  # noqa: E402
 from tools import run as programs  # noqa: E402
 
 # As for a pipe, though the kernel asks for colours and progress bars.
@@ -167,7 +167,7 @@ def times(*names):
                     found += [json.loads(text) for text in lines.read_text().splitlines()]
         else:
             found += results.of_variants(step)
-            found += results.peers(step).values()
+            found += results.peer_records(steps.kind(step), results.headline(step)).values()
     found = {(line["step"], line["variant"], line.get("peer")): line for line in found if line["time"]}  # a peer once
     return list(found.values())
 
@@ -276,7 +276,7 @@ def floor_chart(*names):
             done = programs.counted(step, variant)
             case, model = done["case"], done["profile"]["gpu"]
             counts = floors.executed(programs.total(done["profile"]), results.hardware(step, variant, case["shape"]))
-            rows[f"{step['number']} {variant or ''}"] = floors.units(counts, case["flops"], case["bytes"], model)
+            rows[f"{step['number']} {variant or ''}"] = floors.units(counts, case["flops"], case["bytes"], device.rates(model))
     if not rows:
         return
     figure, axes = style.pyplot().subplots(figsize=(8, 1.2 + 0.36 * len(rows)))

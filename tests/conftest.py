@@ -88,7 +88,7 @@ class Program:
         texts |= {file: file.read_text() for file in named if file.is_file() and file.suffix != ".a"}
         parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=bool(self.edit))), *texts.values(),
                  *(header for file, text in texts.items() for header in included(text, [file.parent, *named]))]
-        return f"{self}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
+        return f"{self}-{digest_of(parts)}"
 
     def compile(self, folder):
         """The executable, made in that folder, and the finished compiler process."""
@@ -102,6 +102,10 @@ class Program:
         simtcc = ROOT / "emulator" / "simtcc"
         return output, run(simtcc, *self.options, "-o", output, source, *self.libraries, CXX=self.compiler,
                            SIMT_BUILD=str(BUILD))
+
+
+def digest_of(parts):
+    return hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]
 
 
 def included(text, folders):
@@ -188,6 +192,25 @@ def pytest_sessionfinish(session):
                 shutil.rmtree(ended.parent, ignore_errors=True)
 
 
+def kept(name, parts, find):
+    """What find() returned when it was last called for this name and these parts, texts of all that it depends on; JSON can hold it."""
+    folder = KEPT / f"{name}-{digest_of(parts)}"
+    ended = folder / "ended.json"
+    with locked(folder / "lock"):
+        if ended.exists():
+            ended.touch()
+        else:
+            write_ended(ended, find())
+    return json.loads(ended.read_text())
+
+
+def write_ended(ended, content):
+    """Whole, or not at all."""
+    written = ended.with_suffix(".new")
+    written.write_text(json.dumps(content))
+    written.rename(ended)
+
+
 @pytest.fixture(scope="session")
 def compile_output():
     """compile_output(program) -> path of the executable, and how its compiler ended: returncode, stdout, stderr."""
@@ -202,10 +225,8 @@ def compile_output():
                 done = program.compile(folder)[1]
                 if done.returncode and not is_of_the_text(program, done):
                     return folder / "program", done  # of a missing file, a full disk or a killed compiler: asked again by the next
-                written = folder / "ended.new"
-                written.write_text(json.dumps({"args": [str(part) for part in done.args], "returncode": done.returncode,
-                                               "stdout": done.stdout, "stderr": done.stderr}))
-                written.rename(ended)
+                write_ended(ended, {"args": [str(part) for part in done.args], "returncode": done.returncode, "stdout": done.stdout,
+                                    "stderr": done.stderr})
         return folder / "program", subprocess.CompletedProcess(**json.loads(ended.read_text()))
 
     return compiled

@@ -49,6 +49,20 @@ def test_what_is_refused_for_its_text_is_kept(compile_output, monkeypatch, tmp_p
     assert first.stderr == second.stderr == words
 
 
+def test_what_was_found_is_kept_until_a_part_changes(monkeypatch, tmp_path):
+    monkeypatch.setattr(conftest, "KEPT", tmp_path)
+    found = iter([["one"], [], ["three"], ["four"], ["five"]])
+
+    def ask(name, *parts):
+        return conftest.kept(name, parts, lambda: next(found))
+
+    assert [ask("a", "x", "y"), ask("a", "x", "y"), ask("a", "x", "z"), ask("a", "xy"), ask("b", "x", "y")] == [
+        ["one"], ["one"], [], ["three"], ["four"]]
+    with pytest.raises(ZeroDivisionError):
+        conftest.kept("c", ["x"], lambda: 1 / 0)
+    assert ask("c", "x") == ["five"] and ask("a", "x", "z") == []
+
+
 @dataclasses.dataclass(frozen=True)
 class Watched(Program):
     """A program that counts how often it is compiled."""

@@ -16,7 +16,7 @@ from small_clone import (COUNTERS, H200, NAIVE, STEPS, TILED, add_step, clone, c
 pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
-from tools import cli, docs, floors, ladder, machine, profile, source, venv  # noqa: E402
+from tools import cli, device, docs, floors, ladder, machine, profile, source, venv  # noqa: E402
 
 
 # Asked wrongly
@@ -127,7 +127,7 @@ def test_a_gpu_without_nvcc_is_no_gpu(learn, clone):
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tour_on_a_gpu(learn, clone, columns):
     give_gpu(clone, "NVIDIA H200", "9.0")
-    done = learn("tour", COLUMNS=str(columns))
+    done = learn("tour", "--all", COLUMNS=str(columns))
     ended(done, 0, "Ran on the GPU: NVIDIA H200, compute capability 9.0", "137", "TFLOPS", "50 %", "1.50 × step 03")
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert headings(done.stdout).keys() >= {"matmul, 4096³, fp32: timed here"}
@@ -152,12 +152,24 @@ def test_capabilities():
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tour(learn, clone, columns):
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
-    done = learn("tour", COLUMNS=str(columns))
+    done = learn("tour", "--all", COLUMNS=str(columns))
     ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "23 matmul_wgmma", "16,500", "6 %", "12.5 ms", "11.0 TFLOPS",
           "It counts; it does not time", "4 of 4 variants gave the right result.")
     assert done.stderr.startswith("Building")  # where no progress is drawn
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_visitors_tour_is_one_table_and_what_comes_next(learn, clone, columns):
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
+    done = learn("tour", COLUMNS=str(columns))
+    ended(done, 0, "Ran on the emulator", "4 of 4 variants gave the right result.", "./learn tour --all")
+    assert headings(done.stdout) == {"matmul, 128³, fp32: counted by the emulator": ["03 strided", "03 coalesced", "04 padded", "23 matmul_wgmma"]}
+    assert "recorded" not in done.stdout and "as fast as" not in done.stdout
+    assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    assert list(headings(learn("tour", COLUMNS=str(columns)).stdout)) == ["matmul, 4096³, fp32: timed here"]
 
 
 def headings(text):
@@ -172,7 +184,7 @@ def test_tables_of_the_tour_name_their_shape(learn, clone, columns):
     """Counts at one shape and records at another are two tables, and each says of which shape it is."""
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(
         measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", None, 2.5, "cuBLAS"))
-    assert headings(learn("tour", COLUMNS=str(columns)).stdout) == {
+    assert headings(learn("tour", "--all", COLUMNS=str(columns)).stdout) == {
         "matmul, 128³, fp32: counted by the emulator": ["03 strided", "03 coalesced", "04 padded", "23 matmul_wgmma"],
         "matmul, 4096³, fp32: recorded on an NVIDIA H200": ["04 padded", "cuBLAS"]}
 
@@ -289,7 +301,16 @@ def test_packages_are_pinned():
     lists = project["optional-dependencies"] | {"dependencies": project["dependencies"]}
     assert lists.keys() == {"dependencies", "grade", "test", "build", "notebook"}
     for name, lines in lists.items():
-        assert lines and [f"{package}=={pinned}" for package, pinned in venv.wanted(name).items()] == lines
+        assert lines and venv.pins(name) == lines
+
+
+@pytest.mark.parametrize("marker, wanted", [("", True), ("; python_version < '3.0'", False), ("; python_version >= '3.10'", True),
+                                            ("; sys_platform == 'win32' or python_version < '3.4'", False)])
+def test_a_package_for_other_pythons_is_not_missing(monkeypatch, marker, wanted):
+    monkeypatch.setattr(venv, "pins", lambda name: ["rich==0.1", f"no-such-package==1.2{marker}"])
+    monkeypatch.setattr(venv, "is_ours", lambda: True)
+    assert venv.wanted("test") == {"rich": "0.1"} | ({"no-such-package": "1.2"} if wanted else {})
+    assert venv.missing("test") == ["rich", *(["no-such-package"] if wanted else [])]
 
 
 # Generated text
@@ -317,23 +338,27 @@ def block(name):
 def test_docs(learn, clone):
     results = measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", "", 2.5, "cuBLAS")
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(results)
+    (clone / "steps/03_matmul_naive/results.jsonl").write_text(measured("03_matmul_naive", "coalesced", 25))
     (clone / "README.md").write_text("before\n" + block("milestones") + "between\n" + block("steps") + block("tour matmul")
                                      + block("piece steps/03_matmul_naive/matmul_naive.cu index") + "after\n")
     page = clone / "steps/04_matmul_tiled/README.md"
     page.write_text("".join(map(block, ("diff", "walk index", "results", "speed", "counters", "ncu registers", "code note.c"))))
     (page.parent / "note.c").write_text("int note;\n")
-    ended(learn("docs", "--check"), 1, "README.md: milestones is stale", "README.md: tour matmul is stale",
+    (clone / "docs").mkdir()
+    (clone / "docs/memory-hierarchy.md").write_text(block("memory levels") + block("memory gpus"))
+    ended(learn("docs", "--check"), 1, "README.md: milestones is stale", "README.md: tour matmul is stale", "docs/memory-hierarchy.md: memory gpus is stale",
           "04_matmul_tiled/README.md: walk index is stale", "plots/ladder.svg")
     ended(learn("docs"), 0)
     ended(learn("docs", "--check"), 0, "fresh")
-    front, text = (clone / "README.md").read_text(), page.read_text()
+    front, text, memory = (place.read_text() for place in (clone / "README.md", page, clone / "docs/memory-hierarchy.md"))
+    assert "Not measured on an H200 yet." in memory and "| L2 | 4 MiB | 40 MiB | 72 MiB | 60 MiB |" in memory
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
     assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | tiles in shared memory | 03 | `padded`: 11.0 TFLOPS at 4096³ |" in front
-    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | – |" in front
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | 2.00 × step 03 |" in front
     assert "wgmma Needs compute capability exactly 9.0. | 04 | – |" in front and "with driver 580.1, CUDA 13.0." in front
     assert "```\nmatmul, 128³, fp32: counted by the emulator\nstep" in front and "\n03 coalesced" in front
     assert "](steps/03_matmul_naive/matmul_naive.cu#L3-L" in front and "```cuda\n// Where.\nint row = 1;\n```" in front
-    assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 0.20 × as fast as cuBLAS." in text
+    assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 2.00 × as fast as step 03's `coalesced`, 0.20 × as fast as cuBLAS." in text
     assert "```c\nint note;\n```" in text and "Not counted on an H200 yet." in text
     (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
     ended(learn("docs", "--check"), 1, "diff is stale")
@@ -345,7 +370,7 @@ def test_floors_of_a_step(learn, clone):
     ended(learn("docs"), 0)
     # 16,500 sectors at four a clock on 132 SMs of 1.98 GHz are 15.8 ns; 2 · 128³ operations need more.
     text = page.read_text()
-    assert "| padded | 62.7 ns | 0.00 ns | 15.8 ns | 3.83 ns | 41.0 ns | fp32, 1.00 × fp32 | the emulator |" in text
+    assert "| padded | 62.7 ns | 0.00 ns | 15.8 ns | 3.83 ns | 41.0 ns | 62.7 ns | 62.7 ns | fp32 | the emulator |" in text
     assert "ptxas may merge some" in text and "it leaves out the bank conflicts" in text
 
 
@@ -363,13 +388,13 @@ def test_floors_and_counters_by_ncu(learn, clone):
     recorded.write_text(by_ncu(128, global_ld_requests=500, global_ld_sectors=16500, data_wavefronts=132_000, lsu_requests=66_000))
     ended(learn("docs"), 0)
     text = page.read_text()
-    assert "| padded | 62.7 ns | 0.00 ns | 505 ns | 253 ns | 41.0 ns | L1, 8.06 × fp32 | ncu |" in text
+    assert "| padded | 62.7 ns | 0.00 ns | 505 ns | 253 ns | 41.0 ns | 505 ns | 505 ns | L1, 8.06 × fp32 | ncu |" in text
     assert "with their bank conflicts" in text and "leaves out the bank conflicts" not in text
     assert "Of `padded`'s 1,000 requests to load from global memory, ncu counted 500: ptxas merged" in text
     recorded.write_text(by_ncu(128, global_ld_requests=4000, global_ld_sectors=16500))
     ended(learn("docs"), 0)
     text = page.read_text()  # what no lane executes is not issued to L1: the emulator's 1,000 requests are the floor's
-    assert "| 3.83 ns | 41.0 ns | fp32, 1.00 × fp32 | ncu |" in text and "no lane of the warp executes" in text and "merged" not in text
+    assert "| 3.83 ns | 41.0 ns | 62.7 ns | 62.7 ns | fp32 | ncu |" in text and "no lane of the warp executes" in text and "merged" not in text
 
 
 def test_floors_at_the_shape_that_was_measured(learn, clone):
@@ -380,7 +405,7 @@ def test_floors_at_the_shape_that_was_measured(learn, clone):
                                                                dram_ld_bytes=4_000_000_000, dram_st_bytes=800_000_000))
     ended(learn("docs"), 0)
     assert "At 4096³" in page.read_text()
-    assert "| padded | 2.05 ms | 0.00 ns | 5.00 ms | 1.00 ms | 1.00 ms | L1, 2.43 × fp32 | 10.0 ms | 50 % |" in page.read_text()
+    assert "| padded | 2.05 ms | 0.00 ns | 5.00 ms | 1.00 ms | 1.00 ms | 5.00 ms | 5.00 ms | L1, 2.43 × fp32 | 10.0 ms | 50 % |" in page.read_text()
 
 
 def roofs(clone):
@@ -406,7 +431,7 @@ def test_roofline(learn, clone):
     roofs(clone)
     line = json.loads(measured("04_matmul_tiled", "padded", 12.5)) | {"flops": 2 * 4096**3, "bytes": 12 * 4096**2}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n")
-    ended(learn("roofline"), 0, "DRAM 4000 GB/s", "fp32 60.0 TFLOPS", "04 padded 682.7 11.0 18.3 % fp32")
+    ended(learn("roofline"), 0, "DRAM 4,000 GB/s", "fp32 60.0 TFLOPS", "04 tiled 682.7 11.0 18.3 % fp32")
     drawn = [(clone / f"plots/roofline.{kind}").read_bytes() for kind in ("svg", "png")]
     ended(learn("docs"), 0)
     ended(learn("plot"), 0, "plots/roofline.svg")
@@ -414,7 +439,7 @@ def test_roofline(learn, clone):
     ended(learn("docs", "--check"), 0, "fresh")
     counted = line | {"time": None, "check": None, "ncu": {"dram_ld_bytes": 3 << 30, "dram_st_bytes": 1 << 30}}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(counted) + "\n")
-    ended(learn("roofline"), 0, "by ncu: of those that it moved", "04 padded 682.7 32 11.0 18.3 % fp32")
+    ended(learn("roofline"), 0, "by ncu: of those that it moved", "04 tiled 682.7 32 11.0 18.3 % fp32")
     slower = line | {"tflops": 1.5}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(slower) + "\n")
     ended(learn("docs", "--check"), 1, "plots/roofline.svg: picture is stale")
@@ -431,7 +456,7 @@ def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
 @pytest.mark.parametrize("text, words", [
     (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
     (block("report none.cu"), "no none.cu"), (block("piece none.cu a"), "no none.cu"),
-    (block("tour poem"), "No step is a poem"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
+    (block("tour poem"), "No step is a poem"), (block("memory card"), "memory levels and memory gpus"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
     (block("ncu colour"), "takes one to three of dram, l2"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
 ])
 def test_docs_of_an_unknown_part(learn, clone, text, words):
@@ -444,14 +469,14 @@ def test_docs_of_an_unknown_part(learn, clone, text, words):
 def test_floors():
     counts = dict.fromkeys(COUNTERS, 0) | {"shared_ld_wavefronts": 132_000, "shared_ld_requests": 66_000,
                                            "global_ld_requests": 66_000, "global_ld_sectors": 1_056_000}
-    gpu = H200 | {"clock_ghz": 1}
-    seconds = floors.units(counts, 132 * 256 * 500, 4.8e6, gpu)
+    rates = floors.published(H200 | {"clock_ghz": 1})
+    seconds = floors.units(counts, 132 * 256 * 500, 4.8e6, rates)
     assert seconds == pytest.approx({"fp32": 0.5e-6, "shared": 1e-6, "L1": 2e-6, "LSU": 1e-6, "DRAM": 1e-6})
-    assert floors.binding(counts, 132 * 256 * 500, 4.8e6, gpu) == ("L1", pytest.approx(2e-6))
+    assert floors.binding(counts, 132 * 256 * 500, 4.8e6, rates) == ("L1", pytest.approx(2e-6))
     counted = counts | {"data_wavefronts": 132_000 * 3, "lsu_requests": 132_000 * 2, "dram_ld_bytes": 9e6, "dram_st_bytes": 6e5}
-    seconds = floors.units(counted, 0, 4.8e6, gpu)
+    seconds = floors.units(counted, 0, 4.8e6, rates)
     assert seconds == pytest.approx({"fp32": 0, "shared": 1e-6, "L1": 3e-6, "LSU": 2e-6, "DRAM": 2e-6})
-    assert floors.units(counted | {"dram_ld_bytes": 0}, 0, 4.8e6, gpu)["DRAM"] == pytest.approx(1e-6)  # the rest is in L2
+    assert floors.units(counted | {"dram_ld_bytes": 0}, 0, 4.8e6, rates)["DRAM"] == pytest.approx(1e-6)  # the rest is in L2
 
 
 def test_floors_of_tensor_cores():
@@ -461,9 +486,23 @@ def test_floors_of_tensor_cores():
         "copy_st_wavefronts": 44_000, "ldmatrix_requests": 66_000, "copy_st_requests": 33_000, "copy_ld_requests": 33_000,
         "global_st_requests": 33_000, "copy_ld_sectors": 528_000}
     gpu = H200 | {"clock_ghz": 1, "tensor_fp16_tflops": 1000}
-    assert floors.units(counts, 3e9, 4.8e6, gpu) == pytest.approx({"tensor": 3e-6, "shared": 1e-6, "L1": 1e-6, "LSU": 1e-6, "DRAM": 1e-6})
-    assert floors.units(counts | {"shared_wavefronts": 264_000}, 3e9, 0, gpu)["shared"] == pytest.approx(2e-6)  # all, by ncu
-    assert "1000 TFLOPS" in floors.legend(["tensor"], {False}, gpu) and "fp32**" not in floors.legend(["tensor"], {False}, gpu)
+    rates = floors.published(gpu)
+    assert floors.units(counts, 3e9, 4.8e6, rates) == pytest.approx({"tensor": 3e-6, "shared": 1e-6, "L1": 1e-6, "LSU": 1e-6, "DRAM": 1e-6})
+    assert floors.units(counts | {"shared_wavefronts": 264_000}, 3e9, 0, rates)["shared"] == pytest.approx(2e-6)  # all, by ncu
+    said = floors.legend(["tensor"], {False}, gpu, rates)
+    assert "the 1,000 TFLOPS that are published" in said and "fp32**" not in said
+    assert "the 600 TFLOPS that mma reached, of 1,000 TFLOPS published" in floors.legend(["tensor"], {False}, gpu, rates | {"tensor": 6e14})
+
+
+def test_the_rate_that_was_reached_says_what_binds():
+    """On an H200 the fastest that the step machine recorded counts, and of another GPU what is published."""
+    rates = device.rates(H200)
+    assert rates["tensor"] == pytest.approx(646.68e12, rel=1e-4) and rates["fp32"] == pytest.approx(65.97e12, rel=1e-4)
+    assert rates["shared"] == rates["L1"] == rates["LSU"] == 132 * 1.98e9 and rates["DRAM"] == 4800e9
+    assert device.rates(H200 | {"name": "a100"}) == floors.published(H200)
+    counts = dict.fromkeys(COUNTERS, 0) | {"mma": 1, "data_wavefronts": 132 * 1.98e9 * 1.2e-3}
+    assert floors.binding(counts, 989.4e9, 0, floors.published(H200)) == ("L1", pytest.approx(1.2e-3))
+    assert floors.binding(counts, 989.4e9, 0, rates) == ("tensor", pytest.approx(1.53e-3, rel=1e-2))
 
 
 def test_zeros_explain_more_wavefronts_of_copies_and_no_fewer():
@@ -482,16 +521,22 @@ def test_what_ncu_counted_goes_before():
 
 
 def test_nothing_recorded_beats_its_floor():
-    """Of every step here: the floor that its program computes, and every unit's where ncu counted at the ladder's shape."""
+    """Of every step here: the floor that its program computes, the one by the rates that were reached, and every unit's where ncu counted."""
     lines = [json.loads(text) for path in ROOT.glob("steps/*/*.jsonl") for text in path.read_text().splitlines()]
     timed = [line for line in lines if line["time"]]
     assert len(timed) > 100 and all(line["of_floor"] <= 1 for line in timed if line["of_floor"] is not None)
     assert all(line["of_floor"] is not None or line.get("peer") for line in timed)  # a peer on a type that the step lacks has no floor
-    by_shape = {(line["step"], line["variant"], *line["shape"].values()): line for line in timed}
+    by_shape, rates, ours = {}, device.rates(H200), [line for line in timed if line["operation"] != "device" and not line.get("peer")]
+    for line in ours:
+        by_shape[line["step"], line["variant"], line["dtype"], *line["shape"].values()] = line
+        assert device.floor_ms(line) <= line["time"]["median_ms"], f"{line['step']} {line['variant']} {line['shape']}"
+    counted = 0
     for line in lines:
-        if line.get("ncu") and (run := by_shape.get((line["step"], line["variant"], *line["shape"].values()))):
-            unit, seconds = floors.binding(line["ncu"], run["flops"], run["bytes"], H200)
+        if line.get("ncu") and (run := by_shape.get((line["step"], line["variant"], line["dtype"], *line["shape"].values()))):
+            unit, seconds = floors.binding(line["ncu"], run["flops"], run["bytes"], rates)
             assert 1e3 * seconds <= run["time"]["median_ms"], f"{line['step']} {line['variant']} beats its floor by {unit}"
+            counted += 1
+    assert len(ours) > 100 and counted > 30
 
 
 @pytest.mark.parametrize("seconds, words", [(2.07e-6, "2.07 µs"), (0.0262, "26.2 ms"), (0.9996, "1.00 s"), (5e-9, "5.00 ns"),

@@ -542,6 +542,21 @@ def test_a_compiler_that_makes_no_program(clone, learn, language, environment, w
     ended(learn("run", "4", FAKE_CONFIGURE_FAILS=f"{said}: No space left on device"), 2, "No space is left to build")
 
 
+def test_a_toolchain_file_that_cannot_be_used(clone, learn):
+    shutil.rmtree(clone / "build")
+    done = learn("run", "4", CMAKE_TOOLCHAIN_FILE="nowhere.cmake")
+    ended(done, 2, "CMAKE_TOOLCHAIN_FILE is 'nowhere.cmake', and there is no such file: unset it")
+    assert done.stderr.count("\n") == 1
+    (clone / "mine.cmake").write_text("")
+    done = learn("run", "4", CMAKE_TOOLCHAIN_FILE="mine.cmake", FAKE_CONFIGURE_FAILS="CMake Error: at length")
+    ended(done, 2, "at length")
+    assert done.stderr.startswith("CMake could not configure with CMAKE_TOOLCHAIN_FILE='mine.cmake': unset or mend that. It said:")
+    ended(learn("run", "4", CMAKE_TOOLCHAIN_FILE="mine.cmake"), 0)
+    said = 'The CXX compiler\n  "/bin/it"\nis not able to compile a simple test program.'
+    shutil.rmtree(clone / "build")
+    ended(learn("run", "4", CMAKE_TOOLCHAIN_FILE="mine.cmake", FAKE_CONFIGURE_FAILS=said), 2, "with CMAKE_TOOLCHAIN_FILE='mine.cmake': unset or mend")
+
+
 @pytest.mark.parametrize("environment", [{"CXX": "g++ -m64"}, {"CXX": "ccache g++"}, {"CC": "gcc"}, {"CXX": "clang++"}])
 def test_a_compiler_that_can_be_used(clone, learn, environment):
     compiler(clone, "ccache")
@@ -591,6 +606,10 @@ def test_a_cmake_that_is_too_old(clone, learn):
     (["--nonsense"], "No such option"),
     (["diff", "x", "y"], "unexpected extra argument"),
     (["test", "tests/nowhere.py"], "There is no 'tests/nowhere.py'"),
+    (["test", "-x", "tests/nowhere.py"], "file or directory not found: tests/nowhere.py"),
+    (["test", "--bogus"], "What follows `test` goes to pytest, which says: unrecognized arguments: --bogus"),
+    (["test", "-k", "("], "which says: Wrong expression"),
+    (["test", "--durations", "many"], "which says: argument --durations"),
     (["notebook", ""], "There is no notebook ''"),
     (["notebook", "../01_memory_system"], "There is no notebook"),
     (["emulate"], "Missing argument"),

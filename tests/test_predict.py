@@ -14,6 +14,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT))
 pytest.importorskip("typer")
+from rich.console import Console  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from tools import actual, cli, predict, quantities, state, steps  # noqa: E402
@@ -124,7 +125,8 @@ def test_figures_that_cannot_be_read(typed, unit, words):
 @pytest.mark.parametrize("predicted, value, within, right, words", [
     (391, 391, 0, True, "exact"), (390, 391, 0, False, "less than 1 % too low"), (0, 391, 0, False, "too low"),
     (5, 0, 25, False, "too high"), (0, 0, 0, True, "exact"), (1.2, 1, 25, True, "20 % too high"),
-    (0.5, 1, 25, False, "2 × too low"), (7, 1, 25, False, "7 × too high"),
+    (0.5, 1, 25, False, "2 × too low"), (7, 1, 25, False, "7 × too high"), (1020, 1, 0, False, "1,020 × too high: is the unit right?"), (4700, 1, 0, False, "4,700 × too high"),
+    (1, 999.6, 0, False, "1,000 × too low: is the unit right?"), (134_217_728, 1, 0, False, "134,000,000 × too high"), (1e20, 3, 0, False, "3.33e+19 × too high"),
 ])
 def test_how_near(predicted, value, within, right, words):
     assert quantities.judge(predicted, value, within) == (right, words)
@@ -166,6 +168,17 @@ def test_wrong_answers_are_wrong(typed):
     status, said = typed(["3906", "192", "1 GB", "755 us", "50 %"])
     assert status == 0 and said.count("wrong:") == 3 and said.count("right:") == 2
     assert "3.22 × too low" in said and "47 × too high" in said
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 70, 80, 100, 120])
+def test_no_figure_is_broken_over_lines(typed, monkeypatch, columns):
+    monkeypatch.setattr(predict, "out", Console(width=columns, highlight=False))
+    lines = ["134,217,728", "134217728", "0.25", "1234567.8 s", "3e17"]
+    said = CliRunner().invoke(cli.app, ["predict", "first_kernel"], input="".join(f"{line}\n" for line in lines)).output
+    table = said[re.search(r"^1 blocks|^ +asked", said, re.MULTILINE).start():].partition("Actual:")[0]
+    words = table.split()
+    assert [words.count(figure) for figure in ("134,217,728", "391", "93", "3.22", "0.250", "1,234,567,800", "3.00e+17")] == [2, 1, 1, 1, 1, 1, 1], said
+    assert words.count("×") == 5 and max(map(len, table.splitlines())) <= columns
 
 
 def test_no_answer_counts_as_none(typed):

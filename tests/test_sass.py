@@ -202,6 +202,11 @@ def test_letters_are_right_for_what_is_recorded():
         percent = results.counted(steps.find(step), variant, results.headline(steps.find(step)))["kernels"][0]["percent"]
         units = dict(zip("abcd", units))
         assert letter(name, question) == [max(units, key=lambda each: percent[units[each]])]
+    for question, step, variant in (("before", "21", "swizzled"), ("after", "22", "three_stages")):
+        order = [each.name for each in actual.sass(steps.find(step), variant).instructions]
+        behind = order[next(at for at, name in enumerate(order) if name.startswith("BAR")):]
+        loads = sum("LDSM" in name for name in behind[:next(at for at, name in enumerate(behind) if name.startswith("HMMA"))])
+        assert letter("22.order", question) == [{0: "a", 8: "b", 32: "c"}[loads]]
 
 
 def test_what_is_compiled_here_is_what_was_recorded():

@@ -65,7 +65,7 @@ def test_two_stages(recorded, compiler):
     assert all(issue < wait for issue, wait in zip(issues[1:], waits))
     # Two buffers take turns.
     assert [flight.buffer for flight in warp.flights] == [0, 1, 0, 1, 0, 1]
-    assert [found.buffer_name(at) for at in (0, 1)] == ["tile[0]", "tile[1]"]
+    assert found.buffer_names == ["tile[0]", "tile[1]"]
 
 
 def test_a_wait_for_all_groups_covers_the_next_too(recorded):
@@ -127,6 +127,63 @@ def test_nothing_stands_outside(recorded):
         for rect in picture.iter("{http://www.w3.org/2000/svg}rect"):
             x, y, wide, high = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
             assert 0 <= x and x + wide <= width and 0 <= y and y + high <= height, (kernel, rect.attrib)
+
+
+def place_of_text(text):
+    """(left, top, right, bottom) of a text, from the width of its letters."""
+    classes, x, y = text.get("class").split(), float(text.get("x")), float(text.get("y"))
+    width = len(text.text) * (9 if "head" in classes else timeline_picture.BOLD if "row" in classes else timeline_picture.CHARACTER)
+    left = x - width / 2 if "mid" in classes else x - width if "end" in classes else x
+    if text.get("transform"):
+        return x - 9, y - width / 2, x + 3, y + width / 2
+    return left, y - 9, left + width, y + 3
+
+
+def place_of_rect(rect):
+    x, y, width, height = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+    return x, y, x + width, y + height
+
+
+def overlap(one, other):
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def lies_in(inner, outer):
+    return outer[0] <= inner[0] and inner[2] <= outer[2] and outer[1] - 1 <= inner[1] and inner[3] <= outer[3] + 1
+
+
+def labels_that_overlap(picture):
+    """Labels that stand in each other, across the edge of a box or of the picture."""
+    svg = "{http://www.w3.org/2000/svg}"
+    root = xml.etree.ElementTree.fromstring(picture)
+    card, *boxes = map(place_of_rect, root.iter(f"{svg}rect"))
+    labels = [(text.text, place_of_text(text)) for text in root.iter(f"{svg}text")]
+    found = [(one, other) for at, (one, here) in enumerate(labels) for other, there in labels[:at] if overlap(here, there)]
+    found += [(label, box) for label, place in labels for box in boxes if overlap(place, box) and not lies_in(place, box)]
+    return found + [(label, "the card") for label, place in labels if not lies_in(place, card)]
+
+
+PICTURES = sorted(ROOT.glob("steps/*/timeline_*.svg"))
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_no_label_of_a_lessons_picture_stands_in_another(path):
+    assert not labels_that_overlap(path.read_text())
+
+
+@pytest.mark.parametrize("kernel", ["two_stages", "lanes_apart", "other_turns", "handed_over", "copied_for_another", "never_the_same",
+                                    "many_turns"])
+def test_no_label_stands_in_another(recorded, kernel):
+    found = arranged(recorded(kernel))
+    assert not labels_that_overlap(timeline_picture.drawn(found, 2))
+    found.warps = found.warps[:1] * (timeline_picture.MOST_ROWS + 1)
+    found.cut_off, found.warps[0].numbers = True, list(range(0, 32, 2))
+    assert not labels_that_overlap(timeline_picture.drawn(found, 1))
+
+
+def test_a_buffer_that_the_launch_asked_for_is_called_by_what_is_read_there(recorded):
+    found = arranged(recorded("many_turns"))
+    assert found.buffer_names == ["first_long_name, second at 0 KiB", "first_long_name, second at 2 KiB"]
 
 
 @pytest.mark.parametrize("wish", ["x", "1,", "1,2,3,4", "-1", ""])

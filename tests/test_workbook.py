@@ -295,3 +295,33 @@ def test_an_editors_task_finds_the_lines(learn):
     for line, pattern in (f"    {shown}:36: error: 'x' was not declared", 0), (f"    race in shared memory: {shown}:44", 1), \
             (f"    63,488 bank conflicts, 0 wanted. {shown}:40 has 63,488: x = 1;", 2):
         assert [bool(re.match(each, line)) for each in patterns] == [number == pattern for number in range(3)]
+
+
+def test_what_a_reader_did_follows_new_numbers(learn):
+    """Step 21 was number 20 once, and an exercise of step 22 stood in step 23."""
+    place = exercises.find("21.1")[1]
+    ahead = next(exercise for exercise in exercises.every() if exercise.earlier)
+    step, name = ahead.earlier[0].split("/")
+    old = [exercises.WORK / "20_matmul_swizzle" / f"7_{place.name.split('_')[1]}{ending}" for ending in (".cu", ".1.cu")]
+    old += [exercises.WORK / f"21_{step}" / f"2_{name}.cu"]
+    for file in old:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"// mine: {file.name}\n")
+    (exercises.WORK / "20_matmul_swizzle" / "notes.txt").write_text("mine, too")
+    progress.change(passed={place.id: "2026-11-22"}, at=ahead.id)
+    data = json.loads(progress.file().read_text())
+    data["passed"][ahead.earlier[0]], data["hints"][ahead.earlier[0]], data["at"] = "2026-11-21", 2, ahead.earlier[0]
+    progress.file().write_text(json.dumps(data))
+
+    said(learn("progress"), 0)
+    now = progress.load()
+    assert now["passed"] == {place.id: "2026-11-22", ahead.id: "2026-11-21"} and now["hints"] == {ahead.id: 2} and now["at"] == ahead.id
+    files = [place.file, place.file.with_name(f"{place.name}.1.cu"), ahead.file]
+    assert [file.read_text() for file in files] == [f"// mine: {file.name}\n" for file in old]
+    assert (exercises.WORK / "20_matmul_swizzle" / "notes.txt").read_text() == "mine, too"
+
+    old[0].write_text("// a second one\n")  # its place is taken: both stay
+    said(learn("progress"), 0)
+    assert old[0].read_text() == "// a second one\n" and place.file.read_text() == f"// mine: {old[0].name}\n"
+    progress.change(passed={ahead.id: None})
+    assert progress.load()["passed"] == {place.id: "2026-11-22"}

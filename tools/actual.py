@@ -4,7 +4,7 @@ import functools
 import math
 from types import SimpleNamespace
 
-from tools import build, results, run, source, steps
+from tools import build, device, results, run, source, steps
 from tools import sass as disassembly
 from tools.guard import stop
 
@@ -107,12 +107,17 @@ def gpu(here):
                            fp32=2 * published["fp32_lanes_per_sm"] * published["sms"] * clock)
 
 
+def reached(here):
+    """The rates of `fp32` and `tensor` that FMAs and mma reached on an H200 in the step machine: operations a second."""
+    return SimpleNamespace(**device.reached())
+
+
 class Names(dict):
     """What an expression may name: the functions above, and the file's own names, worked out when they are first needed."""
 
     def __init__(self, step, definitions):
         super().__init__(ceil=math.ceil, min=min, max=max)
-        self.update({function.__name__: functools.partial(function, step) for function in (emulated, h200, ncu, sass, gpu)})
+        self.update({function.__name__: functools.partial(function, step) for function in (emulated, h200, ncu, sass, gpu, reached)})
         self.definitions = definitions
 
     def __missing__(self, name):

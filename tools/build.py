@@ -16,7 +16,8 @@ from tools.say import err, progress
 NINJA_LINE = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 NINJA_LOST = re.compile(r"ninja: error: (?!rebuilding|manifest)")  # its own files are broken, not what it builds
 NO_COMPILER = re.compile(r'The (\S+) compiler\s+"(.*?)"\s+is not able to compile a simple test program')  # CMake's words
-ASKED = "CC", "CXX", "CUDACXX", "CFLAGS", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS"  # what CMake takes a compiler and its flags from
+TOOLCHAIN = "CMAKE_TOOLCHAIN_FILE"  # a script that CMake runs first
+ASKED = "CC", "CXX", "CUDACXX", "CFLAGS", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS", TOOLCHAIN  # what CMake takes a compiler and its flags from
 NO_PRODUCTS = ".ninja", ".cmake"  # of what ninja makes: its own files
 SIZES = "sizes.json"  # of what was built, beside it
 LEAST_CMAKE = 3, 22
@@ -52,6 +53,9 @@ def require(preset):
     if not has_build_tools():
         stop("CMake 3.22 or newer and ninja are needed on the PATH. On Debian or Ubuntu: apt-get install cmake ninja-build; "
              "or run ./learn without --system-python, which puts them into .venv.")
+    toolchain = os.environ.get(TOOLCHAIN)
+    if toolchain and not any((place / toolchain).is_file() for place in (BUILD / preset, ROOT)):
+        stop(f"{TOOLCHAIN} is '{toolchain}', and there is no such file: unset it, or name one.")
     if preset == "cuda" and not machine.nvcc():
         stop("No nvcc: install the CUDA Toolkit, 12.4 or newer (developer.nvidia.com/cuda-downloads), or set CUDACXX.")
 
@@ -92,12 +96,15 @@ def expect_success(command, status, said):
         name = {"C": "CC", "CUDA": "CUDACXX"}.get(found[1], "CXX")
         advice = f"with {asked}: unset or mend that" if asked else f"as it is: mend it, or name another in {name}"
         stop(f"The {found[1]} compiler, {found[2]}, cannot make a program here {advice}. What it said is kept in {LOG.relative_to(ROOT)}.")
+    toolchain = os.environ.get(TOOLCHAIN) if command[1] == "--preset" else None
+    if toolchain:
+        err.print(f"CMake could not configure with {TOOLCHAIN}='{toolchain}': unset or mend that. It said:", markup=False, soft_wrap=True)
     err.print(said, markup=False, soft_wrap=True)
     if "No space left on device" in said:
         stop("No space is left to build: make room, and run this again.")
     if "perhaps system time is not set" in said:
         stop("Files of this clone are dated in the future. To date them now: find . -newermt now -exec touch {} +")
-    stop(f"This failed: {' '.join(command)}\nThe output above is kept in {LOG.relative_to(ROOT)}.", 1)
+    stop(f"This failed: {' '.join(command)}\nThe output above is kept in {LOG.relative_to(ROOT)}.", 2 if toolchain else 1)
 
 
 def compiler_asked_for():

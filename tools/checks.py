@@ -15,6 +15,8 @@ from tools.say import out
 
 CTEST_SUMMARY = re.compile(r"\d+% tests passed|No tests were found")
 PYTEST_SUMMARY = re.compile(r"(\x1b\[[\d;]*m)*=+ .*\bin [\d.]+s")
+PYTEST_ERROR = re.compile(r"^(?:ERROR|.*: error): (?!usage)(.*)", re.MULTILINE)
+USAGE_ERROR = 4  # pytest's status
 ARCHITECTURES = "75", "80", "90a"
 
 
@@ -31,22 +33,39 @@ def stream(command, summary, **environment):
     return build.follow(command, on_line, **environment), "".join(held)
 
 
-def test(arguments, gpu_alone=False):
-    """Returns 0 if all passed. Arguments go to pytest. gpu_alone: only what runs on the GPU."""
+def is_file(word):
+    """Whether an argument names a file of tests, or a test in one."""
+    path = word.partition("::")[0]
+    return path.endswith(".py") and (ROOT / path).is_file()
+
+
+def require_understood(arguments):
+    """Stop where pytest does not know what to do with the arguments, before anything is built. It collects nothing here."""
     if arguments and not arguments[0].startswith("-") and not (ROOT / arguments[0].split("::")[0]).exists():
         stop(f"There is no '{arguments[0]}'. What follows `test` goes to pytest: a file of tests/, or options.")
+    options = [word for word in arguments if not is_file(word)]
+    done = subprocess.run([sys.executable, "-m", "pytest", *options, "--collect-only", "--quiet", "-p", "no:python", "--ignore-glob=*"],
+                          cwd=ROOT, capture_output=True, text=True, errors="replace")
+    if done.returncode == USAGE_ERROR:
+        found = PYTEST_ERROR.search(done.stdout + done.stderr)
+        stop(f"What follows `test` goes to pytest, which says: {found[1] if found else 'this is not understood'}")
+
+
+def test(arguments, gpu_alone=False):
+    """Returns 0 if all passed. Arguments go to pytest. gpu_alone: only what runs on the GPU."""
+    require_understood(arguments)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would hand down that it is ignored
     why_not = machine.why_no_cuda()
     if gpu_alone and why_not:
         stop(f"--gpu asks for the tests that run on a GPU: {why_not}. Without it, ./learn test runs all others.")
-    cores = str(len(os.sched_getaffinity(0)))
+    cores = len(os.sched_getaffinity(0))
     outcomes = []
     for preset in ([] if gpu_alone else ["cpu"]) + ([] if why_not else ["cuda"]):
         build.build(preset)
-        outcomes.append(stream(["ctest", "--preset", preset, "--parallel", cores], CTEST_SUMMARY))
+        outcomes.append(stream(["ctest", "--preset", preset, "--parallel", str(cores)], CTEST_SUMMARY))
     options = ["--color=yes"] if out.is_terminal else []
     if find_spec("xdist"):
-        options += ["-n", cores, "--dist", "worksteal"]
+        options += ["-n", str(cores + 1), "--dist", "worksteal"]  # some tests wait, for a signal or for the end of a kernel without one
     selected = ["-m", "gpu"] if gpu_alone else []
     # The tests' programs run side by side, so each has one worker where its test does not want more.
     outcomes.append(stream([sys.executable, "-m", "pytest", *options, *arguments, *selected], PYTEST_SUMMARY, PYTHONUTF8="1",

@@ -38,10 +38,11 @@ def welcome(context: typer.Context):
 
 
 @app.command()
-def tour(gpu: GPU = "h200", backend: BACKEND = None):
-    """Build every step, run each variant once, show the ladder."""
+def tour(gpu: GPU = "h200", backend: BACKEND = None,
+         everything: Annotated[bool, typer.Option("--all", help="Show the tables of all steps, not one of them.")] = False):
+    """Build every step, run each variant once, show what they did, and say what comes next."""
     from tools import tour as room
-    raise typer.Exit(room.tour(gpu, backend))
+    raise typer.Exit(room.tour(gpu, backend, everything))
 
 
 @app.command(context_settings=REST)
@@ -224,10 +225,14 @@ def roofline():
 
 
 @app.command()
-def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False):
+def docs(check: Annotated[bool, typer.Option("--check", help="Only name what is stale; status 1 if anything is.")] = False,
+         length: Annotated[bool, typer.Option("--length", help="Only count each lesson's words of prose.")] = False):
     """Renew the generated parts of the READMEs, pictures and what is recorded of SASS."""
     from tools import docs as room
     from tools import sass as sass_room
+    if length:
+        from tools import length as counted
+        return counted.show()
     stale = sass_room.renew(check) + room.docs(check)
     for name, picture in pictures().items():
         if picture.stale():

@@ -1,15 +1,35 @@
 """What the step `machine` measured on an H200, for the lesson and for readers without one: its recorded lines in words."""
-from tools import results, run, steps
+from tools import floors, results, run, steps
 from tools.floors import three_digits
 from tools.say import out
 
 BAR = 20  # characters of the longest bar
+# The measurement that says what a unit of arithmetic reaches with its instruction, and what its figures are counted in. How fast DRAM
+# delivers is no matter of an instruction: a step that only reads is faster there than the copy.
+REACHED = {"fp32": ("fma", 1e12), "tensor": ("tensor", 1e12)}
 SHOWN = {"latency": [8 << 10, 4 << 20, 1 << 30]}  # bytes of the rings in the short table: in L1, in L2, beyond
 
 
 def lines_of(variant):
     """All that was recorded of a measurement on an H200, whichever step holds it."""
     return [line for step in steps.load() if step["operation"] == "device" for line in recorded(step).get(variant, [])]
+
+
+def reached():
+    """{unit of arithmetic: what its instruction reached in a second on an H200, in the step machine}, as far as that is recorded."""
+    return {unit: scale * line["figure"]["value"] for unit, (variant, scale) in REACHED.items() for line in lines_of(variant)[-1:]}
+
+
+def rates(gpu):
+    """What each unit of a GPU does in a second: what was reached on it, and else what is published."""
+    return floors.published(gpu) | (reached() if gpu["name"] == "h200" else {})
+
+
+def floor_ms(line):
+    """The least milliseconds for a line's operation, whatever the kernel, if it computes by the instruction whose rate is recorded: for its
+    operations on the units for its type, or, as the line has it from its program, for its fewest bytes."""
+    found = reached().get(floors.unit_for(line["dtype"]))
+    return max(line["floor_ms"], 1e3 * line["flops"] / found if found else 0)
 
 
 def recorded(step):

@@ -1,4 +1,4 @@
-"""The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
+"""The generated parts of README.md, docs/memory-hierarchy.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
 import argparse
 import io
 import math
@@ -8,21 +8,19 @@ import subprocess
 
 from rich.console import Console
 
-from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, occupancy, results, run, source, steps,
+from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
                    timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
-MILESTONES = "04", "07", "13", "23", "30", "32", "35"  # seven at most
+MILESTONES = 7  # of the steps, those that gained the most
 TOUR_LINES = 6
 HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
 UNFOLDED_ROWS = 7  # of a table of an analysis
 MOST_SHAPES = 15  # that are columns of a table
 LIMITED = "t4", "a100", "rtx4090", "h200"  # the GPUs whose block limits are compared
-OF_TENSOR_CORES = ("The floor is the machine's, the same for every variant: the least time that its tensor cores, which multiply 16-bit "
-                   "inputs, or its DRAM need.")
 
 
 def table(head, rows):
@@ -50,36 +48,58 @@ def unlike(line, dtype):
     return "" if line["dtype"] == dtype else f" in {line['dtype']}"
 
 
-def fastest(step):
-    """A step's fastest variant on an H200, its rate and its shape, in words."""
-    line = results.best(step)
-    if not line:
-        return "–"
+def in_words(line):
+    """A variant, its rate and its shape."""
     name = f"`{line['variant']}`: " if line["variant"] else ""
     return f"{name}{results.rate(line)} at {run.shape_words(line['shape'])}{unlike(line, 'fp32')}"
 
 
-def gain(step):
-    """How many times as fast the fastest variant of a step is as that of the step it comes from, or, where that one does something
-    else or was not timed at the shape, as its own slowest."""
-    best, before = results.best(step), steps.origin(step)
-    if not best:
-        return "–"
-    other, name = None, ""
-    if before and before["operation"] == step["operation"]:
-        other = results.best(before, best["shape"])
-        name = other and steps.reference(before) + unlike(other, best["dtype"])
-    if not other:
-        other = max(results.of_variants(step), key=lambda line: line["time"]["median_ms"])
-        name = f"its `{other['variant']}`"
-    ratio = other["time"]["median_ms"] / best["time"]["median_ms"]
-    return f"{floors.three_digits(ratio)} × {name}" if other != best else "–"
+def fastest(step):
+    """A step's fastest variant on an H200, its rate and its shape, in words."""
+    line = results.best(step)
+    return in_words(line) if line else "–"
 
 
 def milestones(base):
-    """The steps that a visitor is shown first: the fastest variant of each on an H200, and what it gained."""
-    rows = [(link(step, base), fastest(step), gain(step)) for step in steps.load() if step["number"] in MILESTONES]
-    return table(("step", "its fastest variant, on an NVIDIA H200", "as fast as"), rows)
+    """The steps that a visitor is shown first: those whose idea gained the most over the step that they come from, in their order."""
+    gains = [(step, *found) for step in steps.load() if (found := results.gain(step)) and found[0] > 1]
+    most = sorted(gains, key=lambda gain: -gain[1])[:MILESTONES]
+    rows = []
+    for step, ratio, other in (gain for gain in gains if gain in most):
+        line = results.of_its_idea(step)
+        rows.append((link(step, base), in_words(line),
+                     f"{floors.three_digits(ratio)} × {steps.reference(steps.origin(step))}{unlike(other, line['dtype'])}"))
+    return table(("step", "on an NVIDIA H200", "as fast as"), rows) if rows else "Not measured on an H200 yet."
+
+
+def claim(base):
+    """Attention in fp16: at each shape that lessons have, the fastest step there, and how many times as fast it is as what was timed in the
+    same run; a row a shape, the plots' first."""
+    from plots.attention import PEERS, WIDE
+
+    of_shape = {}
+    for step in steps.load():
+        if steps.kind(step) == ("attention", "fp16") and (line := results.best(step)):
+            of_shape.setdefault(run.shape_words(line["shape"]), []).append((step, line))
+    rows = []
+    for words, found in of_shape.items():
+        step, line = max(found, key=lambda each: each[1]["tflops"])
+        timed = results.peers(step)
+        names = PEERS if PEERS.keys() & timed.keys() else WIDE
+        ratios = [f"{floors.three_digits(median(timed[name]) / median(line))} × {short}" for name, short in names.items() if name in timed]
+        rows.append((words, link(step, base), floors.three_digits(line["tflops"]), "; ".join(ratios) or "–"))
+    return table(("shape", "the fastest step", "TFLOPS", "as fast as, in the same run"), rows) if rows else "Not measured on an H200 yet."
+
+
+def memory_table(name):
+    """The memories of an H200, level by level, or what is published of four GPUs."""
+    if name == "gpus":
+        return table(("", *(occupancy.GPUS[gpu].title for gpu in memory.GPUS)), memory.gpus())
+    if name != "levels":
+        stop(f"memory {name}: there are memory levels and memory gpus.")
+    rows = [tuple(level[part] for part in ("level", "of", "sm", "gpu", "latency", "sm_rate", "rate")) for level in memory.levels() or []]
+    return table(("", "belongs to", "size, an SM", "size, the GPU", "latency", "bandwidth, an SM", "bandwidth, the GPU"), rows) if rows \
+        else "Not measured on an H200 yet."
 
 
 def tour(operation):
@@ -151,6 +171,17 @@ def machine_results(step):
             "\n\n" + table(("", "", "measured", "of the published"), device.short_table(step)))
 
 
+def floor_words(line):
+    """What the shares in a table of results are of."""
+    unit = floors.unit_for(line["dtype"])
+    by = floors.REACHED_BY[unit]
+    if device.floor_ms(line) == line["floor_ms"]:
+        return "The floor is the least time for the operation's fewest bytes or for its arithmetic, whichever is longer, by published rates."
+    return (f"The floor is the least time for the operation by {by}, at the {floors.three_digits(1e-12 * device.reached()[unit])} TFLOPS that this "
+            "instruction reached on an H200 in [step machine](../machine/). *Of the published* is the same by the published rate."
+            + (" It is no floor of cuBLAS and cuDNN, whose instruction, wgmma, is faster." if unit == "tensor" else ""))
+
+
 def results_of(step):
     if step["operation"] == "device":
         return machine_results(step)
@@ -158,18 +189,22 @@ def results_of(step):
     if not ours:
         return "Not measured on an H200 yet."
     best, peers = results.best(step), results.peers(step)
-    rows = [(line["variant"] or steps.short(step), f"{line['time']['median_ms']:.3f}",
-             f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
-             f"{100 * line['of_floor']:.1f} %", f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
+    by_rates = device.floor_ms(best) > best["floor_ms"]  # else DRAM binds, by its one rate
+
+    def row(name, line, error):
+        floor = "" if line.get("peer") else f"{100 * device.floor_ms(line) / median(line):.1f} %"
+        published = f"{100 * line['of_floor']:.1f} %" if line.get("of_floor") else ""
+        return (name, f"{median(line):.3f}", f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}", results.rate(line),
+                *([published] if by_rates else []), floor, error)
+
+    rows = [row(line["variant"] or steps.short(step), line, f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
             for line in ours]
-    rows += [(name, f"{line['time']['median_ms']:.3f}", f"{line['time']['p10_ms']:.3f}–{line['time']['p90_ms']:.3f}",
-              results.rate(line), "", f"{line['check']['error']:.1e}" if line["check"] else "")
-             for name, line in peers.items()]
+    rows += [row(name, line, f"{line['check']['error']:.1e}" if line["check"] else "") for name, line in peers.items()]
     env = best["env"]
     return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {best['device']} "
             f"(driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):\n\n"
-            + table(("", "median ms", "p10–p90", "rate", "of the floor", "error"), rows)
-            + ("" if best["dtype"] == "fp32" else f"\n\n{OF_TENSOR_CORES}"))
+            + table(("", "median ms", "p10–p90", "rate", *(["of the published"] if by_rates else []), "of the floor", "error"), rows)
+            + f"\n\n{floor_words(best)}")
 
 
 def median(line):
@@ -346,18 +381,23 @@ def exercises_of(step):
 
 
 def floor_row(name, counts, case, gpu, more):
-    """A variant's row: {column: cell} of each unit's floor and of the unit that binds; more(that floor) has the rest."""
-    seconds = floors.units(counts, case["flops"], case["bytes"], gpu)
-    unit, longest = floors.binding(counts, case["flops"], case["bytes"], gpu)
-    computer, computing = next(iter(seconds.items()))  # what the operation's arithmetic is on
-    computes = computing and case["operation"] not in results.MOVES_BYTES
-    share = f", {floors.three_digits(longest / computing)} × {computer}" if computes else ""
-    return {"": name, **{unit: floors.duration(least) for unit, least in seconds.items()}, "binding": unit + share, **more(longest)}
+    """A variant's row: {column: cell} of each unit's floor, of the longest and the unit that has it, which binds, and of the longest by
+    published rates; more(the floor) has the rest."""
+    amounts = counts, case["flops"], case["bytes"]
+    seconds = floors.units(*amounts, device.rates(gpu))
+    unit, longest = floors.binding(*amounts, device.rates(gpu))
+    computer = floors.arithmetic(counts)
+    computes = seconds[computer] and unit != computer and case["operation"] not in results.MOVES_BYTES
+    share = f", {floors.three_digits(longest / seconds[computer])} × {computer}" if computes else ""
+    return {"": name, **{unit: floors.duration(least) for unit, least in seconds.items()},
+            "floor, published": floors.duration(floors.binding(*amounts, floors.published(gpu))[1]),
+            "floor, reached": floors.duration(longest),
+            "binding": unit + share, **more(longest)}
 
 
 def floors_of(step):
-    """Each unit's floor by published rates; the longest one binds. At the shape of the step's figures, beside what was measured there,
-    where ncu counted every variant; else at the default shape, from ncu's counts or the emulator's."""
+    """Each unit's floor; the longest one binds. At the shape of the step's figures, beside what was measured there, where ncu counted
+    every variant; else at the default shape, from ncu's counts or the emulator's."""
     all_counted = list(counted(step))
     gpu = all_counted[0][1]["profile"]["gpu"]
     headline = results.headline(step)
@@ -369,7 +409,7 @@ def floors_of(step):
             time = line["time"]["median_ms"]
             rows.append(floor_row(variant or steps.short(step), ncu, line, gpu,
                                   lambda floor: {"measured": floors.duration(time / 1e3),
-                                                 "floor, of that": f"{100 * floor * 1e3 / time:.0f} %"}))
+                                                 "reached, of measured": f"{100 * floor * 1e3 / time:.0f} %"}))
         stage, shape = {True}, headline
         what = "for what ncu counted on it"
     else:
@@ -386,9 +426,12 @@ def floors_of(step):
     head = ["", *shown, *(column for column in rows[0] if column not in ("", *floors.UNITS))]
     merges = " The emulator counts accesses as they are written; ptxas may merge some." if "the emulator" in by else ""
     return (f"At {run.shape_words(shape)}, for an {gpu['title']} with {gpu['sms']} SMs at {gpu['clock_ghz']} GHz: the least time that "
-            f"each unit needs {what}, by published rates. This is arithmetic, not a measurement. The longest floor binds, and no run "
-            f"is faster than it.{merges}\n\n"
-            + table(head, [[row.get(column, "–") for column in head] for row in rows]) + "\n\n" + floors.legend(shown, stage, gpu))
+            f"each unit needs {what}. This is arithmetic, not a measurement of the step. The units for arithmetic count with the rate that "
+            "their instruction reached in [step machine](../machine/), the others with the published one. The longest of these "
+            "times stands under *floor, reached*: that unit binds, and no run is faster. Under *floor, published* stands the longest by "
+            f"published rates alone.{merges}\n\n"
+            + table(head, [[row.get(column, "–") for column in head] for row in rows]) + "\n\n"
+            + floors.legend(shown, stage, gpu, device.rates(gpu)))
 
 
 def rates(step, dtype):
@@ -634,7 +677,7 @@ def timeline_of(words, base, pictures):
 def generate(name, base, pictures=None):
     """The text of one block; base is the directory of the README that holds it. Files that the text shows are put into pictures."""
     kind, *words = name.split()
-    whole = {"milestones": milestones, "steps": steps_table}
+    whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
             "growth": growth, "matrix": matrix, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
@@ -653,6 +696,8 @@ def generate(name, base, pictures=None):
         return shared_memory(*words)
     if kind == "timeline":
         return timeline_of(words, base, {} if pictures is None else pictures)
+    if kind == "memory" and len(words) == 1:
+        return memory_table(words[0])
     if kind == "tour" and len(words) == 1:
         return tour(words[0])
     if kind in each and not words:
@@ -660,7 +705,7 @@ def generate(name, base, pictures=None):
     with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "lengths": (lengths, 3), "against": (against, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
-    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
          "step diff, results, speed, shapes, growth, matrix, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
@@ -691,7 +736,7 @@ def docs(check):
     """Write every README's generated parts, or only name those that are stale. Returns [(path, name)]."""
     build.build("cpu")
     stale = []
-    for path in [ROOT / "README.md", *sorted(ROOT.glob("steps/*/README.md"))]:
+    for path in [ROOT / "README.md", ROOT / "docs/memory-hierarchy.md", *sorted(ROOT.glob("steps/*/README.md"))]:
         if not path.exists():
             continue
         text = path.read_text()

@@ -10,17 +10,18 @@ from tools import device, floors, results, run, steps
 OWN_SHAPES = "each at a shape of its own"
 SILENT = {"", "–", "0"}  # a column in which no row says more is left out
 COUNTS = "step", "shape", "error/bound", "sectors", "shared", "conflicts", "atomics", "floor"
-TIMES = "step", "shape", "error/bound", "time", "rate", "reached", "as fast as"
+TIMES = "step", "shape", "error/bound", "time", "rate", "published", "as fast as"
 MEANING = {"error/bound": "The bound is the largest error that is accepted: above 100 % the result is wrong.",
            "sectors": "Loads and stores touched this many pieces of 32 bytes of global memory.",
            "shared": "Warps made this many requests to shared memory.",
            "conflicts": "Conflicts of its banks cost those requests this many passes more.",
            "atomics": "Warps made this many atomic requests. The floor leaves out that additions to one address wait for one "
                       "another.",
-           "floor": "The unit named needs at least this time on an {gpu}, by arithmetic. LSU is the load/store unit.",
+           "floor": "The unit named needs at least this time on an {gpu}, by arithmetic, at the rate that step machine reached where it "
+                    "measured one. LSU is the load/store unit.",
            "time": "This is the median time of a launch.",
-           "reached": "The rate is this share of what the DRAM or the units for the inputs' type, fp32 units or tensor cores, would "
-                      "reach, as published.",
+           "published": "The rate is this share of what is published of the DRAM or of the units for the inputs' type, fp32 units or "
+                        "tensor cores.",
            "as fast as": "A figure of 1.51 × step 03 means 1.51 times as fast as the fastest variant of step 03."}
 
 
@@ -119,7 +120,7 @@ def counts_of(step, done):
         return ["–"] * 5
     counts, case, gpu = run.total(done["profile"]), done["case"], done["profile"]["gpu"]
     ncu = results.hardware(step, done["variant"], case["shape"]) if gpu["name"] == "h200" else None
-    unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], gpu)
+    unit, seconds = floors.binding(floors.executed(counts, ncu), case["flops"], case["bytes"], device.rates(gpu))
     found = [floors.total(counts, *what) for what in (("global", "sectors"), ("shared", "requests"), ("shared", "conflicts"))]
     return [*(f"{count:,}" for count in (*found, counts["atomics"])), f"{floors.duration(seconds)}, {unit}"]
 
@@ -173,7 +174,7 @@ def recorded(group):
         head = "step", "shape", "measured", "of the published"
         return table(f"{group[0]['name']}, {OWN_SHAPES}: {how}", head, rows) if rows else None
     lines = [(step, line) for step in group for line in results.of_variants(step)]
-    peers = {name: line for step in group for name, line in results.peers(step).items()}
+    peers = results.peer_records(steps.kind(group[0]), results.headline(group[0]))
     if not lines:
         return None
     title, _ = titled(group[0], [line for _, line in lines] + list(peers.values()), how)

@@ -20,6 +20,8 @@ TYPED = WORK / "predictions.json"  # {step: {key of a question: {name of a quant
 SECTION = re.compile(r"^## Predict\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 NUMBERED = re.compile(r"^(\d+)\. (.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 ANSWER = re.compile(r"<details>\s*<summary>Answer to (\d+)</summary>(.*?)</details>", re.DOTALL)
+TITLES = "", "asked", "predicted", "actual", "how near"
+GAP = 3  # characters between columns
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 
@@ -171,26 +173,63 @@ def ask_all(step, intro, todo, before):
 def compared(step, quantity, typed):
     """Cells of the table: predicted, actual, how near. Words have no verdict."""
     if typed is None:
-        return "–", "", "[dim]not answered[/]"
+        return Text("–"), Text(), Text("not answered", "dim")
     if not quantity.actual:
-        return Text(typed, justify="left"), "", "[dim]see the answer[/]"
+        return Text(typed), Text(), Text("see the answer", "dim")
     predicted, value = quantities.parse(typed, quantity.unit), quantity.value(step)
     right, near = quantities.judge(predicted, value, quantity.within)
-    return (quantities.shown(predicted, quantity.unit), quantities.shown(value, quantity.unit),
-            f"[{'green]right' if right else 'bold red]wrong'}[/]: {near}")
+    verdict = Text("right", "green") if right else Text("wrong", "bold red")
+    return Text(quantities.shown(predicted, quantity.unit)), Text(quantities.shown(value, quantity.unit)), verdict + Text(f": {near}", "default")
+
+
+def widths(columns, room):
+    """How wide a table's columns, lists of texts, shall be so that no word, and so no figure, is broken; None where that is too wide.
+    What room is left goes to the last column, and then to the narrowest that wants it."""
+    found = [max(len(word) for text in column for word in text.plain.split() or [""]) for column in columns]
+    whole = [max(map(len, column)) for column in columns]
+    left = room - GAP * (len(columns) - 1) - sum(found)
+    if left < 0:
+        return None
+    last = min(left, whole[-1] - found[-1])
+    found[-1] += last
+    for _ in range(left - last):
+        narrow = [place for place, width in enumerate(found) if width < whole[place]]
+        if narrow:
+            found[min(narrow, key=found.__getitem__)] += 1
+    return found
+
+
+def as_table(questions, rows, found):
+    """The comparison under the questions' numbers, its columns as wide as was found."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for title, width in zip(TITLES, found):
+        table.add_column(title, justify="right" if title in ("predicted", "actual") else "left", width=width)
+    for question in questions:
+        for row in rows[question]:
+            table.add_row(*row)
+        table.add_section()
+    return table
+
+
+def as_list(rows):
+    """The same on a narrow terminal, a line for each cell."""
+    for number, asked, *cells, near in (row for each in rows.values() for row in each):
+        yield Text.assemble(number, " ", asked)
+        for title, cell in zip(TITLES[2:], cells):
+            if cell.plain:
+                yield Text.assemble(f"  {title} ", cell)
+        yield Text.assemble("  ", near)
 
 
 def show(step, questions, answers):
-    """The table of what was predicted and what is, and the lesson's answers to what was answered."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for title in ("", "asked", "predicted", "actual", "how near"):
-        table.add_column(title, justify="right" if title in ("predicted", "actual") else "left", no_wrap=title == "how near")
-    for question in questions:
-        for quantity in question.quantities:
-            table.add_row(question.number, Text(quantity.asked()), *compared(step, quantity, answers.get((question, quantity))))
-        table.add_section()
+    """What was predicted and what is, side by side, and the lesson's answers to what was answered."""
+    rows = {question: [(Text(question.number), Text(quantity.asked()), *compared(step, quantity, answers.get((question, quantity))))
+                       for quantity in question.quantities] for question in questions}
+    columns = zip(map(Text, TITLES), *(row for each in rows.values() for row in each))
+    found = widths(list(columns), out.width)
     out.print()
-    out.print(table)
+    for part in [as_table(questions, rows, found)] if found else as_list(rows):
+        out.print(part)
     out.print("[dim]Actual: counted on the emulator, computed, or recorded on an H200. Nothing was timed here.[/]")
     for question in questions:
         if any(place[0] == question for place in answers):

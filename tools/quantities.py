@@ -15,6 +15,7 @@ UNITS = {  # {unit: (what it measures, how many base units it is)}
     **dict.fromkeys(("×", "x", "times"), ("a ratio", 1)),
     "%": ("a ratio", 0.01),
 }
+LARGEST = 1e15  # that is written with all its digits
 MULTIPLES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 TYPED = re.compile(r"(?P<number>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)"
@@ -59,8 +60,15 @@ def parse(text, unit):
 def shown(value, unit):
     """A value counted in a unit: a whole number as it is, another with three digits: 391, 0.755, 2,147."""
     figure = value / measure(unit)[1]
+    if figure >= LARGEST:
+        return f"{figure:.2e}"
     whole = math.isclose(figure, round(figure), abs_tol=1e-9)
     return f"{figure:,.0f}" if whole or figure >= 999.5 else f"{figure:#.3g}".rstrip(".")
+
+
+def times(ratio):
+    """How many times, in three digits: 2, 3.22, 1,020."""
+    return f"{float(f'{ratio:.3g}'):,.0f}" if 999.5 <= ratio < LARGEST else f"{ratio:.3g}"
 
 
 def judge(predicted, actual, within):
@@ -75,6 +83,6 @@ def judge(predicted, actual, within):
     if large >= 2 * small:
         power = round(math.log10(large / small))
         unit = ": is the unit right?" if power % 3 == 0 and 0.8 < large / small / 10**power < 1.25 else ""
-        return right, f"{large / small:,.3g} × {side}{unit}"
+        return right, f"{times(large / small)} × {side}{unit}"
     off = 100 * abs(predicted / actual - 1)
     return right, f"{off:.0f} % {side}" if off >= 1 else f"less than 1 % {side}"

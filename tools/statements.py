@@ -147,9 +147,8 @@ def has_assembly(own, host):
     return not host and any(word in ASSEMBLY or word.startswith('"ptx/') for word in own[1])
 
 
-def require_identifier(word, own, is_macro, host):
-    """own: the words of the author's regions, those of his program, and the names of fields; is_macro: where a macro of this name
-    was defined."""
+def require_identifier(word, own, macros, host):
+    """own: the words of the author's regions, those of his program, and the names of fields; macros: {name: its definition}."""
     if word in own[0]:
         return
     if not re.fullmatch(r"\w+", word, re.ASCII):
@@ -164,8 +163,8 @@ def require_identifier(word, own, is_macro, host):
         return
     if word.startswith("__") and word not in words_of_cuda() and word not in own[1]:
         raise No(f"It has the word `{word}`, which is not one of CUDA's.")
-    defined = is_macro.get(word)
-    if defined is not None and not defined.startswith((str(EMULATOR), str(COMMON), FILE)) and word not in own[1]:
+    foreign = word in macros and not declared_in(macros[word]).startswith((str(EMULATOR), str(COMMON), FILE))
+    if foreign and word not in own[1]:
         raise No(f"It uses the macro `{word}`, which does not belong between these marks.")
 
 
@@ -257,7 +256,8 @@ def peeled(cursor):
 
 def declared_in(cursor):
     """The file of a declaration; the compiler's own functions have none."""
-    return cursor.location.file.name if cursor.location.file else ""
+    file = cursor.location.file
+    return file.name if file else ""
 
 
 def is_lambda(variable):
@@ -466,12 +466,12 @@ class Read:
         self.text = text
         self.regions = {found["name"]: tuple(len(text[:place].encode()) for place in found.span("text"))
                         for found in exercises.REGION.finditer(text) if found["name"] in names}
-        self.top = [cursor for cursor in self.unit.cursor.get_children() if declared_in(cursor) == FILE]
-
-    def macros(self):
-        """{name: the file that defines it}"""
-        return {cursor.spelling: declared_in(cursor) for cursor in self.unit.cursor.get_children()
-                if cursor.kind.name == "MACRO_DEFINITION"}
+        self.top, self.macros = [], {}  # what the program declares, and each macro's last definition: of thousands, few are asked about
+        for cursor in self.unit.cursor.get_children():
+            if cursor.kind.name == "MACRO_DEFINITION":
+                self.macros[cursor.spelling] = cursor
+            elif not cursor.kind.is_preprocessing() and declared_in(cursor) == FILE:
+                self.top.append(cursor)
 
     def tokens(self, region):
         file = self.unit.get_file(FILE)
@@ -486,8 +486,7 @@ class Read:
 
     def declarations(self):
         """What the program declares, whatever stands between its marks."""
-        return [(cursor.kind.name, re.sub(r":\d+:\d+\)", ")", cursor.spelling)) for cursor in self.top
-                if not cursor.kind.is_preprocessing()]
+        return [(cursor.kind.name, re.sub(r":\d+:\d+\)", ")", cursor.spelling)) for cursor in self.top]
 
     def fields(self, region):
         """The fields of structs that are declared in a region."""
@@ -497,7 +496,7 @@ class Read:
         """(cursors that stand in a region, kinds of those that reach across one of its ends)."""
         first, last = self.regions[region]
         inside, across = [], []
-        waiting = [cursor for cursor in self.top if not cursor.kind.is_preprocessing()]
+        waiting = list(self.top)
         while waiting:
             cursor = waiting.pop()
             start, end = cursor.extent.start.offset, cursor.extent.end.offset
@@ -517,9 +516,8 @@ def require_statements(mine, authors, names, host):
     own_words = {token.spelling for name in names for token in authors.tokens(name)}
     fields = {"first", "second"} | {each.spelling for name in names for each in mine.fields(name)}
     own = own_words, {token.spelling for token in authors.unit.get_tokens(extent=authors.unit.cursor.extent)}, fields
-    macros = mine.macros()
     for name in names:
-        require_tokens(mine.tokens(name), own, macros, host)
+        require_tokens(mine.tokens(name), own, mine.macros, host)
     known = {said for _, said in authors.errors()}
     for line, said in mine.errors():
         if said not in known:

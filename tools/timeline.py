@@ -2,6 +2,7 @@
 
 Columns are an order, not time. An event stands one column behind what its warp did before; at a barrier, and at a wait for an
 mbarrier, behind all that it waits for. How fibers ran has no part in it: a program always gives the same picture."""
+import functools
 import itertools
 import json
 import os
@@ -32,6 +33,7 @@ ALL_GROUPS = 2**32 - 1
 LONGEST_BODY = 64  # events of a loop's turn that is found as one
 TILES = 2
 COLUMN, NAME, LINES = 7, 22, 8  # widths of what is printed
+READ_FROM = re.compile(r"&(?:\w+(?:\[\w+\])?(?:\.|->))*(\w+)\[")  # the array that a line reads: K of &smem.stage[stage].K[…]
 
 
 @dataclass(eq=False)
@@ -318,6 +320,7 @@ class Timeline:
     index: list
     grid: list
     arrays: list
+    places: list   # of the source: (file, line)
     cut_off: bool
 
     @property
@@ -325,13 +328,25 @@ class Timeline:
         dimensions = max(2 if self.grid[1] > 1 else 1, 3 if self.grid[2] > 1 else 1)
         return ", ".join(map(str, self.index[:dimensions]))
 
-    def buffer_name(self, at):
-        """Where a buffer begins: the array, and its part."""
+    def read_as(self, at):
+        """The arrays that lines of the source name which read a buffer, in the order of the first reads."""
+        lines = [tuple(self.places[place]) for warp in self.warps for event in warp.events() if event.kind in READS
+                 for place, start, end in sorted(event.ranges) if meet([(start, end)], self.buffers[at])]
+        found = [READ_FROM.search(profile.source_line(*line)) for line in dict.fromkeys(lines)]
+        return list(dict.fromkeys(name[1] for name in found if name))
+
+    @functools.cached_property
+    def buffer_names(self):
+        return [self.named(at) for at in range(len(self.buffers))]
+
+    def named(self, at):
+        """What a buffer is: an array, or its part; of memory that the launch asked for what is read there, and where it begins."""
         start = self.buffers[at][0][0]
         array = next((a for a in self.arrays if a["from"] <= start < a["from"] + max(a["bytes"], 1)), None)
         if array is None or not array["name"]:
             beyond = start - (array["from"] if array else 0)
-            return f"shared + {beyond // 1024} KiB" if beyond % 1024 == 0 else f"shared + {beyond}"
+            where = f"{beyond // 1024} KiB" if beyond % 1024 == 0 else f"byte {beyond:,}"
+            return f"{', '.join(self.read_as(at)) or 'shared memory'} at {where}"
         if len(array["dimensions"]) > 2:
             return f"{array['name']}[{(start - array['from']) * array['dimensions'][0] // array['bytes']}]"
         beyond = start - array["from"]
@@ -349,7 +364,7 @@ def arranged(record, step="", variant=None, shape=""):
         like.numbers.append(warp.number)
         if like is warp:
             warps.append(warp)
-    kept = {key: record[key] for key in ("kernel", "index", "grid", "arrays", "cut_off")}
+    kept = {key: record[key] for key in ("kernel", "index", "grid", "arrays", "places", "cut_off")}
     return Timeline(step, variant, shape, warps, buffers, **kept)
 
 
@@ -387,7 +402,7 @@ def show_items(table, timeline, warp, items, depth):
             flight = next((f for f in warp.flights if item in f.copies), None)
             if flight and item is flight.copies[0]:
                 until = f"column {flight.end.column}" if flight.end else "the end"
-                note = f"group {flight.number}, in flight until {until}: {timeline.buffer_name(flight.buffer)}"
+                note = f"group {flight.number}, in flight until {until}: {timeline.buffer_names[flight.buffer]}"
         column = str(item.column) if item.start == item.column else f"{item.start}–{item.column}"
         words = Text(note)
         words.truncate(max(out.width - COLUMN - NAME - LINES - 8, 8), overflow="ellipsis")

@@ -5,10 +5,10 @@ from xml.sax.saxutils import escape
 
 from tools.timeline import ORDERS, READS, Loop, described, meet, passes_of
 
-WIDTH, LEFT, RIGHT = 900, 122, 16  # of the card, and of its margins
-CHARACTER = 6.3                    # pixels of a letter, at 11
+WIDTH, LEFT, RIGHT = 900, 122, 16  # of the card, and of its margins; the left one is wider where a buffer's name is long
+CHARACTER, BOLD = 6.3, 7           # pixels of a letter, at 11
 BOX, LANE, LEVEL, GAP = 46, 18, 15, 3
-GAP_WIDTH, SLIM = 46, 18
+GAP_WIDTH, STUB, SLIM = 46, 20, 18  # of what is not shown, of what reaches into it, of a barrier
 MOST_ROWS, MOST_COLUMNS = 8, 400
 
 STYLE = """
@@ -101,48 +101,74 @@ def segments_of(timeline, tiles):
     return [*parts, Segment("the end", bounds[times], end)]
 
 
+def more_words(hidden):
+    return f"{hidden:,} more"
+
+
+def words_wide(words):
+    return CHARACTER * len(words)
+
+
+def row_name(warp):
+    """The warps of a row; how many, where their numbers do not fit."""
+    words = warp.words()
+    return words if BOLD * len(words) <= LEFT - 16 else f"{len(warp.numbers)} warps"
+
+
+def left_margin(timeline, warps):
+    filled = {flight.buffer for warp in warps for flight in warp.flights}
+    return max([LEFT, *(24 + words_wide(timeline.buffer_names[buffer]) for buffer in filled)])
+
+
 class Layout:
-    """Where columns stand: place[column] is (band, left, right)."""
+    """Where columns stand: place[column] is (band, left, right). A title has the room that its words need."""
 
     def __init__(self, timeline, tiles):
+        self.left = left_margin(timeline, timeline.warps[:MOST_ROWS])
         self.widths = {}
         for warp in timeline.warps[:MOST_ROWS]:
             for event in warp.events():
                 self.widths[event.column] = max(self.widths.get(event.column, 0), width_of(event))
         self.place, self.titles, self.gap, self.hidden = {}, [], None, None
-        self.band, self.x = 0, LEFT
+        self.band, self.x = 0, self.left
         self.cut_off = False
         for segment in segments_of(timeline, tiles):
             self.add(segment)
         self.n_bands = self.band + 1
 
     def next_band(self):
-        self.band, self.x = self.band + 1, LEFT
+        self.band, self.x = self.band + 1, self.left
+
+    def end_title(self, band, start, title):
+        """A title over the columns from start on; what follows stands behind its words."""
+        self.titles.append((band, start, self.x - GAP, title))
+        self.x = max(self.x, start + words_wide(title) + 2 * GAP) if title else self.x
 
     def add(self, segment):
         room = WIDTH - RIGHT
         columns = [column for column in range(segment.first, segment.last + 1) if column in self.widths]
-        width = GAP_WIDTH if segment.hidden else sum(self.widths[column] + GAP for column in columns)
-        if self.x > LEFT and self.x + width > room and (width <= room - LEFT or self.x > room - 200):
+        gap = max(GAP_WIDTH, words_wide(more_words(segment.hidden)) + 2 * GAP)
+        width = gap if segment.hidden else max(sum(self.widths[column] + GAP for column in columns), words_wide(segment.title))
+        if self.x > self.left and self.x + width > room and (width <= room - self.left or self.x > room - 200):
             self.next_band()
         if not columns:
             return
         start, band, title = self.x, self.band, segment.title
         if segment.hidden:
-            self.gap, self.hidden = (self.band, self.x, self.x + GAP_WIDTH - GAP, segment.hidden), (segment.first, segment.last)
-            self.x += GAP_WIDTH
+            self.gap, self.hidden = (self.band, self.x, self.x + gap - GAP, segment.hidden), (segment.first, segment.last)
+            self.x += gap
             return
         for column in columns:
             if len(self.place) == MOST_COLUMNS:
                 self.cut_off = True
                 break
-            if self.x + self.widths[column] > room and self.x > LEFT:
-                self.titles.append((band, start, self.x - GAP, title))
+            if self.x + self.widths[column] > room and self.x > self.left:
+                self.end_title(band, start, title)
                 self.next_band()
                 start, band, title = self.x, self.band, segment.title and f"{segment.title}, continued"
             self.place[column] = self.band, self.x, self.x + self.widths[column]
             self.x += self.widths[column] + GAP
-        self.titles.append((band, start, self.x - GAP, title))
+        self.end_title(band, start, title)
 
     def spans(self, first, last):
         """(band, left, right) of columns first to last, wherever they are shown."""
@@ -155,9 +181,9 @@ class Layout:
             band, left, right, _ = self.gap
             enters, leaves = first < self.hidden[0] <= last, first <= self.hidden[1] < last
             if enters and not leaves:
-                found[band] = (found[band][0] if band in found else left - GAP, left + 10)
+                found[band] = (found[band][0] if band in found else left - GAP, left + STUB)
             elif leaves and not enters:
-                found[band] = (right - 10, found[band][1] if band in found else right + GAP)
+                found[band] = (right - STUB, found[band][1] if band in found else right + GAP)
         return [(band, *span) for band, span in sorted(found.items())]
 
 
@@ -211,7 +237,8 @@ def draw_loops(drawing, layout, items, top):
         for band, left, right in layout.spans(events[0].column, events[-1].column):
             y = top(band) - 5 - LEVEL * levels_of(item.body)
             drawing.add(f'<path class="loop" d="M{left:.1f} {y + 4:.1f}v-4H{right:.1f}v4"/>')
-            drawing.text("note mid", (left + right) / 2, y - 3, f"{item.times} times" if right - left > 44 else f"×{item.times}")
+            words = f"{item.times:,} times"
+            drawing.text("note mid", (left + right) / 2, y - 3, words if words_wide(words) < right - left else f"×{item.times:,}")
 
 
 def lanes_of(warp):
@@ -243,7 +270,7 @@ def draw_lanes(drawing, layout, timeline, warp, top):
     for at, (buffer, flights) in enumerate(lanes):
         y = BOX + 6 + LANE * at
         for band in range(layout.n_bands):
-            drawing.text("note end", LEFT - 8, top(band) + y + 11, timeline.buffer_name(buffer))
+            drawing.text("note end", layout.left - 8, top(band) + y + 11, timeline.buffer_names[buffer])
         if at == 0 or lanes[at - 1][0] != buffer:
             for first, last in reads_of(timeline, warp, buffer):
                 for band, left, right in layout.spans(first, last):
@@ -253,15 +280,17 @@ def draw_lanes(drawing, layout, timeline, warp, top):
             for band, left, right in layout.spans(flight.copies[0].column, last):
                 drawing.box("flight", left + 0.5, top(band) + y + 0.5, right - left - 1, LANE - 5, ' rx="3"')
                 words = next((words for words in (f"group {flight.number} in flight", f"group {flight.number}", str(flight.number))
-                              if CHARACTER * len(words) < right - left - 4), "")
-                drawing.text("on mid", (left + right) / 2, top(band) + y + 11, words)
+                              if words_wide(words) < right - left - 4), "")
+                if words:
+                    drawing.text("on mid", (left + right) / 2, top(band) + y + 11, words)
 
 
 def legend(timeline):
     """(class, words) of the boxes that need some."""
     kinds = {event.kind for warp in timeline.warps for event in warp.events()}
     if "copy" in kinds:
-        yield "flight", "a group of copies in flight to the buffer named, from its first copy to the wait that covers it"
+        yield "flight", ("a group of copies, by its number, in flight to the buffer named: from its first copy to the wait that "
+                         "covers it")
         if any(list(reads_of(timeline, warp, at)) for warp in timeline.warps for at in range(len(timeline.buffers))):
             yield "read", "the warp reads that buffer"
     if kinds & {"barrier", "phase_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):
@@ -277,16 +306,14 @@ def drawn(timeline, tiles):
     band_height, header = sum(heights) + 26, 62
     for band, left, right, title in layout.titles:
         y = header + band * band_height + 14
-        words = next((words for words in (title, title.split()[0] if title else "") if CHARACTER * len(words) <= right - left), "")
-        if words:
-            drawing.text("note", left, y, words)
         if title:
+            drawing.text("note", left, y, title)
             drawing.add(f'<path class="rule" d="M{left:.1f} {y + 5:.1f}H{right:.1f}"/>')
     for at, warp in enumerate(warps):
         above = header + 26 + sum(heights[:at]) + LEVEL * levels_of(warp.items) + 6
         top = lambda band: above + band * band_height
         for band in range(layout.n_bands):
-            drawing.text("ink row end", LEFT - 8, top(band) + BOX / 2 + 4, warp.words())
+            drawing.text("ink row end", layout.left - 8, top(band) + BOX / 2 + 4, row_name(warp))
         draw_loops(drawing, layout, warp.items, top)
         draw_lanes(drawing, layout, timeline, warp, top)
         for event in warp.events():
@@ -294,7 +321,7 @@ def drawn(timeline, tiles):
     if layout.gap:
         band, left, right, hidden = layout.gap
         y = header + band * band_height + 26 + LEVEL * levels_of(warps[0].items) + 6 + BOX / 2
-        for at, words in enumerate((f"{hidden} more", "passes" if hidden > 1 else "pass")):
+        for at, words in enumerate((more_words(hidden), "passes" if hidden > 1 else "pass")):
             drawing.text("note mid", (left + right) / 2, y - 3 + 14 * at, words)
     y = header + layout.n_bands * band_height + 14
     notes = list(legend(timeline))
@@ -302,11 +329,11 @@ def drawn(timeline, tiles):
         drawing.box(kind, 16.5, y - 9.5 if kind != "read" else y - 7, 26, 11 if kind != "read" else 6)
         drawing.text("ink", 52, y, words)
         y += 18
-    more = [f"{len(timeline.warps) - MOST_ROWS} other kinds of warps are not shown."] if len(timeline.warps) > MOST_ROWS else []
+    more = ["An order, not time: further right is later in a warp's program, or behind a barrier or a wait. Widths say nothing.",
+            "A box is one instruction of a warp, or as many as it says. Of arithmetic only mma and exp are shown."]
+    more += [f"{len(timeline.warps) - MOST_ROWS} other kinds of warps are not shown."] if len(timeline.warps) > MOST_ROWS else []
     more += ["What comes behind is not shown."] if layout.cut_off or timeline.cut_off else []
-    more.insert(0, "A box is one instruction of a warp, or as many as it says. Of arithmetic only mma and exp are shown.")
-    for words in ("An order, not time: further right is later in a warp's program, or behind a barrier or a wait. Widths say nothing.",
-                  " ".join(more)):
+    for words in more:
         drawing.text("note", 16, y, words)
         y += 16
     title = f"{timeline.step} {timeline.variant or ''}".strip()

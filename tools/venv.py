@@ -25,10 +25,18 @@ SCRIPT_HEAD = b"""#!/bin/sh
 """
 
 
-def wanted(name):
-    """{package: version} of one list of pyproject.toml: dependencies, test, build or notebook."""
+def pins(name):
+    """The lines of one list of pyproject.toml: dependencies, test, build or notebook. pip understands them as they are."""
     body = re.search(rf"^{name} = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)[1]
-    return dict(re.findall(r'"(.+?)==(.+?)"', body))
+    return re.findall(r'"(.+?)"', body)
+
+
+def wanted(name):
+    """{package: version} of those lines whose marker, where they have one, is true of this Python."""
+    from packaging.requirements import Requirement  # not there while .venv is made
+
+    found = [Requirement(pin) for pin in pins(name)]
+    return {each.name: next(iter(each.specifier)).version for each in found if not each.marker or each.marker.evaluate()}
 
 
 def missing(name):
@@ -71,7 +79,7 @@ def heal():
 
 def pip_install(*names):
     """Install lists of pyproject.toml into .venv."""
-    packages = [f"{package}=={pinned}" for name in names for package, pinned in wanted(name).items()]
+    packages = [pin for name in names for pin in pins(name)]
     elsewhere = "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"
     env = {name: value for name, value in os.environ.items() if name not in elsewhere}
     with open(LOG, "w") as log:
@@ -119,7 +127,7 @@ def lay_out(*options):
 
 
 def make_anew():
-    print(f"Making .venv: {', '.join([package for name in ALWAYS for package in wanted(name)])} (once)", file=sys.stderr)
+    print(f"Making .venv: {', '.join(pin.partition('==')[0] for name in ALWAYS for pin in pins(name))} (once)", file=sys.stderr)
     VENV.mkdir(exist_ok=True)
     MARK.write_text(UNFINISHED)
     try:

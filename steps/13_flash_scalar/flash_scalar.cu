@@ -9,13 +9,13 @@ constexpr int THREADS = 128;  // of a block
 constexpr int KEYS = 8;       // that a thread takes at a time
 
 // A row of Q, and of O, lies in the registers of so many threads: none holds more than 32 columns.
-template <int D> constexpr int SLICES = D <= 32 ? 1 : D <= 64 ? 2 : 4;
+template <int D> constexpr int STRIPS = D <= 32 ? 1 : D <= 64 ? 2 : 4;
 
 // Keys in a tile of K, and of V. Both tiles together are 32 KB of shared memory at the most.
 template <int D> constexpr int TILE = D <= 64 ? 64 : 32;
 
-// Rows of Q that a block computes, when each thread has a slice of so many.
-template <int D, int ROWS> constexpr int BLOCK_ROWS = THREADS / SLICES<D> * ROWS;
+// Rows of Q that a block computes, when each thread has a strip of so many.
+template <int D, int ROWS> constexpr int BLOCK_ROWS = THREADS / STRIPS<D> * ROWS;
 
 __device__ float add_dot(float sum, float4 a, float4 b) { return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
 
@@ -34,13 +34,13 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                                                         float4 *O,        // [heads, n, C]
                                                         int n, float scale)
 {
-    constexpr int C = D / 4, CHUNKS = C / SLICES<D>, LANES = 32 / SLICES<D>;
-    static_assert(C % SLICES<D> == 0 && TILE<D> % KEYS == 0,
-                  "slices are whole float4s, tiles are taken KEYS at a time");
+    constexpr int C = D / 4, CHUNKS = C / STRIPS<D>, LANES = 32 / STRIPS<D>;
+    static_assert(C % STRIPS<D> == 0 && TILE<D> % KEYS == 0,
+                  "strips are whole float4s, tiles are taken KEYS at a time");
     __shared__ float4 K_smem[TILE<D>][C], V_smem[TILE<D>][C];
 
-    // [index] Lanes l, l + LANES, … share ROWS rows, LANES apart; each has every SLICESth float4 of them.
-    const int lane = threadIdx.x % 32, slice = lane / LANES;
+    // [index] Lanes l, l + LANES, … share ROWS rows, LANES apart; each has every STRIPSth float4 of them.
+    const int lane = threadIdx.x % 32, strip = lane / LANES;
     const int row = blockIdx.x * BLOCK_ROWS<D, ROWS> + threadIdx.x / 32 * LANES * ROWS + lane % LANES;
     const size_t head = (size_t)blockIdx.y * n * C;
 
@@ -48,9 +48,9 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
     float4 q[ROWS][CHUNKS], o[ROWS][CHUNKS];
     float m[ROWS], l[ROWS];  // m is the largest scaled score so far
     for (int r = 0; r < ROWS; r++) {
-        const float4 *from = Q + head + (size_t)(row + r * LANES) * C + slice;
+        const float4 *from = Q + head + (size_t)(row + r * LANES) * C + strip;
         for (int c = 0; c < CHUNKS; c++) {
-            q[r][c] = row + r * LANES < n ? from[c * SLICES<D>] : make_float4(0, 0, 0, 0);
+            q[r][c] = row + r * LANES < n ? from[c * STRIPS<D>] : make_float4(0, 0, 0, 0);
             o[r][c] = make_float4(0, 0, 0, 0);
         }
         m[r] = -INFINITY;
@@ -69,13 +69,13 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
 
 #pragma unroll 1
         for (int first = 0; first < TILE<D>; first += KEYS) {
-            // [scores] S = Q Kᵀ: each lane sums its slice, then those that share a row add up.
-            // exercise: begin groups
+            // [scores] S = Q Kᵀ: each lane sums its strip, then those that share a row add up.
+            // exercise: begin rounds
             float s[ROWS][KEYS] = {};
-            // exercise: end groups
+            // exercise: end rounds
             for (int c = 0; c < CHUNKS; c++)
                 for (int key = 0; key < KEYS; key++) {
-                    const float4 k = K_smem[first + key][c * SLICES<D> + slice];
+                    const float4 k = K_smem[first + key][c * STRIPS<D> + strip];
                     for (int r = 0; r < ROWS; r++)
                         s[r][key] = add_dot(s[r][key], q[r][c], k);
                 }
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
             for (int c = 0; c < CHUNKS; c++) {
                 float4 sum[ROWS] = {};
                 for (int key = 0; key < KEYS; key++) {
-                    const float4 v = V_smem[first + key][c * SLICES<D> + slice];
+                    const float4 v = V_smem[first + key][c * STRIPS<D> + strip];
                     for (int r = 0; r < ROWS; r++)
                         sum[r] = add_scaled(sum[r], s[r][key], v);
                 }
@@ -127,10 +127,10 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
 
     // [store]
     for (int r = 0; r < ROWS; r++) {
-        float4 *to = O + head + (size_t)(row + r * LANES) * C + slice;
+        float4 *to = O + head + (size_t)(row + r * LANES) * C + strip;
         for (int c = 0; c < CHUNKS; c++)
             if (row + r * LANES < n)
-                to[c * SLICES<D>] = scaled(1 / l[r], o[r][c]);
+                to[c * STRIPS<D>] = scaled(1 / l[r], o[r][c]);
     }
 }
 

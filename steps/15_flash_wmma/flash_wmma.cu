@@ -14,7 +14,7 @@ constexpr int WARPS = 4;                      // of a block
 constexpr int THREADS = 32 * WARPS;           // of a block
 constexpr int FRAGMENT = 16;                  // rows and columns of a fragment, and rows of Q that a warp computes
 constexpr int BLOCK_ROWS = WARPS * FRAGMENT;  // rows of Q that a block computes
-constexpr int SLICES = 2;                     // lanes that share a row of scores
+constexpr int STRIPS = 2;                     // lanes that share a row of scores
 constexpr int VECTOR = 8;                     // elements in 16 bytes, which is the most that one load or store moves
 constexpr float P_LARGEST = 15;               // log2 of the largest P in a row: a half holds no more than 65504
 
@@ -62,11 +62,11 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
                                                       uint4 *O,        // [heads, n, C]
                                                       int n, float scale)
 {
-    constexpr int C = D / VECTOR, CHUNKS = D / FRAGMENT, SCORES = TILE<D> / SLICES / 4;
+    constexpr int C = D / VECTOR, CHUNKS = D / FRAGMENT, SCORES = TILE<D> / STRIPS / 4;
     __shared__ struct shared<D, PAD> smem;
 
     // [index] A warp has 16 rows. Lanes 2 i and 2 i + 1 share row i of its scores: each has every second float4.
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / SLICES, slice = lane % SLICES;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / STRIPS, strip = lane % STRIPS;
     const int first_row = blockIdx.x * BLOCK_ROWS;
     const size_t head = (size_t)blockIdx.y * n * C;
     auto &own = smem.warp[warp];
@@ -106,11 +106,11 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
         alignas(16) float s[SCORES][4];
         float largest = -INFINITY, sum = 0;
         for (int i = 0; i < SCORES; i++)
-            *(float4 *)s[i] = *(const float4 *)&own.S[row][(i * SLICES + slice) * 4];
+            *(float4 *)s[i] = *(const float4 *)&own.S[row][(i * STRIPS + strip) * 4];
         if (tile + TILE<D> > n)  // only the last tile may have keys beyond the last
             for (int i = 0; i < SCORES; i++)
                 for (int j = 0; j < 4; j++)
-                    if (tile + (i * SLICES + slice) * 4 + j >= n)
+                    if (tile + (i * STRIPS + strip) * 4 + j >= n)
                         s[i][j] = -INFINITY;
         for (int i = 0; i < SCORES; i++)
             for (int j = 0; j < 4; j++)
@@ -129,12 +129,12 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
                 sum += s[i][j];
                 p[j] = half(s[i][j]);
             }
-            *(uint2 *)&own.P[row][(i * SLICES + slice) * 4] = *(const uint2 *)p;
+            *(uint2 *)&own.P[row][(i * STRIPS + strip) * 4] = *(const uint2 *)p;
         }
         const float factor = exp2f(m - m_new);
         l = l * factor + sum + __shfl_xor_sync(0xffffffff, sum, 1);
         m = m_new;
-        if (slice == 0)
+        if (strip == 0)
             own.factor[row] = factor;
         __syncwarp();  // P and the factors are whole before the warp reads them
 
@@ -167,9 +167,9 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
         __syncwarp();  // the fragment is whole before any lane reads it
         alignas(16) half v[VECTOR];
         for (int i = 0; i < VECTOR; i++)
-            v[i] = half(own.S[row][slice * VECTOR + i] * (1 / l));
+            v[i] = half(own.S[row][strip * VECTOR + i] * (1 / l));
         if (O_row < n)
-            O[head + (size_t)O_row * C + c * 2 + slice] = *(const uint4 *)v;
+            O[head + (size_t)O_row * C + c * 2 + strip] = *(const uint4 *)v;
         __syncwarp();  // every lane has read its part before the next fragment replaces it
     }
 }

@@ -11,7 +11,7 @@
 using namespace nvcuda;
 
 constexpr int FRAGMENT = 16;     // rows and columns of a fragment, and rows of Q that a warp computes
-constexpr int SLICES = 2;        // lanes that share a row of scores
+constexpr int STRIPS = 2;        // lanes that share a row of scores
 constexpr int VECTOR = 8;        // elements in 16 bytes, which is the most that one load or store moves
 constexpr float P_LARGEST = 15;  // log2 of the largest P in 16 rows: a half holds no more than 65504
 constexpr float RANGE = 9;       // log2 of how far below it the largest P of a row may be
@@ -61,8 +61,8 @@ __device__ void load_tile(half tile[ROWS][D + PAD],
 // column of a fragment, and lie in the lanes as the sums do.
 template <typename F, int CHUNKS> __device__ void scale_rows(F (&o)[CHUNKS], float factors[FRAGMENT], float factor)
 {
-    if (threadIdx.x % SLICES == 0)
-        factors[threadIdx.x % 32 / SLICES] = factor;
+    if (threadIdx.x % STRIPS == 0)
+        factors[threadIdx.x % 32 / STRIPS] = factor;
     __syncwarp();  // the factors are whole before the warp reads them
     F f;
     wmma::load_matrix_sync(f, factors, 0, wmma::mem_col_major);
@@ -79,12 +79,12 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
                                                                      half *O,        // [heads, n, d]
                                                                      int n, int d, float scale)
 {
-    constexpr int BLOCK_ROWS = WARPS * FRAGMENT, CHUNKS = D / FRAGMENT, SCORES = TILE<D> / SLICES / 4;
+    constexpr int BLOCK_ROWS = WARPS * FRAGMENT, CHUNKS = D / FRAGMENT, SCORES = TILE<D> / STRIPS / 4;
     extern __shared__ uint4 dynamic[];
     auto &smem = *(struct shared<D, WARPS, PAD> *)dynamic;
 
     // [index] A warp has 16 rows. Lanes 2 i and 2 i + 1 share row i of its scores: each has every second float4.
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / SLICES, slice = lane % SLICES;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / STRIPS, strip = lane % STRIPS;
     const int first_row = blockIdx.x * BLOCK_ROWS;
     const size_t head = (size_t)blockIdx.y * n * d;
     auto &own = smem.warp[warp];
@@ -126,11 +126,11 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
         alignas(16) float s[SCORES][4];
         float largest = -INFINITY, sum = 0;
         for (int i = 0; i < SCORES; i++)
-            *(float4 *)s[i] = *(const float4 *)&own.S[row][(i * SLICES + slice) * 4];
+            *(float4 *)s[i] = *(const float4 *)&own.S[row][(i * STRIPS + strip) * 4];
         if (tile + TILE<D> > n)  // only the last tile may have keys beyond the last
             for (int i = 0; i < SCORES; i++)
                 for (int j = 0; j < 4; j++)
-                    if (tile + (i * SLICES + slice) * 4 + j >= n)
+                    if (tile + (i * STRIPS + strip) * 4 + j >= n)
                         s[i][j] = -INFINITY;
         for (int i = 0; i < SCORES; i++)
             for (int j = 0; j < 4; j++)
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
         row_max = fmaxf(row_max, fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1)) * scale);
         float warp_max = row_max;
         // exercise: begin max
-        for (int offset = SLICES; offset < 32; offset *= 2)
+        for (int offset = STRIPS; offset < 32; offset *= 2)
             warp_max = fmaxf(warp_max, __shfl_xor_sync(0xffffffff, warp_max, offset));
         // exercise: end max
         // exercise: begin vote
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
                 sum += s[i][j];
                 p[j] = half(s[i][j]);
             }
-            *(uint2 *)&own.P[row][(i * SLICES + slice) * 4] = *(const uint2 *)p;
+            *(uint2 *)&own.P[row][(i * STRIPS + strip) * 4] = *(const uint2 *)p;
         }
         const float factor = exp2f(m - m_new);
         l = l * factor + sum + __shfl_xor_sync(0xffffffff, sum, 1);
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
         // exercise: begin elements
         for (int i = 0; i < VECTOR; i++) {
             const int y = COALESCED ? 2 * i + lane / FRAGMENT : row;
-            const int x = COALESCED ? lane % FRAGMENT : slice * VECTOR + i;
+            const int x = COALESCED ? lane % FRAGMENT : strip * VECTOR + i;
             const int O_row = first_row + warp * FRAGMENT + y, col = c * FRAGMENT + x;
             if (O_row < n && col < d)
                 O[head + (size_t)O_row * d + col] = half(own.S[y][x]);

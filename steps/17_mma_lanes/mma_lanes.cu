@@ -55,7 +55,7 @@ __global__ void mma_registers(const half *A,  // [m, k]
                               half *C,        // [m, n]
                               int m, int n, int k, int A_pitch, int B_pitch, int C_pitch)
 {
-    const int group = threadIdx.x / 4, place = threadIdx.x % 4 * 2;
+    const int quad = threadIdx.x / 4, place = threadIdx.x % 4 * 2;
     const int tiles = (n - 1) / MMA_N + 1;  // in a row of C
     const int first_row = blockIdx.x / tiles * MMA_M, first_col = blockIdx.x % tiles * MMA_N;
     float sum[4] = {};
@@ -64,14 +64,14 @@ __global__ void mma_registers(const half *A,  // [m, k]
         uint32_t a[4], b[2];
         for (int i = 0; i < 4; i++) {
             // exercise: begin a
-            const int row = first_row + group + i % 2 * 8, col = tile + place + i / 2 * 8;
+            const int row = first_row + quad + i % 2 * 8, col = tile + place + i / 2 * 8;
             // exercise: end a
             a[i] = pair(element(A, row, col, m, k, A_pitch), element(A, row, col + 1, m, k, A_pitch));
         }
         // [b] Two pairs of neighbours in a column: in column l / 4, in the upper half of B or the lower.
         for (int i = 0; i < 2; i++) {
             // exercise: begin b
-            const int row = tile + place + i * 8, col = first_col + group;
+            const int row = tile + place + i * 8, col = first_col + quad;
             // exercise: end b
             if (B_transposed)
                 b[i] = pair(element(B, col, row, n, k, B_pitch), element(B, col, row + 1, n, k, B_pitch));

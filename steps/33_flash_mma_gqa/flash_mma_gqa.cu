@@ -86,11 +86,11 @@ __device__ uint32_t pack(float first, float second)
 template <int D, enum form F>
 __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
     flash_mma_gqa(const half *Q,  // [heads, n, D]
-                  const half *K,  // [heads / group, n_kv, D]
-                  const half *V,  // [heads / group, n_kv, D]
+                  const half *K,  // [heads / heads_per_kv, n_kv, D]
+                  const half *V,  // [heads / heads_per_kv, n_kv, D]
                   half *O,        // [heads, n, D]
                   float *lse,     // [heads, n], or NULL
-                  int n, int n_kv, int group, float scale, int offset)
+                  int n, int n_kv, int heads_per_kv, float scale, int offset)
 {
     constexpr int ROWS = ::ROWS<D, F>, BLOCK_ROWS = ::BLOCK_ROWS<D, F>, TILE = ::TILE<D, F>;
     extern __shared__ uint4 memory[];
@@ -101,11 +101,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int warp_row = warp * ROWS * MMA_M;
     const int first_row = (gridDim.y - 1 - blockIdx.y) * BLOCK_ROWS;
-    // [heads] Blocks of a group of heads are neighbours, so they read the same K and V from L2 at about the same time.
+    // [heads] Heads that share K and V are neighbours, so their blocks read the same of L2 at about the same time.
     const size_t head = (size_t)blockIdx.x * n * D;
-    // exercise: begin group
-    const size_t kv_head = (size_t)(blockIdx.x / group) * n_kv * D;
-    // exercise: end group
+    // exercise: begin head
+    const size_t kv_head = (size_t)(blockIdx.x / heads_per_kv) * n_kv * D;
+    // exercise: end head
     // [keys] Row i sees the keys 0 … i + offset, of which there may be none.
     // exercise: begin keys
     const int end = min(n_kv, first_row + BLOCK_ROWS + offset);
@@ -262,13 +262,13 @@ static int start(const struct attention_args *args, cudaStream_t stream)
         return status;
     const int n = args->seqlen, n_kv = args->kv_seqlen,
               tiles = ceil_div(n, small ? BLOCK_ROWS<D, SMALL_BLOCKS> : BLOCK_ROWS<D, GROUPED>);
-    const int heads = args->batch * args->heads, group = args->heads / args->kv_heads;
+    const int heads = args->batch * args->heads, heads_per_kv = args->heads / args->kv_heads;
     // [order] Blocks start in the order of their numbers, x first: all heads' last rows, which see the most keys, and so on.
     const dim3 blocks(heads, tiles);
     const float scale = 1.44269504f * args->scale;      // exp(x) is exp2(x log2 e)
     const int offset = args->causal ? n_kv - n : n_kv;  // with no mask, more than any row can see
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                               (half *)args->O, args->lse, n, n_kv, group, scale, offset);
+                                               (half *)args->O, args->lse, n, n_kv, heads_per_kv, scale, offset);
     return cudaGetLastError();
 }
 

@@ -391,7 +391,7 @@ SUBTLE = [
     Subtle(CAUSAL, "heads_of_the_first_batch", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, CAUSAL_128),
     Subtle(CAUSAL, "v_read_before_it_is_whole", "__syncthreads();  // the tile of V is whole, and every warp has read that of K", "",
            "race in shared memory", "--heads 1 --seqlen 150 --head-dim 64 --causal", "ordered", checked=True),
-    Subtle(GQA, "keys_of_the_first_batch", "(blockIdx.x / group)", "(blockIdx.x / group % 2)", "should be", SHARED_HEADS),
+    Subtle(GQA, "keys_of_the_first_batch", "(blockIdx.x / heads_per_kv)", "(blockIdx.x / heads_per_kv % 2)", "should be", SHARED_HEADS),
     Subtle(GQA, "masked_from_the_last_query_on", "if (key >= n_kv || ", "if (key >= n || ", "should be", SHARED_HEADS),
     Subtle(GQA, "heads_of_the_log_sum_exp_overlap", "lse[(size_t)blockIdx.x * n + row]", "lse[(size_t)blockIdx.x * n_kv + row]",
            "the log-sum-exp: head 0, element", FEW_KEYS),

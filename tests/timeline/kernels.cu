@@ -100,6 +100,33 @@ __global__ void never_the_same(const float *in, float *out)
     out[threadIdx.x] = x;
 }
 
+struct stage {
+    float first_long_name[256], second[256];
+};
+
+// Two stages in memory that the launch asked for, and loops of so many turns that their numbers are wide.
+__global__ void many_turns(const float *in, float *out)
+{
+    extern __shared__ float4 memory[];
+    struct stage *stages = (struct stage *)memory;  // [2]
+    const int place = threadIdx.x / 4 * 4;
+    float x = 0;
+    for (int i = 0; i < 1200; i++) {
+        const int stage = i % 2;
+        __pipeline_memcpy_async(&stages[stage].first_long_name[threadIdx.x], &in[threadIdx.x], 4);
+        __pipeline_memcpy_async(&stages[stage].second[threadIdx.x], &in[threadIdx.x], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncthreads();
+        const float4 one = *(const float4 *)&stages[stage].first_long_name[place];
+        const float4 other = *(const float4 *)&stages[stage].second[place];
+        x += one.x + other.x;
+    }
+    for (int i = 0; i < 1234; i++)
+        x = __shfl_xor_sync(0xffffffff, exp2f(x), 1);
+    out[threadIdx.x] = x;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -110,14 +137,15 @@ int main(int argc, char **argv)
                    {"other_turns", other_turns},
                    {"handed_over", handed_over},
                    {"copied_for_another", copied_for_another},
-                   {"never_the_same", never_the_same}};
+                   {"never_the_same", never_the_same},
+                   {"many_turns", many_turns}};
     float *in, *out;
     cudaMalloc(&in, TILES * THREADS * sizeof *in);
     cudaMalloc(&out, THREADS * sizeof *out);
     cudaMemset(in, 0, TILES * THREADS * sizeof *in);
     for (const auto &chosen : kernels)
         if (argc > 1 && !strcmp(chosen.name, argv[1]))
-            chosen.kernel<<<4, THREADS>>>(in, out);
+            chosen.kernel<<<4, THREADS, 2 * sizeof(struct stage)>>>(in, out);
     const cudaError_t error = cudaDeviceSynchronize();
     if (error)
         printf("%s\n", cudaGetErrorString(error));

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(32) flash_ones(const uint4 *Q,  // [heads, n, 
 {
     __shared__ alignas(32) half K_smem[FRAGMENT][D + PAD], V_smem[FRAGMENT][D + PAD], P[FRAGMENT][FRAGMENT + PAD];
     __shared__ alignas(32) float S[FRAGMENT][FRAGMENT + PAD], factor[FRAGMENT];
-    const int row = threadIdx.x / 2, slice = threadIdx.x % 2, first_row = blockIdx.x * FRAGMENT;
+    const int row = threadIdx.x / 2, strip = threadIdx.x % 2, first_row = blockIdx.x * FRAGMENT;
     const size_t head = (size_t)blockIdx.y * n * (D / VECTOR);
 
     wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> q[CHUNKS], p;
@@ -69,13 +69,13 @@ __global__ void __launch_bounds__(32) flash_ones(const uint4 *Q,  // [heads, n, 
         __syncwarp();  // the scores are whole before any lane reads them
 
         float largest = -INFINITY;
-        for (int key = slice; key < FRAGMENT && tile + key < n; key += 2)
+        for (int key = strip; key < FRAGMENT && tile + key < n; key += 2)
             largest = fmaxf(largest, S[row][key]);
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
         const float m_new = fmaxf(m, largest * scale);
-        for (int key = slice; key < FRAGMENT; key += 2)
+        for (int key = strip; key < FRAGMENT; key += 2)
             P[row][key] = half(tile + key < n ? exp2f(fmaf(S[row][key], scale, P_LARGEST - m_new)) : 0);
-        if (slice == 0)
+        if (strip == 0)
             factor[row] = exp2f(m - m_new);
         m = m_new;
         __syncwarp();  // P and the factors are whole before the warp reads them
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(32) flash_ones(const uint4 *Q,  // [heads, n, 
         __syncwarp();  // every lane has read what was in S before the next fragment replaces it
         wmma::store_matrix_sync(&S[0][0], o[c], FRAGMENT + PAD, wmma::mem_row_major);
         __syncwarp();  // the fragment is whole before any lane reads it
-        for (int col = slice; col < FRAGMENT && first_row + row < n; col += 2)
+        for (int col = strip; col < FRAGMENT && first_row + row < n; col += 2)
             O[head * VECTOR + (size_t)(first_row + row) * D + c * FRAGMENT + col] = half(S[row][col] * (1 / l));
     }
 }
