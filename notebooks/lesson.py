@@ -167,7 +167,7 @@ def times(*names):
                     found += [json.loads(text) for text in lines.read_text().splitlines()]
         else:
             found += results.of_variants(step)
-            found += results.peers(step).values()
+            found += results.peer_records(steps.kind(step), results.headline(step)).values()
     found = {(line["step"], line["variant"], line.get("peer")): line for line in found if line["time"]}  # a peer once
     return list(found.values())
 

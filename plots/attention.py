@@ -1,5 +1,5 @@
-"""Attention as one staircase: each step by its fastest variant, in order, at one shape; the peers on the same type as lines across. Below
-it, steps whose figures are of another shape, causal or with large heads, each with the peers at that one.
+"""Attention as one staircase: each step by its fastest variant, in order, at one shape; the peers on the same type as lines across. Steps
+whose figures are of another shape stand in attention_beside.
 
 Drawn from figures recorded on an H200: the steps' results.jsonl, and h200_peers.jsonl for what was timed in a run without them."""
 import json
@@ -17,8 +17,7 @@ WIDE = {"PyTorch SDPA fp16, its own choice": "PyTorch SDPA, its choice", "PyTorc
 ELSEWHERE = PLOTS / "h200_peers.jsonl"
 TREAD, LETTERS, GAP = 0.75, 9, 0.3  # a step's least width, in inches and in letters of its name; the share of it between two types
 LEFT, RIGHT, LEAST, HEIGHT = 0.7, 2.3, 9, 5.4  # inches: for the axis, for the peers' names; the picture's least width, its height
-BESIDE, APART = 3.4, 0.1  # inches: the height of the panels below, and between two of them
-TOP, BOTTOM, UNTYPED = 0.49, 1.35, 0.5  # inches above and below the steps of a panel, and of these, what stands for the types
+TOP, BOTTOM = 0.49, 1.35  # inches above and below the steps
 RULE = -0.21  # where the rule below the names of a type's steps is, of the axes' height
 LINE = 13  # points from the label of one peer to the next
 
@@ -33,28 +32,34 @@ def panel(every, shape):
     best = [(step, line) for dtype in TYPES for step in every if step["dtypes"][0] == dtype and (line := results.best(step, shape))]
     if not best:
         return None
-    timed = {name: line for step in every for name, line in results.peers(step, shape).items()}
+    timed = {name: line for kind in dict.fromkeys(map(steps.kind, every)) for name, line in results.peer_records(kind, shape).items()}
     names = PEERS if PEERS.keys() & timed.keys() else WIDE  # FlashAttention-2 and cuDNN have no head dimension above 256
     peers = {names[name]: line for name, line in timed.items() if name in names}
     alone = {line["peer"]: line for line in elsewhere() if results.is_at(line, shape)}
-    return {"bars": [{"step": ladder.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)} for step, line in best],
+    return {"bars": [{"step": steps.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)} for step, line in best],
             "peers": [{"name": name, "dtype": line["dtype"], "value": round(line["tflops"], 6), "elsewhere": name in alone}
                       for name, line in sorted((peers | alone).items(), key=lambda peer: peer[1]["tflops"])],
             "note": "; ".join(f"dotted: {name}, of another run ({line['env']['date']})" for name, line in alone.items())}
 
 
-def data():
-    """The staircase, and beside it panels of steps whose figures are of another shape; None where no step has a figure."""
+def panels():
+    """{the words of a shape: the panel of the steps whose figures are of it}, as far as they have any."""
     every = [step for step in steps.load() if step["operation"] == "attention" and step["dtypes"][0] in TYPES]
     of_shape = {}
     for step in every:
         of_shape.setdefault(run.shape_words(results.headline(step)), []).append(step)
-    found = {words: panel(mine, results.headline(mine[0])) for words, mine in of_shape.items()}
-    usual = run.shape_words(results.LADDER_SHAPE["attention"])
-    if not found.get(usual):
-        return None
-    return {"title": f"Attention, {usual}, recorded on an NVIDIA H200", **found[usual],
-            "beside": [{"title": words, **content} for words, content in found.items() if content and words != usual]}
+    return {words: found for words, mine in of_shape.items() if (found := panel(mine, results.headline(mine[0])))}
+
+
+def usual():
+    """The words of the staircase's shape."""
+    return run.shape_words(results.LADDER_SHAPE["attention"])
+
+
+def data():
+    """The staircase; None where no step has a figure."""
+    found = panels().get(usual())
+    return found and {"title": f"Attention, {usual()}, recorded on an NVIDIA H200", **found}
 
 
 def places(bars):
@@ -142,23 +147,13 @@ def write(folder=PLOTS):
     content = data()
     if not content:
         return []
-    beside, below = content["beside"], BESIDE * bool(content["beside"])
-    width = max(LEAST, LEFT + width_of(content) + RIGHT, sum(LEFT + width_of(panel) + RIGHT + APART for panel in beside) - APART)
-    height = HEIGHT + below
-    figure = style.pyplot().figure(figsize=(width, height))
-
-    def axes_at(x, y, wide, high):
-        return figure.add_axes((x / width, y / height, wide / width, high / height))
-
-    axes = axes_at(LEFT, below + BOTTOM, width - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
+    width = max(LEAST, LEFT + width_of(content) + RIGHT)
+    figure = style.pyplot().figure(figsize=(width, HEIGHT))
+    axes = figure.add_axes((LEFT / width, BOTTOM / HEIGHT, (width - LEFT - RIGHT) / width, (HEIGHT - TOP - BOTTOM) / HEIGHT))
     draw(axes, content)
     for dtype, (first, last) in places(content["bars"])[0].items():
         draw_type(axes, dtype, first, last)
-    figure.text(0.99, (below + 0.16) / height, content["note"], ha="right", fontsize=9, color=FAINT)
-    x = LEFT
-    for panel in beside:
-        draw(axes_at(x, BOTTOM - UNTYPED, width_of(panel), BESIDE - TOP - BOTTOM + UNTYPED), panel)
-        x += width_of(panel) + RIGHT + APART + LEFT
+    figure.text(0.99, 0.16 / HEIGHT, content["note"], ha="right", fontsize=9, color=FAINT)
     return style.save(figure, "attention", content, folder)
 
 

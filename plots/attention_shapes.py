@@ -43,7 +43,8 @@ def data():
     name, variant = max(ours, key=lambda key: progress(ours[key]))
     step = next(step for step in every if step["name"] == name)
     mine = f"{step['number']} {steps.short(step).replace('_', ' ')}" + f", {variant.replace('_', ' ')}" * bool(variant)
-    peers = {PEERS[peer]: rates(line for line in steps.recorded(step) if line.get("peer") == peer) for peer in PEERS}
+    at_each = [results.peer_records(("attention", "fp16"), SHAPE | {size: value}) for size, (_, values) in SWEEPS.items() for value in values]
+    peers = {PEERS[peer]: rates(found[peer] for found in at_each if peer in found) for peer in PEERS}
     alone = {line["peer"]: rates([line]) for line in elsewhere()}
     return {"title": "Attention in fp16, recorded on an NVIDIA H200",
             "curves": {mine: ours[name, variant]} | {peer: found for peer, found in peers.items() if progress(found)[0]},

@@ -24,11 +24,6 @@ def counted(step, variant):
     return case["flops"] / 2000 / (seconds * gpu["clock_ghz"] * 1e9)
 
 
-def caption(step):
-    """03 naive, of 03_matmul_naive: the operation is the panel's."""
-    return f"{step['number']} {steps.short(step).removeprefix(step['operation'] + '_').replace('_', ' ')}"
-
-
 def panel(kind, every):
     """What one panel shows: title, unit, bars in order, peers. None where nothing can be shown. The title names the type where
     there are several."""
@@ -39,13 +34,13 @@ def panel(kind, every):
     if not known and operation in results.MOVES_BYTES:  # DRAM binds them all: the counts tell no two apart
         return None
     value = recorded if known else counted
-    bars = [{"step": caption(step), "variant": (variant or "").replace("_", " "), "value": round(figure, 6)}
+    bars = [{"step": steps.caption(step), "variant": (variant or "").replace("_", " "), "value": round(figure, 6)}
             for step in mine for variant in steps.variants(step) if (figure := value(step, variant))]
     if not known:
         return {"title": f"{name}: what the counts allow on an H200", "bars": bars, "peers": [],
                 "unit": "thousand multiply-adds a clock, at most (emulator's counts; not a time)"}
     shape = results.LADDER_SHAPE[operation]
-    peers = {name: line for step in mine for name, line in results.peers(step, shape).items()}
+    peers = results.peer_records(kind, shape)
     unit = "GB/s" if operation in results.MOVES_BYTES else "TFLOPS"
     return {"title": f"{name}, {run.shape_words(shape)}, recorded on an NVIDIA H200", "unit": unit, "bars": bars,
             "peers": [{"name": name.split(" (")[0], "value": round(line["gbps" if unit == "GB/s" else "tflops"], 6)}

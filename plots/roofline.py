@@ -1,6 +1,7 @@
-"""The roofline as a picture, a panel for what moves bytes and one for each kind of arithmetic: the measured roofs, and every step
-and peer under them, each where the bytes that DRAM moved put it, with the place that the fewest possible bytes would give it as a
-hollow mark beside."""
+"""The roofline as a picture, a panel for what moves bytes and one for each kind of arithmetic: the measured roofs, and every step,
+by its fastest variant, and every peer under them, where the bytes that DRAM moved put it; a hollow mark beside it is where the fewest
+possible bytes would. The names stand in a column beside the panel, each a line apart from the next."""
+import textwrap
 from math import atan2, degrees, log10
 
 from plots import style
@@ -10,12 +11,13 @@ from tools.floors import three_digits
 from tools.paths import PLOTS
 
 COLOURS = {"matmul": BLUES[2], "softmax": "#3f8f6b", "attention": "#7a5aa6", "axpy": "#8a6d1f", "sum": "#8a6d1f"}
-SIZE = 8.5  # points: of the names
-LINE, LETTER = 1.25 * SIZE, 0.56 * SIZE  # points: what a name needs in height, and for each letter
-# Where a name may stand beside its mark, in points from it, the nearest first: right and left, near and far, up and down.
-OFFSETS = sorted(((side * (9 + 12 * column), 0.5 * LINE * row) for side in (1, -1) for column in range(8) for row in range(-16, 17)),
-                 key=lambda at: (abs(at[0]) + 1.6 * abs(at[1]), -at[0]))
-SAMPLES = 14  # points of the line from a mark to its name
+SIZE, LINE = 8.5, 11.5  # points: of the names, and from one of them to the next
+PANEL, NAMES, HIGH = 4.0, 2.8, 5.0  # inches: a panel, the column of its names, their height at the least
+LEFT, BETWEEN, ABOVE, BELOW = 0.5, 0.6, 0.5, 0.35  # inches: around the panels
+TITLE_LINE, TITLE_LETTER, NOTE_LINE, NOTE_LETTER = 0.22, 0.12, 0.18, 0.075  # inches: a line and a letter of the title and of the note
+COLUMNS = 2
+OF_RIDGE = 20  # how far left of the ridge a panel begins at the least, as a factor
+WORDS = {"tensor": "tensor cores, by WMMA"}  # wgmma reaches more, which is how cuBLAS stands above that roof
 
 
 def peak_of(roofs):
@@ -23,156 +25,132 @@ def peak_of(roofs):
     return next(name for name in roofs if name != "DRAM")
 
 
-def draw_roofs(axes, roofs, limits, slope):
-    """The measured roofs as one line, the published ones thin above it; slope, in degrees, is that of a bandwidth."""
-    (left, right), ridge, name = limits, None, peak_of(roofs)
+def ridge_of(roofs):
+    """Operations a byte at which the measured roofs meet."""
+    return roofs[peak_of(roofs)]["rate"] / roofs["DRAM"]["rate"] * 1e3
+
+
+def draw_roofs(axes, roofs):
+    """The measured roofs as one line, the published ones thin above it, each with its name."""
+    (left, right), (bottom, top), name = axes.get_xlim(), axes.get_ylim(), peak_of(roofs)
     for kind, width, colour in (("published", 1, FAINT), ("rate", 2.2, INK)):
         bandwidth, peak = roofs["DRAM"][kind] / 1e3, roofs[name][kind]
-        ridge = peak / bandwidth
-        under = [x for x in (left, ridge, right) if left <= x <= right]
+        under = [x for x in (left, peak / bandwidth, right) if left <= x <= right]
         axes.plot(under, [min(x * bandwidth, peak) for x in under], color=colour, linewidth=width, zorder=2,
                   linestyle="-" if kind == "rate" else (0, (2, 2)))
-    if 4 * left < ridge:
-        middle = (left * min(ridge, right)) ** 0.5
-        text = f"DRAM: {roofs['DRAM']['rate']:,.0f} GB/s measured"
-        text += f", {roofs['DRAM']['published']:,.0f} published" if right < ridge else ""
-        label(axes, text, middle, middle * bandwidth, (-8, 6), fontsize=10, color=INK, ha="center", rotation=slope,
-              rotation_mode="anchor")
+    bandwidth, peak, ridge = roofs["DRAM"]["rate"] / 1e3, roofs[name]["rate"], ridge_of(roofs)
+    shown = max(left, bottom / bandwidth), min(ridge, right)
+    middle = (shown[0] * shown[1]) ** 0.5
+    (low_x, low_y), (high_x, high_y) = (axes.transData.transform((x, x * bandwidth)) for x in shown)
+    label(axes, f"DRAM: {roofs['DRAM']['rate']:,.0f} GB/s", middle, middle * bandwidth, (-14, 8), fontsize=9.5, color=INK, ha="center",
+          rotation=degrees(atan2(high_y - low_y, high_x - low_x)), rotation_mode="anchor")
     if ridge < right:
-        title = {"tensor": "tensor cores, by WMMA"}.get(name, name)  # wgmma reaches more, which is how cuBLAS stands above it
-        label(axes, f"{title}: {three_digits(peak)} TFLOPS measured, {three_digits(roofs[name]['published'])} published",
-              max(left, ridge), roofs[name]["published"], (4, 8), fontsize=10, color=INK)
-    if left < ridge < right:
-        axes.plot([ridge, ridge], [axes.get_ylim()[0], peak], color=RULE, linewidth=1, zorder=1)
-        label(axes, f"ridge of the measured roofs: {ridge:.1f} operations a byte", ridge, axes.get_ylim()[0], (4, 5), fontsize=9,
-              color=FAINT)
+        published = roofs[name]["published"]
+        more = f", {three_digits(published)} published" if published > 1.05 * peak else ""
+        label(axes, f"{WORDS.get(name, name)}: {three_digits(peak)} TFLOPS{more}", right, published, (0, 6), fontsize=9.5,
+              color=INK, ha="right")
+        axes.plot([ridge, ridge], [bottom, peak], color=RULE, linewidth=1, zorder=1)
+        label(axes, f"ridge: {ridge:.1f}", ridge, bottom, (4, 5), fontsize=9, color=FAINT)
 
 
-def along(begin, end, step=4):
-    """Small boxes (left, bottom, right, top) that cover a line."""
-    parts = max(1, int(max(abs(end[0] - begin[0]), abs(end[1] - begin[1])) / step))
-    at = [(begin[0] + (end[0] - begin[0]) * i / parts, begin[1] + (end[1] - begin[1]) * i / parts) for i in range(parts + 1)]
-    return [(x - 1, y - 1, x + 1, y + 1) for x, y in at]
+def spread(wanted, gap, low, high):
+    """The places nearest to the wanted ones, which rise, that are a gap apart and lie between low and high."""
+    heaps = []  # of places that touch: [where the first would be, were there no gaps; how many]
+    for i, place in enumerate(wanted):
+        heaps.append([place - gap * i, 1])
+        while len(heaps) > 1 and heaps[-2][0] > heaps[-1][0]:
+            (one, many), (other, more) = heaps[-2:]
+            heaps[-2:] = [[(one * many + other * more) / (many + more), many + more]]
+    most = high - gap * (len(wanted) - 1)
+    flat = [min(max(place, low), most) for place, many in heaps for _ in range(many)]
+    return [place + gap * i for i, place in enumerate(flat)]
 
 
-def box_of(mark, text, offset):
-    """The box of a name beside its mark, offset points away: to the right of that point, or to its left."""
-    x, y = mark[0] + offset[0], mark[1] + offset[1]
-    width = LETTER * len(text)
-    return (x if offset[0] > 0 else x - width, y - LINE / 2, x + width if offset[0] > 0 else x, y + LINE / 2)
-
-
-def touched(boxes, others):
-    """How many of the others each box touches."""
-    import numpy
-    one, other = numpy.array(boxes)[:, None], numpy.array(list(others)).reshape(-1, 4)[None]
-    return ((one[..., 0] < other[..., 2]) & (other[..., 0] < one[..., 2]) & (one[..., 1] < other[..., 3])
-            & (other[..., 1] < one[..., 3])).sum(1)
-
-
-def place(marks, texts, taken, forbidden):
-    """For each mark, the offset at which its name and the line to it touch the least, and of those the nearest: one name after
-    the other, then again as the others now stand. Forbidden is worse than taken."""
-    import numpy
-    dots, standing, found = [(x - 5, y - 5, x + 5, y + 5) for x, y in marks], {}, {}
-    steps, distance = numpy.linspace(0, 1, SAMPLES)[2:], numpy.array([0.02 * (abs(dx) + abs(dy)) for dx, dy in OFFSETS])
-    for _ in range(4):
-        for i, (mark, text) in enumerate(zip(marks, texts)):
-            names = [box for other, (box, _) in standing.items() if other != i]
-            lines = [part for other, (_, line) in standing.items() if other != i for part in line]
-            boxes = [box_of(mark, text, offset) for offset in OFFSETS]
-            line = [(mark[0] + dx * part - 1, mark[1] + dy * part - 1, mark[0] + dx * part + 1, mark[1] + dy * part + 1)
-                    for dx, dy in OFFSETS for part in steps]
-            away = [dot for dot, (x, y) in zip(dots, marks) if abs(x - mark[0]) + abs(y - mark[1]) > 12]  # the near ones hide no line
-            over = lambda others: (touched(line, others).reshape(len(OFFSETS), len(steps)).sum(1) if others else 0)
-            cost = (distance + 100 * touched(boxes, forbidden) + 30 * touched(boxes, names + dots) + 4 * touched(boxes, taken + lines)
-                    + 8 * over(names + away) + over(taken + lines))
-            best = int(cost.argmin())
-            found[i] = OFFSETS[best]
-            standing[i] = boxes[best], along(mark, (mark[0] + found[i][0], mark[1] + found[i][1]))
-    return [found[i] for i in range(len(marks))]
-
-
-def draw_marks(axes, marks, roofs):
-    """Every point with its name. What it would be with the fewest bytes is hollow, an arrow away."""
+def draw_marks(axes, marks):
+    """Every point, and its name in the column on the right. What it would be with the fewest bytes is hollow, an arrow away."""
     scale = 72 / axes.figure.dpi
-    points = lambda x, y: tuple(scale * part for part in axes.transData.transform((x, y)))
-    left, bottom, right, top = (scale * part for corner in ((0, 0), (1, 1)) for part in axes.transAxes.transform(corner))
-    forbidden = [(-1e4, -1e4, left, 1e4), (right, -1e4, 1e4, 1e4), (-1e4, -1e4, 1e4, bottom), (-1e4, top, 1e4, 1e4)]
-    taken = []
-    if len(roofs) == 2:
-        (low, high), peak = axes.get_xlim(), peak_of(roofs)
-        ridge = roofs[peak]["rate"] / roofs["DRAM"]["rate"] * 1e3
-        corners = [(x, roofline.bound(x, roofs, peak)[0]) for x in (low, ridge, high) if low <= x <= high]
-        forbidden += [(box[0], box[1], box[2], top) for begin, end in zip(corners, corners[1:])
-                      for box in along(points(*begin), points(*end))]  # what lies above a roof
-    for mark in marks:
-        colour, x, y = PEER if mark["peer"] else COLOURS.get(mark["operation"], INK), roofline.intensity(mark), mark["tflops"]
-        axes.plot(x, y, "D" if mark["peer"] else "o", markersize=6.5, color=colour, zorder=4,
-                  markerfacecolor=colour if mark["measured"] or not any(other["measured"] for other in marks) and not mark["peer"]
-                  else "none")
-        if mark["measured"] and abs(log10(mark["least"] / x)) > 0.02:
-            axes.annotate("", (x, y), xytext=(mark["least"], y), zorder=3,
+    (_, bottom), (right, top) = (scale * axes.transAxes.transform(corner) for corner in ((0, 0), (1, 1)))
+    marks = sorted(marks, key=lambda mark: mark["tflops"])
+    at = [scale * axes.transData.transform((roofline.intensity(mark), mark["tflops"])) for mark in marks]
+    counted = any(mark["measured"] for mark in marks)
+    for mark, (x, y), height in zip(marks, at, spread([y for _, y in at], LINE, bottom + LINE / 2, top - LINE / 2)):
+        colour, place = PEER if mark["peer"] else COLOURS.get(mark["operation"], INK), (roofline.intensity(mark), mark["tflops"])
+        solid = mark["measured"] or not counted and not mark["peer"]
+        axes.plot(*place, "D" if mark["peer"] else "o", markersize=6, color=colour, zorder=4, markerfacecolor=colour if solid else "none")
+        if mark["measured"] and abs(log10(mark["least"] / mark["measured"])) > 0.02:
+            axes.annotate("", place, xytext=(mark["least"], mark["tflops"]), zorder=3,
                           arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8, "alpha": 0.6, "shrinkA": 3, "shrinkB": 4})
-            axes.plot(mark["least"], y, "o", markersize=4.5, color=colour, markerfacecolor="none", alpha=0.7, zorder=3)
-            taken += along(points(mark["least"], y), points(x, y))[2:-2]
-    marks = sorted(marks, key=lambda mark: -mark["tflops"])
-    texts = [f"{mark['name'].split(' (')[0]}  {mark['tflops']:.3g}" for mark in marks]
-    at = [points(roofline.intensity(mark), mark["tflops"]) for mark in marks]
-    for mark, text, offset in zip(marks, texts, place(at, texts, taken, forbidden)):
-        colour, left = PEER if mark["peer"] else COLOURS.get(mark["operation"], INK), offset[0] < 0
-        label(axes, text, roofline.intensity(mark), mark["tflops"], offset, fontsize=SIZE, color=colour, va="center",
-              ha="right" if left else "left", zorder=5,
-              arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.4, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3,
-                          "relpos": (1 if left else 0, 0.5)})
+            axes.plot(mark["least"], mark["tflops"], "o", markersize=4, color=colour, markerfacecolor="none", alpha=0.7, zorder=3)
+        label(axes, f"{mark['name'].split(' (')[0]}  {three_digits(mark['tflops'])}", *place, (right + 14 - x, height - y), fontsize=SIZE,
+              color=colour, va="center", zorder=5, annotation_clip=False,
+              arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.4, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)})
 
 
-def draw(axes, marks, roofs, around):
-    """One panel: its marks, and the roofs over them; around: how far, as factors, it reaches to their left and right."""
+def draw(axes, marks, roofs, title):
+    """One panel: its marks, and the roofs over them, as far as both are known."""
     places = [mark[kind] for mark in marks for kind in ("least", "measured") if mark[kind]]
-    limits = min(places) / around[0], max(places) * around[1]
-    peaks = [min(roof[kind] * limits[1] / 1e3 if name == "DRAM" else roof[kind] for name, roof in roofs.items())
-             for kind in ("rate", "published") if len(roofs) == 2]
-    rates = [mark["tflops"] for mark in marks] + peaks
-    axes.set(xscale="log", yscale="log", xlim=limits, ylim=(min(rates) / 2, max(rates) * 1.6))
-    bottom, top = axes.get_ylim()
-    width, height = (72 * size * share for size, share in zip(axes.figure.get_size_inches(), axes.get_position().size))  # points
+    rates = [mark["tflops"] for mark in marks]
+    left, right = min(places) / 2, max(places) * 2
     if len(roofs) == 2:
-        slope = degrees(atan2(height / log10(top / bottom), width / log10(limits[1] / limits[0])))
-        draw_roofs(axes, roofs, limits, slope)
-    for axis, (low, high) in ((axes.xaxis, limits), (axes.yaxis, (bottom, top))):
-        ticks = [digit * 10.0 ** i for i in range(-3, 7) for digit in ((1,) if high / low > 300 else (1, 2, 5))]
+        left = min(left, ridge_of(roofs) / OF_RIDGE if right > ridge_of(roofs) else left)
+        rates += [min(roofs["DRAM"][kind] * right / 1e3, roofs[peak_of(roofs)][kind]) for kind in ("rate", "published")]
+    axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(min(rates) / 2, max(rates) * 1.8))
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        ticks = [digit * 10.0 ** i for i in range(-3, 7) for digit in ((1,) if high / low > 300 else (1, 3))]
         ticks = [tick for tick in ticks if low <= tick <= high]
         axis.set_ticks(ticks, [f"{tick:,g}" for tick in ticks])
         axis.set_ticks([], minor=True)
     style.plain(axes, "both")
-    draw_marks(axes, marks, roofs)
-    label(axes, "TFLOPS", limits[0], top, (0, 6), fontsize=10, color=FAINT)
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK, pad=6)
+    if len(roofs) == 2:
+        draw_roofs(axes, roofs)
+    draw_marks(axes, marks)
+
+
+def panels_of(content):
+    """[(title, its marks, {name: its roofs})]: what moves bytes; then the arithmetic of fp32, and each operation on 16 bits."""
+    found = {}
+    for mark in content["points"]:
+        peak = roofline.peak(mark)
+        title = ("moves bytes and computes little" if mark["operation"] in results.MOVES_BYTES else
+                 "fp32" if peak == "fp32" else f"{mark['operation']}, inputs of 16 bits")
+        found.setdefault(title, (peak, []))[1].append(mark)
+    return [(title, marks, {name: content["roofs"][name] for name in ("DRAM", peak) if name in content["roofs"]})
+            for title, (peak, marks) in found.items()]
+
+
+def picture(name, content, title, panels, folder):
+    """Draw panels, [(title, marks, roofs)], below a title; returns the paths."""
+    columns = min(COLUMNS, len(panels))
+    rows, high = -(-len(panels) // columns), max(HIGH, *(LINE * len(marks) / 72 for _, marks, _ in panels))
+    width = LEFT + columns * (PANEL + NAMES) + (columns - 1) * BETWEEN
+    counted = any(mark["measured"] for _, marks, _ in panels for mark in marks)
+    lacking = {"DRAM", *(roofline.peak(mark) for _, marks, _ in panels for mark in marks)} - content["roofs"].keys()
+    note = textwrap.wrap(" ".join(filter(None, [
+        "Up: TFLOPS. Across: floating-point operations for each byte that DRAM",
+        "moved, as ncu counted; hollow: for each byte of the fewest possible." if counted else "must move at the least.",
+        "Of the peers ncu counted nothing." if counted and any(mark["peer"] for _, marks, _ in panels for mark in marks) else "",
+        f"Not measured yet: {', '.join(sorted(lacking))}." if lacking else "Dotted: the published roofs."])), int((width - LEFT) / NOTE_LETTER))
+    titles = textwrap.wrap(title, int((width - LEFT) / TITLE_LETTER))
+    title_height = 0.25 + TITLE_LINE * len(titles)
+    height = title_height + rows * (ABOVE + high + BELOW) + NOTE_LINE * (len(note) + 1)
+    figure = style.pyplot().figure(figsize=(width, height))
+    for place, (words, marks, roofs) in enumerate(panels):
+        row, column = divmod(place, columns)
+        x, y = LEFT + column * (PANEL + NAMES + BETWEEN), height - title_height - row * (ABOVE + high + BELOW) - ABOVE - high
+        draw(figure.add_axes((x / width, y / height, PANEL / width, high / height)), marks, roofs, words)
+    figure.text(LEFT / width, 1 - 0.15 / height, "\n".join(titles), fontsize=13, fontweight="bold", color=INK, va="top")
+    figure.text(LEFT / width, NOTE_LINE / 2 / height, "\n".join(note), fontsize=9.5, color=FAINT, linespacing=1.3)
+    return style.save(figure, name, content, folder)
 
 
 def write(folder=PLOTS):
-    """Draw roofline.svg and roofline.png: what moves bytes beside what computes with them. Returns their paths."""
+    """Draw roofline.svg and roofline.png. Returns their paths."""
     content = roofline.data()
     if not content:
         return []
-    marks, roofs = content["points"], content["roofs"]
-    kind = lambda mark: (mark["operation"] in results.MOVES_BYTES, roofline.peak(mark))
-    panels = [([mark for mark in marks if kind(mark) == (moves, peak)], peak, around)
-              for moves, peak, around in ((True, "fp32", (1.6, 5)), (False, "fp32", (3, 16)), (False, "tensor", (3, 16)))]
-    panels = [panel for panel in panels if panel[0]]
-    figure, columns = style.pyplot().subplots(1, len(panels), figsize=(2 + 5.5 * len(panels), 7), squeeze=False)
-    figure.subplots_adjust(left=0.05, right=0.985, top=0.89, bottom=0.1, wspace=0.1)
-    for axes, (mine, peak, around) in zip(columns[0], panels):
-        draw(axes, mine, {name: roofs[name] for name in ("DRAM", peak) if name in roofs}, around)
-    lacking = {"DRAM", *(peak for _, peak, _ in panels)} - roofs.keys()
-    figure.suptitle("Roofline: recorded steps under the measured roofs of an NVIDIA H200"
-                    + (f"; not measured yet: {', '.join(sorted(lacking))}" if lacking else ""), x=0.05, ha="left", fontsize=13,
-                    fontweight="bold", color=INK)
-    least = "floating-point operations for each byte that DRAM must move at the least"
-    counted = ("floating-point operations for each byte that DRAM moved, as ncu counted. Hollow: for each byte of the fewest possible; "
-               "of the peers ncu counted nothing")
-    figure.text(0.5, 0.025, counted if any(mark["measured"] for mark in marks) else least, ha="center", fontsize=10, color=FAINT)
-    return style.save(figure, "roofline", content, folder)
+    return picture("roofline", content, "Roofline: each recorded step, by its fastest variant, under the measured roofs of an NVIDIA H200",
+                   panels_of(content), folder)
 
 
 def stale():

@@ -9,11 +9,14 @@ import pytest
 
 from conftest import ROOT
 from small_clone import call, clone, ended  # noqa: F401
+from plots import attention_shapes
+from tools import docs, floors, results, steps
 
 PAGE = (ROOT / "README.md").read_text()
-PARTS = ["# Flash Steps\n", "plots/attention.svg", "plots/attention_shapes.svg", "No GPU?", "git clone", "./learn tour", "<!-- generated: tour",
-         "<!-- generated: piece", "<!-- generated: report", "Mend it", "`./learn exercise 01`", "## Where to start", "short path",
-         "full path", "### Milestones", "## How a lesson works", "## Teaching with it", "## What the emulator promises, and what not", "## Platforms", "WSL2",
+PARTS = ["# Flash Steps\n", "You need no GPU", "## In one minute", "git clone", "./learn tour", "<!-- generated: tour",
+         "<!-- generated: piece", "<!-- generated: report", "Mend it", "`./learn exercise 01`", "## What the steps reach", "plots/attention.svg",
+         "plots/attention_shapes.svg", "<!-- generated: claim", "### Milestones", "## Where to start", "short path", "full path",
+         "## How a lesson works", "## Teaching with it", "## What the emulator promises, and what not", "## Platforms", "WSL2",
          "## Tests", "## All steps", "<!-- generated: steps", "## Licence"]
 NOBODY = 4321  # a user whom no /etc/passwd knows
 
@@ -34,7 +37,43 @@ def test_the_parts_in_their_order():
 def test_the_first_page_is_short():
     assert len(generated("tour")) == 6
     assert len(generated("piece")) == 5
-    assert 1 <= len(generated("milestones")) - 2 <= 7
+    assert 1 <= len(generated("milestones")) - 2 <= docs.MILESTONES
+    assert len(re.findall(r"^!\[", PAGE, re.MULTILINE)) <= 2  # pictures
+
+
+def test_the_first_sentences_are_for_somebody_who_knows_c():
+    """No name of a library, an instruction or a kernel stands above the first command."""
+    opening = PAGE[:PAGE.index("```")]
+    assert len(opening.split()) < 120
+    assert not re.search(r"FlashAttention|WMMA|mma\b|fp\d|PyTorch|cuDNN|Hopper|TFLOPS|kernel|at least as", opening)
+
+
+def test_what_the_first_page_says_in_words_is_what_was_measured():
+    """Where the steps are faster than FlashAttention-2 and than cuDNN, and where they are not."""
+    assert re.search(r"the steps are faster than FlashAttention-2, but not than cuDNN.*With fewer than 4,096 tokens, and where a model generates\s"
+                     r"one token at a time, FlashAttention-2 is still ahead", PAGE, re.DOTALL)
+    rows = [row.split("|") for row in generated("claim")[2:]]
+    of = lambda name: [float(found[1]) for row in rows if (found := re.search(rf"([\d.]+) × {name}", row[-2]))]
+    assert of("FlashAttention-2") and min(of("FlashAttention-2")) >= 1 and max(of("cuDNN")) < 1
+    rates = [dict(map(tuple, curve["seqlen"])) for curve in list(attention_shapes.data()["curves"].values())[:2]]
+    assert all((rates[0][n] < rates[1][n]) == (n < 4096) for n in rates[0]) and len(rates[0]) > 3
+    one = [line for step in steps.load() if steps.kind(step) == ("attention", "fp16") for line in steps.recorded(step)
+           if results.on_h200(line) and line["shape"]["seqlen"] == 1]
+    ours, theirs = ([line["tflops"] for line in one if line.get("peer") == peer] for peer in (None, "PyTorch SDPA fp16, flash"))
+    assert ours and max(ours) < min(theirs)
+
+
+def test_a_milestone_is_what_the_steps_own_idea_gained():
+    """Over the step that it comes from, by the variant that is the idea: none of them is tuning, and none gained nothing."""
+    rows = [row.split("|")[1:4] for row in generated("milestones")[2:]]
+    for title, best, gained in rows:
+        step = steps.find(re.search(r"\[(\d\d) ", title)[1])
+        ratio, before = results.gain(step)
+        assert "`tuned`" not in best and before["step"] == steps.origin(step)["name"]
+        assert gained.strip().startswith(f"{floors.three_digits(ratio)} × step {steps.origin(step)['number']}") and ratio > 1
+    shown = {title.strip()[1:3] for title, _, _ in rows}
+    least = min(results.gain(steps.find(number))[0] for number in shown)
+    assert all(found[0] <= least for step in steps.load() if step["number"] not in shown and (found := results.gain(step)))
 
 
 def test_as_many_launches_as_the_table_has():

@@ -127,7 +127,7 @@ def test_a_gpu_without_nvcc_is_no_gpu(learn, clone):
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tour_on_a_gpu(learn, clone, columns):
     give_gpu(clone, "NVIDIA H200", "9.0")
-    done = learn("tour", COLUMNS=str(columns))
+    done = learn("tour", "--all", COLUMNS=str(columns))
     ended(done, 0, "Ran on the GPU: NVIDIA H200, compute capability 9.0", "137", "TFLOPS", "50 %", "1.50 × step 03")
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert headings(done.stdout).keys() >= {"matmul, 4096³, fp32: timed here"}
@@ -152,12 +152,24 @@ def test_capabilities():
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tour(learn, clone, columns):
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
-    done = learn("tour", COLUMNS=str(columns))
+    done = learn("tour", "--all", COLUMNS=str(columns))
     ended(done, 0, "Ran on the emulator: no NVIDIA GPU", "23 matmul_wgmma", "16,500", "6 %", "12.5 ms", "11.0 TFLOPS",
           "It counts; it does not time", "4 of 4 variants gave the right result.")
     assert done.stderr.startswith("Building")  # where no progress is drawn
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_visitors_tour_is_one_table_and_what_comes_next(learn, clone, columns):
+    (clone / "steps/04_matmul_tiled/results.jsonl").write_text(measured("04_matmul_tiled", "padded", 12.5))
+    done = learn("tour", COLUMNS=str(columns))
+    ended(done, 0, "Ran on the emulator", "4 of 4 variants gave the right result.", "./learn tour --all")
+    assert headings(done.stdout) == {"matmul, 128³, fp32: counted by the emulator": ["03 strided", "03 coalesced", "04 padded", "23 matmul_wgmma"]}
+    assert "recorded" not in done.stdout and "as fast as" not in done.stdout
+    assert done.stdout.endswith(learn("next", COLUMNS=str(columns)).stdout)
+    give_gpu(clone, "NVIDIA H200", "9.0")
+    assert list(headings(learn("tour", COLUMNS=str(columns)).stdout)) == ["matmul, 4096³, fp32: timed here"]
 
 
 def headings(text):
@@ -172,7 +184,7 @@ def test_tables_of_the_tour_name_their_shape(learn, clone, columns):
     """Counts at one shape and records at another are two tables, and each says of which shape it is."""
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(
         measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", None, 2.5, "cuBLAS"))
-    assert headings(learn("tour", COLUMNS=str(columns)).stdout) == {
+    assert headings(learn("tour", "--all", COLUMNS=str(columns)).stdout) == {
         "matmul, 128³, fp32: counted by the emulator": ["03 strided", "03 coalesced", "04 padded", "23 matmul_wgmma"],
         "matmul, 4096³, fp32: recorded on an NVIDIA H200": ["04 padded", "cuBLAS"]}
 
@@ -326,23 +338,27 @@ def block(name):
 def test_docs(learn, clone):
     results = measured("04_matmul_tiled", "padded", 12.5) + measured("04_matmul_tiled", "", 2.5, "cuBLAS")
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(results)
+    (clone / "steps/03_matmul_naive/results.jsonl").write_text(measured("03_matmul_naive", "coalesced", 25))
     (clone / "README.md").write_text("before\n" + block("milestones") + "between\n" + block("steps") + block("tour matmul")
                                      + block("piece steps/03_matmul_naive/matmul_naive.cu index") + "after\n")
     page = clone / "steps/04_matmul_tiled/README.md"
     page.write_text("".join(map(block, ("diff", "walk index", "results", "speed", "counters", "ncu registers", "code note.c"))))
     (page.parent / "note.c").write_text("int note;\n")
-    ended(learn("docs", "--check"), 1, "README.md: milestones is stale", "README.md: tour matmul is stale",
+    (clone / "docs").mkdir()
+    (clone / "docs/memory-hierarchy.md").write_text(block("memory levels") + block("memory gpus"))
+    ended(learn("docs", "--check"), 1, "README.md: milestones is stale", "README.md: tour matmul is stale", "docs/memory-hierarchy.md: memory gpus is stale",
           "04_matmul_tiled/README.md: walk index is stale", "plots/ladder.svg")
     ended(learn("docs"), 0)
     ended(learn("docs", "--check"), 0, "fresh")
-    front, text = (clone / "README.md").read_text(), page.read_text()
+    front, text, memory = (place.read_text() for place in (clone / "README.md", page, clone / "docs/memory-hierarchy.md"))
+    assert "Not measured on an H200 yet." in memory and "| L2 | 4 MiB | 40 MiB | 72 MiB | 60 MiB |" in memory
     assert front.startswith("before\n") and "\nbetween\n" in front and front.endswith("after\n")
     assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | tiles in shared memory | 03 | `padded`: 11.0 TFLOPS at 4096³ |" in front
-    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | – |" in front
+    assert "| [04 matmul_tiled](steps/04_matmul_tiled/) | `padded`: 11.0 TFLOPS at 4096³ | 2.00 × step 03 |" in front
     assert "wgmma Needs compute capability exactly 9.0. | 04 | – |" in front and "with driver 580.1, CUDA 13.0." in front
     assert "```\nmatmul, 128³, fp32: counted by the emulator\nstep" in front and "\n03 coalesced" in front
     assert "](steps/03_matmul_naive/matmul_naive.cu#L3-L" in front and "```cuda\n// Where.\nint row = 1;\n```" in front
-    assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 0.20 × as fast as cuBLAS." in text
+    assert "int col = 3;" in text and "16.50" in text and "**`padded` takes 12.5 ms, 11.0 TFLOPS**; it is 2.00 × as fast as step 03's `coalesced`, 0.20 × as fast as cuBLAS." in text
     assert "```c\nint note;\n```" in text and "Not counted on an H200 yet." in text
     (clone / "steps/04_matmul_tiled/matmul_tiled.cu").write_text(TILED + "int more;\n")
     ended(learn("docs", "--check"), 1, "diff is stale")
@@ -415,7 +431,7 @@ def test_roofline(learn, clone):
     roofs(clone)
     line = json.loads(measured("04_matmul_tiled", "padded", 12.5)) | {"flops": 2 * 4096**3, "bytes": 12 * 4096**2}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n")
-    ended(learn("roofline"), 0, "DRAM 4,000 GB/s", "fp32 60.0 TFLOPS", "04 padded 682.7 11.0 18.3 % fp32")
+    ended(learn("roofline"), 0, "DRAM 4,000 GB/s", "fp32 60.0 TFLOPS", "04 tiled 682.7 11.0 18.3 % fp32")
     drawn = [(clone / f"plots/roofline.{kind}").read_bytes() for kind in ("svg", "png")]
     ended(learn("docs"), 0)
     ended(learn("plot"), 0, "plots/roofline.svg")
@@ -423,7 +439,7 @@ def test_roofline(learn, clone):
     ended(learn("docs", "--check"), 0, "fresh")
     counted = line | {"time": None, "check": None, "ncu": {"dram_ld_bytes": 3 << 30, "dram_st_bytes": 1 << 30}}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(counted) + "\n")
-    ended(learn("roofline"), 0, "by ncu: of those that it moved", "04 padded 682.7 32 11.0 18.3 % fp32")
+    ended(learn("roofline"), 0, "by ncu: of those that it moved", "04 tiled 682.7 32 11.0 18.3 % fp32")
     slower = line | {"tflops": 1.5}
     (clone / "steps/04_matmul_tiled/results.jsonl").write_text(json.dumps(slower) + "\n")
     ended(learn("docs", "--check"), 1, "plots/roofline.svg: picture is stale")
@@ -440,7 +456,7 @@ def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
 @pytest.mark.parametrize("text, words", [
     (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
     (block("report none.cu"), "no none.cu"), (block("piece none.cu a"), "no none.cu"),
-    (block("tour poem"), "No step is a poem"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
+    (block("tour poem"), "No step is a poem"), (block("memory card"), "memory levels and memory gpus"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
     (block("ncu colour"), "takes one to three of dram, l2"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
 ])
 def test_docs_of_an_unknown_part(learn, clone, text, words):

@@ -5,8 +5,9 @@ import math
 
 import pytest
 
-from plots import attention, attention_shapes, attention_sweep, softmax_sweep, style, wide_sweep
+from plots import attention, attention_beside, attention_shapes, attention_sweep, ladder, machine_roofs, roofline, softmax_sweep, style, wide_sweep
 from tools import results, steps
+from tools import roofline as room
 
 LADDER = results.LADDER_SHAPE["attention"]
 FP32 = "12_attention_naive", "13_flash_scalar"
@@ -61,7 +62,7 @@ def texts(figure):
     renderer = figure.canvas.get_renderer()
     figure.canvas.draw()
     shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    return [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
+    return [(text.get_text(), Text.get_window_extent(text, renderer)) for text in shown]  # without the arrow of an annotation
 
 
 def expect_legible(figure):
@@ -112,24 +113,25 @@ def beside(recorded, monkeypatch):
     return recorded
 
 
-def test_steps_of_another_shape_stand_below_with_their_own_peers(beside):
+def test_steps_of_another_shape_have_a_picture_with_their_own_peers(beside):
     content = attention.data()
     assert len(content["bars"]) == len(STEPS) and not {peer["value"] for peer in content["peers"]} & {370, 490}
     shown = [(panel["title"], [bar["step"][:2] for bar in panel["bars"]], [bar["value"] for bar in panel["bars"]],
-              {peer["name"]: peer["value"] for peer in panel["peers"]}) for panel in content["beside"]]
+              {peer["name"]: peer["value"] for peer in panel["peers"]}) for panel in attention_beside.data()]
     assert shown == [
-        ("B1 H8 N8192 D64 causal", ["32", "33"], [320, 321], {"FlashAttention-2 (PyTorch)": 280, "cuDNN (PyTorch)": 400}),
-        ("B1 H8 N8192 D512", ["35"], [151], {"PyTorch, unfused": 133, "PyTorch SDPA, its choice": 136})]
+        ("B1 H8 N8192 D64 causal, on an H200", ["32", "33"], [320, 321], {"FlashAttention-2 (PyTorch)": 280, "cuDNN (PyTorch)": 400}),
+        ("B1 H8 N8192 D512, on an H200", ["35"], [151], {"PyTorch, unfused": 133, "PyTorch SDPA, its choice": 136})]
     beside[BESIDE[2]] = []
-    assert [panel["title"] for panel in attention.data()["beside"]] == ["B1 H8 N8192 D64 causal"]
+    assert [panel["title"] for panel in attention_beside.data()] == ["B1 H8 N8192 D64 causal, on an H200"]
     beside |= dict.fromkeys(BESIDE, [])
-    assert attention.data()["beside"] == []
+    assert attention_beside.data() is None and attention_beside.write() == []
 
 
 def test_they_are_legible(beside, drawn):
-    assert {"32", "33", "35", "B1 H8 N8192 D64 causal", "B1 H8 N8192 D512", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention))
-    beside[BESIDE[0]] = []
+    assert {"32", "33", "35", "B1 H8 N8192 D64 causal, on an H200", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention_beside))
     assert "30" in expect_legible(drawn(attention))
+    beside[BESIDE[0]] = []
+    expect_legible(drawn(attention_beside))
 
 
 def test_peers_of_another_run_say_whence_they_are():
@@ -141,6 +143,81 @@ def test_peers_of_another_run_say_whence_they_are():
         shape = each["shape"]
         operations = 4 * shape["batch"] * shape["heads"] * shape["seqlen"]**2 * shape["head_dim"]
         assert math.isclose(1e-9 * operations / each["time"]["median_ms"], each["tflops"], rel_tol=1e-6)
+
+
+# ---- one record of each peer ----
+
+def test_each_peer_has_one_figure_wherever_steps_are_compared(recorded):
+    """That of the run in which most steps were timed, and of equals the last; whichever steps a picture shows."""
+    for name in FP16[-2:]:  # timed in a run of their own
+        recorded[name] = [line(name, 170), line(FA2, 302), line(CUDNN, 470), line("PyTorch unfused", 52)]
+    kind = "attention", "fp16"
+    figures = lambda found: {name: each["tflops"] for name, each in found.items()}
+    assert figures(results.peer_records(kind, LADDER)) == {FA2: 300, CUDNN: 486, "PyTorch unfused": 52}
+    panel = next(panel for panel in ladder.data() if "fp16" in panel["title"])
+    assert {peer["value"] for peer in panel["peers"]} == {300, 486, 52}
+    assert {peer["name"]: peer["value"] for peer in attention.data()["peers"]}["FlashAttention-2 (PyTorch)"] == 300
+    assert attention_shapes.data()["curves"]["FlashAttention-2 (PyTorch)"]["seqlen"] == [[8192, 300]]
+    assert figures(results.peers(STEPS[-1])) == {FA2: 302, CUDNN: 470, "PyTorch unfused": 52}  # a lesson compares within its run
+    for name in FP16[2:-2]:
+        recorded[name] = [line(name, 170)]
+    assert figures(results.peer_records(kind, LADDER))[FA2] == 302  # as many steps as in the first run
+    assert results.peer_records(kind, LADDER | {"head_dim": 7}) == {}
+
+
+def test_the_recorded_peers_have_one_figure_in_all_pictures():
+    """ladder.svg, attention.svg, attention_shapes.svg and roofline.svg, as they are drawn from the records."""
+    shown = {}
+    for panel in ladder.data():
+        if panel["title"].startswith("attention"):
+            shown |= {peer["name"]: round(peer["value"], 4) for peer in panel["peers"]}
+    names = {full: short for full, short in attention.PEERS.items()}
+    for peer in attention.data()["peers"]:
+        if not peer["elsewhere"]:
+            full = next(full for full, short in names.items() if short == peer["name"])
+            assert shown[full] == round(peer["value"], 4), peer["name"]
+    for name, curve in attention_shapes.data()["curves"].items():
+        if name in names.values():
+            full = next(full for full, short in names.items() if short == name)
+            assert {round(rate, 4) for n, rate in curve["seqlen"] if n == LADDER["seqlen"]} == {shown[full]}
+    marks = [mark for mark in room.data()["points"] if mark["peer"] and mark["operation"] == "attention"]
+    assert marks and all(shown[mark["name"].split(" (")[0]] == mark["tflops"] for mark in marks)
+
+
+# ---- the roofline ----
+
+def test_the_roofline_has_one_point_a_step_and_no_name_hides_another(drawn):
+    content = room.data()
+    ours = [mark["name"] for mark in content["points"] if not mark["peer"]]
+    assert len(ours) == len(set(ours)) == len({name[:2] for name in ours})
+    expected = {steps.caption(step) for step in steps.load()
+                if step["operation"] != "device" and results.headline(step) == results.LADDER_SHAPE[step["operation"]] and results.best(step)}
+    assert expected - {"00 first kernel"} <= set(ours) <= expected
+    written = expect_legible(drawn(roofline))
+    assert all(any(words.startswith(name + "  ") for words in written) for name in ours)
+
+
+def test_a_crowded_roofline_is_legible(drawn, monkeypatch):
+    """More steps than there are, all as fast as one another."""
+    roofs = {"DRAM": {"rate": 4274.0, "published": 4814.0}, "tensor": {"rate": 647.0, "published": 989.4}}
+    marks = [{"name": f"{n} flash mma warp specialised", "operation": "attention", "dtype": "fp16", "shape": "", "peer": n > 40, "least": 4000.0,
+              "measured": None if n > 40 else 5000.0 + n, "tflops": 300 + n / 10} for n in range(45)]
+    monkeypatch.setattr(room, "data", lambda: {"roofs": roofs, "points": marks})
+    written = expect_legible(drawn(roofline))
+    assert {"0 flash mma warp specialised  300", "44 flash mma warp specialised  304"} <= written
+
+
+def test_the_lesson_of_the_machine_shows_five_points_at_most(drawn):
+    content = machine_roofs.data()
+    assert list(content["roofs"]) == ["DRAM", "fp32"] and 1 <= len(content["points"]) <= 5
+    assert "ridge: 15.4" in expect_legible(drawn(machine_roofs))
+
+
+@pytest.mark.parametrize("wanted, gap, low, high, places", [
+    ([1, 5, 9], 2, 0, 10, [1, 5, 9]), ([5, 5], 2, 0, 10, [4, 6]), ([0, 0, 0], 2, 0, 10, [0, 2, 4]), ([9, 10, 10], 2, 0, 10, [6, 8, 10]),
+    ([1, 1, 9, 9], 1, 0, 10, [0.5, 1.5, 8.5, 9.5]), ([3], 2, 4, 10, [4]), ([], 2, 0, 10, [])])
+def test_names_stand_a_gap_apart_as_near_as_they_can(wanted, gap, low, high, places):
+    assert roofline.spread(wanted, gap, low, high) == pytest.approx(places)
 
 
 # ---- over shapes ----
@@ -155,9 +232,10 @@ def test_the_variant_that_was_timed_at_most_shapes_and_then_the_fastest_is_shown
     recorded[FP16[3]] = [*everywhere(FP16[3], 50, "first"), *everywhere(FP16[3], 49, "tuned"), *everywhere(FA2, 300),
                          *everywhere("another", 1)]
     content = attention_shapes.data()
-    assert list(content["curves"]) == ["25 flash mma split q, first", "FlashAttention-2 (PyTorch)"]
+    assert list(content["curves"]) == ["25 flash mma split q, first", "FlashAttention-2 (PyTorch)", "cuDNN (PyTorch)"]
     assert content["curves"]["FlashAttention-2 (PyTorch)"] == {"seqlen": [[n, 300] for n in (512, 1024, 2048, 4096, 8192, 16384)],
                                                                "head_dim": [[d, 300] for d in (32, 64, 96, 128)]}
+    assert content["curves"]["cuDNN (PyTorch)"] == {"seqlen": [[8192, 486]], "head_dim": [[64, 486]]}  # of the other steps' run
     rate = pytest.approx(487.068, abs=1e-3)
     assert content["points"]["FlashAttention-3"] == {"seqlen": [[8192, rate]], "head_dim": [[64, rate]]}
     recorded.clear()

@@ -73,13 +73,26 @@ def test_a_steps_figures_are_of_its_own_shape(headlined):
     text = docs.generate("speed", BASE)
     assert "B1 H8 N8192 D64 causal in fp32: **`two_rows` takes 2.00 ms, 4.00 TFLOPS**; it is 1.50 × as fast as `one_row`, 2.00 × as fast as SDPA." in text
     assert [row[:2] for row in cells(docs.generate("results", BASE))[1:]] == [["one_row", "3.000"], ["two_rows", "2.000"], ["SDPA", "4.000"]]
-    assert docs.fastest(step) == "`two_rows`: 4.00 TFLOPS at B1 H8 N8192 D64 causal" and docs.gain(step) == "1.50 × its `one_row`"
+    assert docs.fastest(step) == "`two_rows`: 4.00 TFLOPS at B1 H8 N8192 D64 causal" and results.gain(step) is None
     assert results.best(step)["time"]["median_ms"] == 2
     assert results.best(step, results.LADDER_SHAPE["attention"])["time"]["median_ms"] == 5  # where all steps are compared
     recorded["12"].append(before)
-    assert "5.00 × as fast as step 12's `pre_transposed`" in docs.generate("speed", BASE) and docs.gain(step) == "5.00 × step 12"
+    assert "5.00 × as fast as step 12's `pre_transposed`" in docs.generate("speed", BASE) and results.gain(step)[0] == 5
     recorded["13"] = recorded["13"][2:4]
     assert "Not measured" in docs.generate("speed", BASE) and docs.fastest(step) == "–"
+
+
+def test_a_steps_gain_is_its_ideas_and_not_its_tunings(recorded, monkeypatch):
+    """Where the fastest variant is called `tuned`, in the step or in the one before, another stands for the idea."""
+    plain = results.LADDER_SHAPE["attention"]
+    monkeypatch.setattr(steps, "variants", lambda step: {"12": ["plain", "tuned"], "13": ["one_row", "two_rows", "tuned"]}.get(step["number"], [None]))
+    recorded["12"] = [line("plain", 8, **plain), line("tuned", 1, **plain)]
+    recorded["13"] = [line("one_row", 5, **plain), line("two_rows", 4, **plain), line("tuned", 0.5, **plain)]
+    step = steps.find("13")
+    assert results.of_its_idea(step)["variant"] == "two_rows" and results.best(step)["variant"] == "tuned"
+    assert results.gain(step)[0] == 2 and results.gain(step)[1]["variant"] == "plain"
+    recorded["12"] = recorded["12"][1:]
+    assert results.gain(step) is None
 
 
 def test_flags_of_a_size():

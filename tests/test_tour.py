@@ -73,6 +73,17 @@ def test_atomics_are_shown_where_there_are_any(runs):
     assert [operation for operation, head in heads if "atomics" in head] == ["sum"]
 
 
+def test_a_visitor_sees_one_table(runs):
+    """All steps of one operation and type, a key to its columns and to no other, all on a screen of 40 lines."""
+    said = printed(tour.one_table(runs, "cpu"), 80)
+    kind = next(kind for kind in ladder.by_kind(runs) if kind[0] == tour.FIRST)
+    names = {ladder.named(step, done["variant"]) for step, done in runs if steps.kind(step) == kind}
+    assert len(names) > 3 and names <= first_words(said) and said.count("───\n") == 1
+    assert not {ladder.named(step, done["variant"]) for step, done in runs if step["number"] and steps.kind(step) != kind} & first_words(said)
+    assert {name for name in ladder.MEANING if f"\n{name}  " in said} == {"error/bound", "sectors", "shared", "conflicts", "floor"}
+    assert len(said.splitlines()) <= 40
+
+
 @pytest.mark.parametrize("backend, heads", [("cpu", ladder.COUNTS + ladder.TIMES), ("cuda", ladder.TIMES)])
 def test_the_key_explains_the_columns(runs, backend, heads):
     """In whole sentences, without a column that no table has."""

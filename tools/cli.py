@@ -38,10 +38,11 @@ def welcome(context: typer.Context):
 
 
 @app.command()
-def tour(gpu: GPU = "h200", backend: BACKEND = None):
-    """Build every step, run each variant once, show the ladder."""
+def tour(gpu: GPU = "h200", backend: BACKEND = None,
+         everything: Annotated[bool, typer.Option("--all", help="Show the tables of all steps, not one of them.")] = False):
+    """Build every step, run each variant once, show what they did, and say what comes next."""
     from tools import tour as room
-    raise typer.Exit(room.tour(gpu, backend))
+    raise typer.Exit(room.tour(gpu, backend, everything))
 
 
 @app.command(context_settings=REST)

@@ -1,4 +1,4 @@
-"""The generated parts of README.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
+"""The generated parts of README.md, docs/memory-hierarchy.md and steps/*/README.md, between <!-- generated: NAME --> and <!-- /generated -->."""
 import argparse
 import io
 import math
@@ -8,14 +8,14 @@ import subprocess
 
 from rich.console import Console
 
-from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, occupancy, results, run, source, steps,
+from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
                    timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
-MILESTONES = "04", "07", "13", "23", "30", "32", "35"  # seven at most
+MILESTONES = 7  # of the steps, those that gained the most
 TOUR_LINES = 6
 HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
 UNFOLDED_ROWS = 7  # of a table of an analysis
@@ -48,36 +48,58 @@ def unlike(line, dtype):
     return "" if line["dtype"] == dtype else f" in {line['dtype']}"
 
 
-def fastest(step):
-    """A step's fastest variant on an H200, its rate and its shape, in words."""
-    line = results.best(step)
-    if not line:
-        return "–"
+def in_words(line):
+    """A variant, its rate and its shape."""
     name = f"`{line['variant']}`: " if line["variant"] else ""
     return f"{name}{results.rate(line)} at {run.shape_words(line['shape'])}{unlike(line, 'fp32')}"
 
 
-def gain(step):
-    """How many times as fast the fastest variant of a step is as that of the step it comes from, or, where that one does something
-    else or was not timed at the shape, as its own slowest."""
-    best, before = results.best(step), steps.origin(step)
-    if not best:
-        return "–"
-    other, name = None, ""
-    if before and before["operation"] == step["operation"]:
-        other = results.best(before, best["shape"])
-        name = other and steps.reference(before) + unlike(other, best["dtype"])
-    if not other:
-        other = max(results.of_variants(step), key=lambda line: line["time"]["median_ms"])
-        name = f"its `{other['variant']}`"
-    ratio = other["time"]["median_ms"] / best["time"]["median_ms"]
-    return f"{floors.three_digits(ratio)} × {name}" if other != best else "–"
+def fastest(step):
+    """A step's fastest variant on an H200, its rate and its shape, in words."""
+    line = results.best(step)
+    return in_words(line) if line else "–"
 
 
 def milestones(base):
-    """The steps that a visitor is shown first: the fastest variant of each on an H200, and what it gained."""
-    rows = [(link(step, base), fastest(step), gain(step)) for step in steps.load() if step["number"] in MILESTONES]
-    return table(("step", "its fastest variant, on an NVIDIA H200", "as fast as"), rows)
+    """The steps that a visitor is shown first: those whose idea gained the most over the step that they come from, in their order."""
+    gains = [(step, *found) for step in steps.load() if (found := results.gain(step)) and found[0] > 1]
+    most = sorted(gains, key=lambda gain: -gain[1])[:MILESTONES]
+    rows = []
+    for step, ratio, other in (gain for gain in gains if gain in most):
+        line = results.of_its_idea(step)
+        rows.append((link(step, base), in_words(line),
+                     f"{floors.three_digits(ratio)} × {steps.reference(steps.origin(step))}{unlike(other, line['dtype'])}"))
+    return table(("step", "on an NVIDIA H200", "as fast as"), rows) if rows else "Not measured on an H200 yet."
+
+
+def claim(base):
+    """Attention in fp16: at each shape that lessons have, the fastest step there, and how many times as fast it is as what was timed in the
+    same run; a row a shape, the plots' first."""
+    from plots.attention import PEERS, WIDE
+
+    of_shape = {}
+    for step in steps.load():
+        if steps.kind(step) == ("attention", "fp16") and (line := results.best(step)):
+            of_shape.setdefault(run.shape_words(line["shape"]), []).append((step, line))
+    rows = []
+    for words, found in of_shape.items():
+        step, line = max(found, key=lambda each: each[1]["tflops"])
+        timed = results.peers(step)
+        names = PEERS if PEERS.keys() & timed.keys() else WIDE
+        ratios = [f"{floors.three_digits(median(timed[name]) / median(line))} × {short}" for name, short in names.items() if name in timed]
+        rows.append((words, link(step, base), floors.three_digits(line["tflops"]), "; ".join(ratios) or "–"))
+    return table(("shape", "the fastest step", "TFLOPS", "as fast as, in the same run"), rows) if rows else "Not measured on an H200 yet."
+
+
+def memory_table(name):
+    """The memories of an H200, level by level, or what is published of four GPUs."""
+    if name == "gpus":
+        return table(("", *(occupancy.GPUS[gpu].title for gpu in memory.GPUS)), memory.gpus())
+    if name != "levels":
+        stop(f"memory {name}: there are memory levels and memory gpus.")
+    rows = [tuple(level[part] for part in ("level", "of", "sm", "gpu", "latency", "sm_rate", "rate")) for level in memory.levels() or []]
+    return table(("", "belongs to", "size, an SM", "size, the GPU", "latency", "bandwidth, an SM", "bandwidth, the GPU"), rows) if rows \
+        else "Not measured on an H200 yet."
 
 
 def tour(operation):
@@ -655,7 +677,7 @@ def timeline_of(words, base, pictures):
 def generate(name, base, pictures=None):
     """The text of one block; base is the directory of the README that holds it. Files that the text shows are put into pictures."""
     kind, *words = name.split()
-    whole = {"milestones": milestones, "steps": steps_table}
+    whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
             "growth": growth, "matrix": matrix, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
@@ -674,6 +696,8 @@ def generate(name, base, pictures=None):
         return shared_memory(*words)
     if kind == "timeline":
         return timeline_of(words, base, {} if pictures is None else pictures)
+    if kind == "memory" and len(words) == 1:
+        return memory_table(words[0])
     if kind == "tour" and len(words) == 1:
         return tour(words[0])
     if kind in each and not words:
@@ -681,7 +705,7 @@ def generate(name, base, pictures=None):
     with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "lengths": (lengths, 3), "against": (against, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
-    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, steps, tour OPERATION, "
+    stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
          "step diff, results, speed, shapes, growth, matrix, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
@@ -712,7 +736,7 @@ def docs(check):
     """Write every README's generated parts, or only name those that are stale. Returns [(path, name)]."""
     build.build("cpu")
     stale = []
-    for path in [ROOT / "README.md", *sorted(ROOT.glob("steps/*/README.md"))]:
+    for path in [ROOT / "README.md", ROOT / "docs/memory-hierarchy.md", *sorted(ROOT.glob("steps/*/README.md"))]:
         if not path.exists():
             continue
         text = path.read_text()

@@ -174,7 +174,7 @@ def recorded(group):
         head = "step", "shape", "measured", "of the published"
         return table(f"{group[0]['name']}, {OWN_SHAPES}: {how}", head, rows) if rows else None
     lines = [(step, line) for step in group for line in results.of_variants(step)]
-    peers = {name: line for step in group for name, line in results.peers(step).items()}
+    peers = results.peer_records(steps.kind(group[0]), results.headline(group[0]))
     if not lines:
         return None
     title, _ = titled(group[0], [line for _, line in lines] + list(peers.values()), how)

@@ -3,6 +3,7 @@ from tools import steps
 from tools.floors import three_digits
 from tools.lines import apart
 
+TUNED = "tuned"  # the variant that is tuning for one compiler or chip, where a step has one
 MOVES_BYTES = {"axpy", "sum", "softmax"}  # operations whose rate is one of bytes
 
 # One shape throughout tours and plots for each operation, whatever the element type.
@@ -56,8 +57,20 @@ def of_variants(step, shape=None):
 
 
 def peers(step, shape=None):
-    """The peers that were measured beside the step at that shape and in its first type: {name: line}."""
+    """The peers that were measured beside the step at that shape and in its first type: {name: line}. Its lesson says how many times
+    as fast the step is, which is true within one run only."""
     return {line["peer"]: line for line in timed(step, shape) if line.get("peer")}
+
+
+def peer_records(kind, shape):
+    """The one record of each peer of an (operation, element type) at a shape, for whatever shows several steps: {name: line}. It is that
+    of the run in which most steps were timed, of equals the last."""
+    found = {}
+    for step in steps.load():
+        if steps.kind(step) == kind:
+            for name, line in peers(step, shape).items():
+                found.setdefault(name, []).append(line)
+    return {name: max(reversed(lines), key=lines.count) for name, lines in found.items()}
 
 
 def counted(step, variant, shape):
@@ -76,6 +89,22 @@ def hardware(step, variant, shape):
 def best(step, shape=None):
     """The fastest variant of a step recorded at that shape, or None."""
     return min(of_variants(step, shape), key=lambda line: line["time"]["median_ms"], default=None)
+
+
+def of_its_idea(step, shape=None):
+    """The fastest variant of a step recorded at that shape, but for the one called `tuned`: that is for a compiler or a chip what the
+    step's idea is not. None where there is no other."""
+    return min((line for line in of_variants(step, shape) if line["variant"] != TUNED), key=lambda line: line["time"]["median_ms"], default=None)
+
+
+def gain(step):
+    """How many times as fast a step's idea made the step that it comes from, at the shape of its figures, and that step's line; None
+    where that one does something else, or was not timed there."""
+    line, before = of_its_idea(step), steps.origin(step)
+    if not line or not before or before["operation"] != step["operation"]:
+        return None
+    other = of_its_idea(before, line["shape"])
+    return other and (other["time"]["median_ms"] / line["time"]["median_ms"], other)
 
 
 def rate(line):

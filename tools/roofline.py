@@ -1,5 +1,5 @@
-"""The roofline: every step that was measured, by the operations that it does for each byte that DRAM moves, under the roofs
-that the machine step measured. The bytes are those that ncu counted, and where it counted none the fewest possible."""
+"""The roofline: every step that was measured, by its fastest variant, at the operations that it does for each byte that DRAM moves, under
+the roofs that the machine step measured. The bytes are those that ncu counted, and where it counted none the fewest possible."""
 from tools import results, run, steps
 from tools.floors import three_digits
 from tools.say import out
@@ -38,13 +38,14 @@ def intensity(mark):
 
 
 def points(every):
-    """Every variant recorded on an H200 at its operation's one shape, then the peers; but no copies, which compute nothing."""
-    shape_of = lambda step: results.LADDER_SHAPE[step["operation"]]
-    ours = [(line, f"{step['number']} {line['variant'] or steps.short(step)}", False, results.hardware(step, variant, line["shape"]))
-            for step in every for variant in steps.variants(step) if (line := results.ours(step, variant, shape_of(step)))]
-    peers = {(line["operation"], name): (line, name, True) for step in every for name, line in results.peers(step, shape_of(step)).items()
-             if not name.startswith("cudaMemcpy")}
-    return [point(*found) for found in [*ours, *peers.values()] if found[0].get("flops") and found[0].get("bytes")]
+    """The fastest variant of each step whose figures are of its operation's one shape, as recorded on an H200, then the peers; but no
+    copies, which compute nothing."""
+    alike = [step for step in every if results.headline(step) == results.LADDER_SHAPE[step["operation"]]]
+    ours = [(line, steps.caption(step), False, results.hardware(step, line["variant"], line["shape"]))
+            for step in alike if (line := results.best(step))]
+    peers = [(line, name, True) for kind in dict.fromkeys(map(steps.kind, every))
+             for name, line in results.peer_records(kind, results.LADDER_SHAPE[kind[0]]).items() if not name.startswith("cudaMemcpy")]
+    return [point(*found) for found in [*ours, *peers] if found[0].get("flops") and found[0].get("bytes")]
 
 
 def data():

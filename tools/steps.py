@@ -60,6 +60,11 @@ def title(step):
     return f"{step['number']} {short(step)}".strip()
 
 
+def caption(step):
+    """04 tiled, of 04_matmul_tiled, where the operation is said already."""
+    return f"{step['number']} {short(step).removeprefix(step['operation'] + '_').replace('_', ' ')}"
+
+
 def called(step):
     """What a command calls it: 04, or machine."""
     return step["number"] or step["name"]

@@ -1,7 +1,9 @@
-"""The tour: build the steps, run every variant once, show the ladder, draw it, and name the next step to take."""
+"""The tour: build the steps, run every variant once, show a table of what they did, draw the ladder, and name the next step to take."""
 from tools import build, ladder, machine, results, run, steps
 from tools.progress import next_words
 from tools.say import err, out, progress
+
+FIRST = "matmul"  # the operation whose table a visitor is shown; --all shows those of all
 
 
 def where(every, forced):
@@ -23,21 +25,34 @@ def run_all(group, backend, gpu):
     return runs
 
 
-def note(backend, why):
+def note(backend, why, everything):
     """What stands above the tables: where the steps ran and why."""
-    key = "What the columns mean is said below the tables."
     if backend == "cuda":
-        return f"Ran on the GPU: {why}. {key}"
-    return (f"Ran on the emulator: {why}. It counts; it does not time. What an NVIDIA H200 took is shown from records, at larger "
-            f"shapes: compare figures within one table. {key}")
+        return f"Ran on the GPU: {why}."
+    records = " What an NVIDIA H200 took is shown from records, at larger shapes: compare figures within one table." if everything else ""
+    return f"Ran on the emulator: {why}. It counts; it does not time.{records}"
+
+
+def gpu_of(runs):
+    """The GPU that the emulator stands for."""
+    return next((done["profile"]["gpu"]["title"] for _, done in runs if done.get("profile")), "GPU")
 
 
 def key(backend, runs):
     """What stands below the tables: what their columns mean."""
     if backend == "cuda":
         return ladder.legend(ladder.TIMES)
-    gpu = next((done["profile"]["gpu"]["title"] for _, done in runs if done["profile"]), "GPU")
-    return ladder.legend(dict.fromkeys([*ladder.COUNTS, *ladder.TIMES]), gpu)
+    return ladder.legend(dict.fromkeys([*ladder.COUNTS, *ladder.TIMES]), gpu_of(runs))
+
+
+def one_table(runs, backend):
+    """The renderables of a visitor's one table, and of what its columns mean: that of the first operation's first element type."""
+    groups = ladder.by_kind(runs)
+    kind = next((kind for kind in groups if kind[0] == FIRST), next(iter(groups)))
+    group = ladder.by_shape(groups[kind])[0]
+    table = ladder.timed(group, "timed here") if backend == "cuda" else ladder.counted(group)
+    yield table
+    yield ladder.legend([column.header for column in table.renderables[1].columns], gpu_of(runs))
 
 
 def tables(runs, backend):
@@ -69,23 +84,27 @@ def summary(runs):
     return f"{right} of {len(runs)} variants gave the right result{cannot}."
 
 
-def tour(gpu, forced):
-    """Returns the exit status: 1 if a step was wrong."""
+def tour(gpu, forced, everything=False):
+    """Every step is run; one table is shown, or everything. Returns the exit status: 1 if a step was wrong."""
     if not err.is_terminal:  # where no progress is drawn
         err.print("Building the emulator and the steps…")
     groups = where(steps.load(), forced)
     for backend, _, group in groups:
         build.build(backend, *(step["name"] for step in group))
     status = 0
-    for backend, why, group in groups:
+    for place, (backend, why, group) in enumerate(groups):
         runs = run_all(group, backend, gpu)
-        out.print(note(backend, why))
-        for shown in (*tables(runs, backend), key(backend, runs)):
+        out.print(note(backend, why, everything))
+        shown = [*tables(runs, backend), key(backend, runs)] if everything else [*one_table(runs, backend)] if place == 0 else []
+        for part in shown:
             out.print()
-            out.print(shown)
+            out.print(part)
         status |= faults(runs)
         out.print(f"\n{summary(runs)}")
+    if not everything:
+        out.print("The tables of all of them: ./learn tour --all")
     draw()
+    out.print()
     out.print(next_words(), style="bold", markup=False, soft_wrap=True)
     return status
 
