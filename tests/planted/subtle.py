@@ -9,7 +9,7 @@ import dataclasses
 from bugs import (ATTENTION, BLOCK_SUM, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
                   FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE,
                   SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
-                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_SUM, WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
+                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
 
 # What every step of an operation is right at, or one step, all its variants: past the fifth tile and past 512 rows, with the
 # emulator's checks off.
@@ -375,6 +375,12 @@ SUBTLE = [
            "race in shared memory", variant="swizzled", checked=True),
     Subtle(SWIZZLED_FLASH, "tail_unmasked_from_512_on", "if (tile + TILE > n)", "if (tile < 512 && tile + TILE > n)", "should be", KEYS_32),
     Subtle(SWIZZLED_FLASH, "first_batch_only", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, SIX_HEADS),
+    Subtle(WARP_ROWS, "a_fragment_of_v_for_each_tile_of_rows",
+           "ldmatrix_x4_trans(v, &V_smem[key + lane % 16][place<D>(lane % 16, col + lane / 16 * 8)]);\n                for (int y = 0; y < ROWS; y++) {",
+           "for (int y = 0; y < ROWS; y++) {\n"
+           "                    ldmatrix_x4_trans(v, &V_smem[key + lane % 16][place<D>(lane % 16, col + lane / 16 * 8)]);", "", PROFILE),
+    Subtle(WARP_ROWS, "tail_unmasked_from_512_on", "if (tile + TILE > n)", "if (tile < 512 && tile + TILE > n)", "should be", KEYS_32),
+    Subtle(WARP_ROWS, "first_batch_only", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, SIX_HEADS),
     Subtle(SHARED_KV, "sixth_tile_of_k_stale", "tile + TILE<D>, n);", "tile == 4 * TILE<D> ? tile : tile + TILE<D>, n);", "should be", KEYS_64,
            "two_stages"),
     Subtle(SHARED_KV, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);",
