@@ -54,7 +54,8 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{("16_flash_wmma_warp_max", variant): LOADS
                         for variant in ("uncoalesced", "coalesced", "padded", "two_warps", "four_warps", "eight_warps")},
                      **{("25_flash_mma_split_q", order): STORED for order in ("heads_first", "rows_first")},
-                     **{("19_matmul_cp_async", f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for stages in ("one", "two", "three", "four")},
+                     **{(step, f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for step in ("19_matmul_cp_async", "20_matmul_warp_tile")
+                        for stages in ("one", "two", "three", "four")},
                      **{("21_matmul_swizzle", layout): COPIES for layout in ("unpadded", "padded", "swizzled")},
                      **{(step, variant): COPIES for step in ("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv",
                                                               "29_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},

@@ -51,6 +51,7 @@ WHOLE_PAIR = "if (row < m && col + 1 < n)\n        *("
 LAST_HALF = "else if (row < m && col < n)"
 RING = (70, 45, 300)  # more pairs of tiles than a block has stages
 CP_ASYNC = "19_matmul_cp_async"
+WARP_TILE = "20_matmul_warp_tile"
 SWIZZLE = "21_matmul_swizzle"
 ORDER = "23_matmul_block_order"
 GROUPS = (2100, 150, 20)  # nine rows of tiles: a whole group and a lower one
@@ -285,7 +286,7 @@ BUGS = [
     Bug(MMA, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
         checked="was never written"),
     Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
-    Bug(MMA, "lost_tail_of_a_block", "ceil_div(args->m, TILE));", "args->m / TILE);", plain="was never written",
+    Bug(MMA, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
     Bug(CP_ASYNC, "one_group_too_few", "STAGES - 2>", "STAGES - 1>", checked="copy still in flight"),
@@ -303,11 +304,25 @@ BUGS = [
     Bug(CP_ASYNC, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
     Bug(CP_ASYNC, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
     Bug(CP_ASYNC, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
-    Bug(CP_ASYNC, "registers_of_b_swapped", "x % 2 * 2]", "(x + 1) % 2 * 2]"),
+    Bug(CP_ASYNC, "registers_of_b_swapped", "a[y], &b[0], T()", "a[y], &b[2], T()"),
     Bug(CP_ASYNC, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
         checked="was never written"),
     Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
     Bug(CP_ASYNC, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
+        checked="was never written", shape=(150, 45, 50)),
+
+    Bug(WARP_TILE, "registers_of_b_swapped", "x % 2 * 2]", "(x + 1) % 2 * 2]"),
+    Bug(WARP_TILE, "one_fragment_of_a_for_all_rows", "a[y], &b", "a[0], &b"),
+    Bug(WARP_TILE, "wrong_pair_of_b", "&b[x / 2][x % 2 * 2]", "&b[x % 4][x / 4 * 2]"),
+    Bug(WARP_TILE, "step_19s_two_rows_of_fragments", "ROWS = WARP_M / MMA_M", "ROWS = WARP_M / MMA_M / 2", plain="was never written",
+        checked="was never written"),
+    Bug(WARP_TILE, "step_19s_rows_of_a_warp", "row = warp / (TILE_N / WARP_N) * WARP_M", "row = warp / (TILE_N / WARP_N) * 32",
+        plain="was never written", checked="race in shared memory"),
+    Bug(WARP_TILE, "wrong_fragment_of_a", "row + y * MMA_M + lane_row", "row + y * MMA_N + lane_row"),
+    Bug(WARP_TILE, "one_group_too_few", "STAGES - 2>", "STAGES - 1>", checked="copy still in flight"),
+    Bug(WARP_TILE, "missing_barrier", "__syncthreads();  // both tiles are whole", ";  // both tiles are whole", checked="race in shared memory"),
+    Bug(WARP_TILE, "last_part_never_copied", "i / MMA_K, A_pitch", "i / MMA_K % (PARTS - 1), A_pitch", shape=RING),
+    Bug(WARP_TILE, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 
     Bug(SWIZZLE, "swizzle_in_ldmatrix_of_a_only", "[place<L>(A_row(), A_col())]", "[A_col()]"),

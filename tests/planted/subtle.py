@@ -9,7 +9,8 @@ import dataclasses
 from bugs import (ATTENTION, BLOCK_SUM, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
                   FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE,
                   SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
-                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
+                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
+                  WHOLE_VECTOR, WMMA)
 
 # What every step of an operation is right at, or one step, all its variants: past the fifth tile and past 512 rows, with the
 # emulator's checks off.
@@ -130,7 +131,7 @@ SUBTLE = [
            "-m 33 -n 70 -k 700"),
     Subtle(TILED, "grid_swapped", "blocks(ceil_div(n, TILE), ceil_div(m, TILE))", "blocks(ceil_div(m, TILE), ceil_div(n, TILE))",
            NEVER, "-m 700 -n 661 -k 43"),
-    *(Subtle(step, "sixth_row_of_tiles", "C_row = blockIdx.y * TILE + row", "C_row = blockIdx.y % 5 * TILE + row", NEVER,
+    *(Subtle(step, "sixth_row_of_tiles", "C_row = blockIdx.y * TILE_M + row", "C_row = blockIdx.y % 5 * TILE_M + row", NEVER,
              "-m 700 -n 661 -k 43") for step in (REGISTER, VECTOR, DOUBLE)),
     Subtle(REGISTER, "row_512_of_b", "B_row < k && B_col < n ?", "B_row < min(k, 512) && B_col < n ?", "should be",
            "-m 33 -n 70 -k 700"),
@@ -159,7 +160,7 @@ SUBTLE = [
     Subtle(LANES, "a_row_of_b_never_stored", "else if (lane < 16)", "else if (lane < 15)", "is NaN"),
     Subtle(LANES, "row_beyond_the_tile", "&B_smem[lane % 16][0]", "&B_smem[lane % 16 + 1][0]", "out of bounds", checked=True),
     Subtle(MMA, "row_512_of_b", "tile + B_row + y < k ?", "tile + B_row + y < min(k, 512) ?", "should be", "-m 33 -n 70 -k 700"),
-    Subtle(MMA, "sixth_row_of_tiles", "C_row = blockIdx.y * TILE + row", "C_row = blockIdx.y % 5 * TILE + row", NEVER,
+    Subtle(MMA, "sixth_row_of_tiles", "C_row = blockIdx.y * TILE_M + row", "C_row = blockIdx.y % 5 * TILE_M + row", NEVER,
            "-m 700 -n 661 -k 43"),
     Subtle(MMA, "sixth_tile_of_a", "row + y < m ? k - (tile + A_col) : 0", "row + y < m && tile != 5 * TILE_K ? k - (tile + A_col) : 0",
            "should be", "-m 33 -n 70 -k 700"),
@@ -196,6 +197,14 @@ SUBTLE = [
     Subtle(CP_ASYNC, "memory_not_asked_for",
            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,\n                                                    BYTES<T, STAGES>);",
            "cudaSuccess;", REFUSED, status=2),
+    Subtle(WARP_TILE, "sixth_tile", "ldmatrix_x4(a[y], &smem[stage]", "ldmatrix_x4(a[y], &smem[k - left == 5 * TILE_K ? target : stage]",
+           "should be", "-m 33 -n 70 -k 700"),
+    Subtle(WARP_TILE, "last_copies_of_the_third_row_of_blocks", "from.A_rows = m - A_first;", "from.A_rows = min(m, 640) - A_first;",
+           "should be", "-m 700 -n 661 -k 43"),
+    Subtle(WARP_TILE, "third_row_of_tiles", "C_row = blockIdx.y * TILE_M + row", "C_row = blockIdx.y % 2 * TILE_M + row", NEVER,
+           "-m 700 -n 661 -k 43"),
+    Subtle(WARP_TILE, "a_stage_too_little", "kernel<<<blocks, THREADS, BYTES<T, STAGES>, stream>>>",
+           "kernel<<<blocks, THREADS, BYTES<T, STAGES - 1>, stream>>>", "out of bounds", checked=True),
     Subtle(SWIZZLE, "sixth_tile", "ldmatrix_x4(a[y], &smem[stage]", "ldmatrix_x4(a[y], &smem[k - left == 5 * TILE_K ? target : stage]",
            "should be", "-m 33 -n 70 -k 700"),
     Subtle(SWIZZLE, "row_512_of_b", "from.B_rows = k - B_row();", "from.B_rows = min(k, 512) - B_row();", "should be", "-m 33 -n 70 -k 700"),
