@@ -650,6 +650,8 @@ BUGS = [
         variant="swizzled", shape=HEADS),
     Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_v_only", "[place<D, F>(lane % 16, col + lane / 16 * 8)]", "[col + lane / 16 * 8]",
         variant="swizzled", shape=(1, 2, 70, 96)),
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_q_only", "[place<D, F>(lane % 16, x * MMA_K + lane / 16 * 8)]", "[x * MMA_K + lane / 16 * 8]",
+        variant="swizzled", shape=HEADS),
     Bug(SWIZZLED_FLASH, "swizzled_beyond_the_row", "(D % 64 == 0 ? row % 8 : row / 2 % 4)", "row % 8", checked="race in shared memory",
         variant="swizzled", shape=(1, 2, 70, 96)),
     Bug(SWIZZLED_FLASH, "missing_wait", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V",
