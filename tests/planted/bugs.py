@@ -664,7 +664,6 @@ BUGS = [
     Bug(WARP_ROWS, "both_tiles_of_rows_from_the_first", "q[y][d / MMA_K], &k[0]", "q[0][d / MMA_K], &k[0]", shape=HEADS),
     Bug(WARP_ROWS, "fragments_of_q_never_loaded_again", "y < ROWS && Q_STAYS<D>; y++)\n                ldm",
         "y < ROWS && Q_STAYS<D> && d == 0; y++)\n                ldm", shape=(1, 2, 70, 96)),
-    Bug(WARP_ROWS, "vote_of_half_a_warp", "__any_sync(0xffffffff", "__any_sync(0xffff", checked="divergent collective", shape=(1, 2, 70, 128)),
     Bug(WARP_ROWS, "warps_16_rows_apart", "warp_row = warp * ROWS * MMA_M", "warp_row = warp * MMA_M", plain="was never written",
         checked="was never written", shape=(1, 2, 150, 64)),
     Bug(WARP_ROWS, "missing_barrier_before_q_is_read", "__syncthreads();  // Q is whole before any warp reads it", "",
