@@ -100,6 +100,7 @@ SPLIT_Q = "25_flash_mma_split_q"
 FLASH_STAGES = "26_flash_mma_stages"
 COLLECTIVE = "29_flash_mma_collective_store"
 SWIZZLED_FLASH = "30_flash_mma_swizzle"
+WARP_ROWS = "31_flash_mma_warp_rows"
 CAUSAL = "32_flash_mma_causal"
 GQA = "33_flash_mma_gqa"
 TILING_QK = "35_flash_mma_tiling_qk"
@@ -670,17 +671,25 @@ BUGS = [
     Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_k_only", "[place<D, F>(lane % 8, d + lane / 8 % 2 * 8)]", "[d + lane / 8 % 2 * 8]",
         variant="swizzled", shape=HEADS),
     Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_v_only", "[place<D, F>(lane % 16, col + lane / 16 * 8)]", "[col + lane / 16 * 8]",
-        variant="tuned", shape=(1, 2, 70, 96)),
+        variant="swizzled", shape=(1, 2, 70, 96)),
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_q_only", "[place<D, F>(lane % 16, x * MMA_K + lane / 16 * 8)]", "[x * MMA_K + lane / 16 * 8]",
+        variant="swizzled", shape=HEADS),
     Bug(SWIZZLED_FLASH, "swizzled_beyond_the_row", "(D % 64 == 0 ? row % 8 : row / 2 % 4)", "row % 8", checked="race in shared memory",
         variant="swizzled", shape=(1, 2, 70, 96)),
-    Bug(SWIZZLED_FLASH, "tiles_where_q_stays", "&smem.stage[Q_STAYS<D, F> * BLOCK_ROWS]", "&smem.stage[0]", checked="copy still in flight",
-        variant="tuned", shape=(1, 2, 70, 128)),
-    Bug(SWIZZLED_FLASH, "32_keys_copied_to_a_tile_of_48", "copy_tile<TILE<D, F>, D, F>(to", "copy_tile<32, D, F>(to", variant="tuned",
-        shape=(1, 2, 70, 128)),
-    Bug(SWIZZLED_FLASH, "second_tile_of_rows_not_rescaled", "o[y][x][2 * i] *= factor;", "o[0][x][2 * i] *= factor;", variant="tuned",
-        shape=HEADS),
     Bug(SWIZZLED_FLASH, "missing_wait", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V",
         ";\n        __syncthreads();  // the tile of V", checked="copy still in flight", variant="swizzled", shape=HEADS),
+
+    Bug(WARP_ROWS, "tiles_where_q_stays", "&smem.stage[Q_STAYS<D> * BLOCK_ROWS]", "&smem.stage[0]", checked="copy still in flight",
+        shape=(1, 2, 70, 128)),
+    Bug(WARP_ROWS, "32_keys_copied_to_a_tile_of_48", "copy_tile<TILE<D>, D>(to", "copy_tile<32, D>(to", shape=(1, 2, 70, 128)),
+    Bug(WARP_ROWS, "second_tile_of_rows_not_rescaled", "o[y][x][2 * i] *= factor;", "o[0][x][2 * i] *= factor;", shape=HEADS),
+    Bug(WARP_ROWS, "both_tiles_of_rows_from_the_first", "q[y][d / MMA_K], &k[0]", "q[0][d / MMA_K], &k[0]", shape=HEADS),
+    Bug(WARP_ROWS, "fragments_of_q_never_loaded_again", "y < ROWS && Q_STAYS<D>; y++)\n                ldm",
+        "y < ROWS && Q_STAYS<D> && d == 0; y++)\n                ldm", shape=(1, 2, 70, 96)),
+    Bug(WARP_ROWS, "warps_16_rows_apart", "warp_row = warp * ROWS * MMA_M", "warp_row = warp * MMA_M", plain="was never written",
+        checked="was never written", shape=(1, 2, 150, 64)),
+    Bug(WARP_ROWS, "missing_barrier_before_q_is_read", "__syncthreads();  // Q is whole before any warp reads it", "",
+        checked="race in shared memory", shape=HEADS),
 
     Bug(CAUSAL, "diagonal_masked", "key > row", "key >= row", plain="is NaN", variant="skipped", shape=TWO_BLOCKS, flags="--causal"),
     Bug(CAUSAL, "one_key_too_many_seen", "key > row", "key > row + 1", shape=TWO_BLOCKS, flags="--causal"),

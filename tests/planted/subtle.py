@@ -9,7 +9,8 @@ import dataclasses
 from bugs import (AHEAD, ATTENTION, BEFORE_LOOP, BLOCK_SUM, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
                   FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE,
                   SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
-                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES, WHOLE_VECTOR, WMMA)
+                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
+                  WHOLE_VECTOR, WMMA)
 
 # What every step of an operation is right at, or one step, all its variants: past the fifth tile and past 512 rows, with the
 # emulator's checks off.
@@ -38,6 +39,7 @@ WATCHED = {
     "matmul": ["-m 33 -n 70 -k 41", "-m 33 -n 68 -k 41", "-m 36 -n 36 -k 20"],
     "softmax": ["--rows 5 --cols 45", "--rows 1 --cols 200001"],
     "attention": ["--batch 2 --heads 3 --seqlen 40 --head-dim 96"],
+    "31_flash_mma_warp_rows": ["--heads 1 --seqlen 70 --head-dim 128"],  # where Q stays, and the warp votes
     "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
 }
 PROFILE = "--profile"  # and what it counts is compared with what ncu counted
@@ -390,6 +392,14 @@ SUBTLE = [
            "race in shared memory", variant="swizzled", checked=True),
     Subtle(SWIZZLED_FLASH, "tail_unmasked_from_512_on", "if (tile + TILE > n)", "if (tile < 512 && tile + TILE > n)", "should be", KEYS_32),
     Subtle(SWIZZLED_FLASH, "first_batch_only", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, SIX_HEADS),
+    Subtle(WARP_ROWS, "a_fragment_of_v_for_each_tile_of_rows",
+           "ldmatrix_x4_trans(v, &V_smem[key + lane % 16][place<D>(lane % 16, col + lane / 16 * 8)]);\n                for (int y = 0; y < ROWS; y++) {",
+           "for (int y = 0; y < ROWS; y++) {\n"
+           "                    ldmatrix_x4_trans(v, &V_smem[key + lane % 16][place<D>(lane % 16, col + lane / 16 * 8)]);", "", PROFILE),
+    Subtle(WARP_ROWS, "vote_of_half_a_warp", "__any_sync(0xffffffff", "__any_sync(0xffff", "divergent collective",
+           "--heads 1 --seqlen 70 --head-dim 128", checked=True),
+    Subtle(WARP_ROWS, "tail_unmasked_from_512_on", "if (tile + TILE > n)", "if (tile < 512 && tile + TILE > n)", "should be", KEYS_32),
+    Subtle(WARP_ROWS, "first_batch_only", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, SIX_HEADS),
     Subtle(SHARED_KV, "sixth_tile_of_k_stale", "tile + TILE<D>, n);", "tile == 4 * TILE<D> ? tile : tile + TILE<D>, n);", "should be", KEYS_64,
            "two_stages"),
     Subtle(SHARED_KV, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);",
