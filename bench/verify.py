@@ -104,8 +104,8 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                 "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"],
                 **dict.fromkeys(("26_flash_mma_stages", "27_flash_mma_shared_kv"),
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128, 256)]),
-                "28_flash_mma_shared_qkv": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
-                "30_flash_mma_swizzle": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)],
+                **dict.fromkeys(("28_flash_mma_shared_qkv", "30_flash_mma_swizzle", "31_flash_mma_warp_rows"),
+                                [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)]),
                 "32_flash_mma_causal": CAUSAL, "33_flash_mma_gqa": CAUSAL,
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
@@ -135,7 +135,7 @@ TIMED["35_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x5
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
 # What else a step's lesson rests on: (the name of its file, the command that writes it).
-SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "30_flash_mma_swizzle": ("sweep", "bench/attention_sweep.py"),
+SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "31_flash_mma_warp_rows": ("sweep", "bench/attention_sweep.py"),
           "33_flash_mma_gqa": ("matrix", "bench/attention_matrix.py"),
           "35_flash_mma_tiling_qk": ("sweep", "bench/attention_sweep.py", "--step", "35")}
 

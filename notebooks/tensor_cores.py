@@ -88,14 +88,14 @@ def deal_maps(found, marked):
 # ---- banks ----
 
 def layouts(number):
-    """{variant: of each row the group of four banks that each vector lies in}, as --layout of a step prints it."""
+    """{variant: of each row the bank quad that each vector lies in}, as --layout of a step prints it."""
     found = {}
     for step in here(number):
         build.build("cpu", step["name"])
         for variant in steps.variants(step):
             _, printed = said([steps.program(step, "cpu"), "--variant", variant, "--layout"])
             rows = re.findall(r"^ +row \d+((?: +\d)+)$", printed, re.MULTILINE)
-            found[variant] = [[int(group) for group in row.split()] for row in rows]
+            found[variant] = [[int(quad) for quad in row.split()] for row in rows]
     return found
 
 
@@ -113,7 +113,7 @@ def bank_maps(layout, counted, vector):
     figure, panels = style.pyplot().subplots(2, len(alike), figsize=(3.7 * len(alike), 5), squeeze=False, height_ratios=(2.4, 1))
     for (above, below), variants in zip(panels.T, alike.values()):
         rows = layout[variants[0]]
-        there = [[row.index(group) for group in range(8)] for row in rows]  # the vector in each group
+        there = [[row.index(quad) for quad in range(8)] for row in rows]  # the vector in each bank quad
         found = dict.fromkeys(f"{per_ldmatrix(counted[variant]):.3g} wavefronts an ldmatrix,\n"
                               f"{counted[variant]['ldmatrix_conflicts']:,} conflicts" for variant in variants)
         title = "\n".join([" and ".join(variants), *found])
@@ -124,7 +124,7 @@ def bank_maps(layout, counted, vector):
         below.bar([bank / 4 - 0.375 for bank in range(32)], served, width=0.2, color=style.BLUES[3])
         below.set(xlim=above.get_xlim(), ylim=(0, 8.4), yticks=(0, 1, 4, 8),
                   xlabel=f"bank; the busiest serves {max(served)} of the 8 rows")
-        below.set_xticks([group - 0.375 for group in range(8)], [str(4 * group) for group in range(8)])
+        below.set_xticks([quad - 0.375 for quad in range(8)], [str(4 * quad) for quad in range(8)])
         style.plain(below)
     panels[1][0].set_ylabel("rows served", fontsize=9, color=style.FAINT)
     figure.tight_layout()

@@ -5,7 +5,7 @@ from plots.style import FAINT, INK
 from tools import steps
 from tools.paths import PLOTS
 
-STEP, PEER = "30", "PyTorch SDPA fp16, flash"
+STEP, PEER = "31", "PyTorch SDPA fp16, flash"
 FURTHEST = 2  # a ratio of this, or of one over it, has the darkest colour
 
 

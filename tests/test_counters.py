@@ -70,6 +70,14 @@ def test_copies_in_flight(counted, compiler):
     assert requests(counted(Program(IN_FLIGHT, compiler)), IN_FLIGHT) == expected(IN_FLIGHT)
 
 
+@pytest.mark.parametrize("workers", ["1", "4"])
+def test_a_block_in_the_place_of_another_has_none_of_its_mbarriers(compile_cu, workers, tmp_path):
+    """Which lay at other addresses: with several workers, where its memory was none."""
+    for _ in range(8):
+        done = run(compile_cu(Program(IN_FLIGHT)), SIMT_WORKERS=workers, SIMT_PROFILE_JSON=str(tmp_path / "profile.jsonl"))
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_products_count_without_checks_too(counted):
     found = counted(Program(IN_FLIGHT, options=("--plain",)))
     wanted = {number: counts for number, counts in expected(IN_FLIGHT).items() if "mma" in counts}

@@ -78,7 +78,7 @@ def test_predictions(capsys, monkeypatch):
     assert held[-1].startswith("lane: **20** (measured)")
 
 
-@pytest.mark.parametrize("name, own", [("30_flash_mma_swizzle", {}), ("32_flash_mma_causal", {"causal": True}),
+@pytest.mark.parametrize("name, own", [("31_flash_mma_warp_rows", {}), ("32_flash_mma_causal", {"causal": True}),
                                        ("35_flash_mma_tiling_qk", {"head_dim": 512})])
 def test_times_are_of_the_lesson_s_shape(monkeypatch, name, own):
     """Once a step has results they are shown, and the peers at the same shape."""

@@ -358,7 +358,7 @@ def test_what_a_launch_is_told_of_its_tensors():
 # ---- sweeps ----
 
 @pytest.mark.parametrize("number, count, first, last, peer", [
-    ("30", 7 * 7 * 2, "1x1x128x64", "1x64x8192x128", "PyTorch SDPA fp16, cuDNN"), ("35", 6 * 6, "1x1x128x512", "1x48x4096x512", peers.UNFUSED)])
+    ("31", 7 * 7 * 2, "1x1x128x64", "1x64x8192x128", "PyTorch SDPA fp16, cuDNN"), ("35", 6 * 6, "1x1x128x512", "1x48x4096x512", peers.UNFUSED)])
 def test_the_sweep_of_attention_times_the_last_variant_and_two_peers(monkeypatch, capsys, tmp_path, number, count, first, last, peer):
     step = FP16 | {"number": number, "variants": ["a", "tuned"]}
     monkeypatch.setattr(peers, "find_step", lambda text: step)

@@ -12,7 +12,8 @@ from tools import roofline as room
 LADDER = results.LADDER_SHAPE["attention"]
 FP32 = "12_attention_naive", "13_flash_scalar"
 FP16 = ("15_flash_wmma", "16_flash_wmma_warp_max", "24_flash_mma_split_kv", "25_flash_mma_split_q", "26_flash_mma_stages",
-        "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv", "29_flash_mma_collective_store", "30_flash_mma_swizzle")
+        "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv", "29_flash_mma_collective_store", "30_flash_mma_swizzle",
+        "31_flash_mma_warp_rows")
 STEPS = [{"name": name, "number": name[:2], "operation": "attention", "dtypes": [dtype], "variants": ["first", "tuned"]}
          for dtype, names in (("fp32", FP32), ("fp16", FP16)) for name in names]
 FA2, CUDNN, SDPA = "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN", "PyTorch SDPA fp32, efficient"
@@ -91,7 +92,7 @@ def test_each_step_by_its_fastest_variant_and_each_type_with_its_peers(recorded)
 
 def test_the_staircase_is_legible(recorded, drawn):
     written = expect_legible(drawn(attention))
-    assert {"12", "30", "in fp32", "inputs in fp16, sums in fp32"} <= written
+    assert {"12", "31", "in fp32", "inputs in fp16, sums in fp32"} <= written
     assert "dotted: FlashAttention-3, of another run (2026-11-21)" in written
     for name in FP16[2:]:
         recorded[name] = []
@@ -129,7 +130,7 @@ def test_steps_of_another_shape_have_a_picture_with_their_own_peers(beside):
 
 def test_they_are_legible(beside, drawn):
     assert {"32", "33", "35", "B1 H8 N8192 D64 causal, on an H200", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention_beside))
-    assert "30" in expect_legible(drawn(attention))
+    assert "31" in expect_legible(drawn(attention))
     beside[BESIDE[0]] = []
     expect_legible(drawn(attention_beside))
 
@@ -228,7 +229,7 @@ def everywhere(name, tflops, variant=None):
 
 
 def test_the_variant_that_was_timed_at_most_shapes_and_then_the_fastest_is_shown(recorded):
-    assert list(attention_shapes.data()["curves"])[0] == "30 flash mma swizzle, tuned"  # all at one shape: the fastest
+    assert list(attention_shapes.data()["curves"])[0] == "31 flash mma warp rows, tuned"  # all at one shape: the fastest
     recorded[FP16[3]] = [*everywhere(FP16[3], 50, "first"), *everywhere(FP16[3], 49, "tuned"), *everywhere(FA2, 300),
                          *everywhere("another", 1)]
     content = attention_shapes.data()

@@ -41,7 +41,7 @@ def test_right(folder, step, arguments):
 # lanes of a warp that end in different rounds of an unrolled loop loads of their own; and now and then a store meets a busy
 # bank, as two of 1,024 did in 05. Beside cp.async it counts what the copies read as loads, too, loads from shared memory that no
 # lane executes, and now a few sectors of stores more, now fewer; and the zeros that a copy of fewer bytes than it writes writes first.
-# Of 23's stores, which fill half a sector each, it counts a few sectors more, not as many in every run.
+# Of 25's stores, which fill half a sector each, it counts a few sectors more, not as many in every run.
 REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requests", "shared_ld_wavefronts")
 SPLIT, STORED, COPIED = ("global_ld_sectors",), ("global_st_sectors",), ("copy_ld_sectors", "copy_ld_bytes")
 COPIES = (*LOADS, "shared_ld_conflicts", "global_ld_requests", "global_ld_sectors", "global_st_sectors", "copy_st_wavefronts")
@@ -54,18 +54,20 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{("16_flash_wmma_warp_max", variant): LOADS
                         for variant in ("uncoalesced", "coalesced", "padded", "two_warps", "four_warps", "eight_warps")},
                      **{("25_flash_mma_split_q", order): STORED for order in ("heads_first", "rows_first")},
-                     **{("19_matmul_cp_async", f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for stages in ("one", "two", "three", "four")},
+                     **{(step, f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for step in ("19_matmul_cp_async", "20_matmul_warp_tile")
+                        for stages in ("one", "two", "three", "four")},
                      **{("21_matmul_swizzle", layout): COPIES for layout in ("unpadded", "padded", "swizzled")},
                      **{(step, variant): COPIES for step in ("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv",
                                                               "29_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},
-                     **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled", "tuned")},
+                     **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled")},
+                     ("31_flash_mma_warp_rows", "rows_32"): COPIES,
                      **{("32_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
                      **{("33_flash_mma_gqa", variant): COPIES for variant in ("grouped", "small_blocks")},
                      ("35_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
                                                                   "shared_st_wavefronts", "shared_st_conflicts"),
                      ("35_flash_mma_tiling_qk", "slices_of_64"): (*COPIES, *COPIED, *REQUESTS),
-                     ("23_matmul_block_order", "rows"): COPIES, ("23_matmul_block_order", "groups"): COPIES,
-                     ("23_matmul_block_order", "tuned"): (*COPIES, *COPIED)}
+                     **{("22_matmul_fragments_ahead", f"{stages}_stages"): (*COPIES, *COPIED) for stages in ("three", "four")},
+                     **{("23_matmul_block_order", order): (*COPIES, *COPIED) for order in ("rows", "bands")}}
 
 
 def recorded(name):

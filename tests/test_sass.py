@@ -174,7 +174,9 @@ def constants(step):
     ("18", "padded", lambda c: ("HMMA", c["WARP_M"] * c["WARP_N"] * c["TILE_K"] // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
      lambda c: ("LDSM", (c["WARP_M"] // c["MMA_M"] + c["WARP_N"] // (2 * c["MMA_N"])) * c["TILE_K"] // c["MMA_K"])),
     ("28", "two_stages", lambda c: ("HMMA", 2 * 16 * c["TILE"] * 64 // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
-     lambda c: ("LDSM", 2 * c["TILE"] * 64 // (16 * 16)))])
+     lambda c: ("LDSM", 2 * c["TILE"] * 64 // (16 * 16))),
+    ("31", "rows_32", lambda c: ("HMMA", 2 * 32 * 64 * 64 // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
+     lambda c: ("LDSM", 2 * 64 * 64 // (16 * 16)))])
 def test_the_main_loop_has_the_products_and_loads_that_the_source_names(number, variant, products, loads):
     step = steps.find(number)
     if step not in RECORDED:

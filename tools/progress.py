@@ -20,9 +20,9 @@ def is_whole(data):
         and all(isinstance(value, kind) for name, kind in HOLDS.items() for value in data[name].values())
 
 
-def follow(data):
-    """What stands under an exercise's earlier id moves to its present one. Returns the same data."""
-    for exercise in exercises.every():
+def follow(data, known):
+    """What stands under an earlier id of one of the exercises moves to its present one. Returns the same data."""
+    for exercise in known:
         for old in exercise.earlier:
             data["at"] = exercise.id if data["at"] == old else data["at"]
             for table in (data[name] for name in HOLDS):
@@ -33,13 +33,15 @@ def follow(data):
 
 def load():
     """{passed: {id: date}, hints: {id: how many were shown}, outside: {id: the program around the regions}, at: id}."""
-    return follow(copy.deepcopy(EMPTY) | state.load(file(), is_whole))
+    return follow(copy.deepcopy(EMPTY) | state.load(file(), is_whole), exercises.every())
 
 
 def change(**more):
     """Set at=…, or add to a table: passed={id: date}; what is None is taken out of it."""
+    known = exercises.every()  # which may take the same lock as state.change, and so comes before it
+
     def update(data):
-        data.update(follow(copy.deepcopy(EMPTY) | data))
+        data.update(follow(copy.deepcopy(EMPTY) | data, known))
         for name, value in more.items():
             if isinstance(value, dict):
                 value = {key: each for key, each in (data[name] | value).items() if each is not None}

@@ -158,8 +158,8 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->warps[i].live = lanes == WARP ? ~0u : (1u << lanes) - 1;
         b->warps[i].ready = b->warps[i].live;
     }
+    mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
     shared_begin_block(b);
-    mbarrier_begin_block(b);
     async_begin_block(b);
     counters_begin(b);
 }

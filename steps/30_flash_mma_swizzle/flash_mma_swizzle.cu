@@ -13,29 +13,24 @@
 
 #include <cuda_fp16.h>
 
-constexpr int WARPS = 4;              // of a block
-constexpr int THREADS = 32 * WARPS;   // of a block
-constexpr int MMA_M = 16, MMA_N = 8;  // rows and columns of what one mma computes
-constexpr int MMA_K = 16;             // and the products that it sums for each element
-constexpr int VECTOR = 8;             // elements in 16 bytes, which is the most that one load or store moves
-constexpr float P_LARGEST = 15;       // log2 of the largest P in a row: a half holds no more than 65504
+constexpr int WARPS = 4;                          // of a block
+constexpr int THREADS = 32 * WARPS;               // of a block
+constexpr int MMA_M = 16, MMA_N = 8;              // rows and columns of what one mma computes
+constexpr int MMA_K = 16;                         // and the products that it sums for each element
+constexpr int ROWS = 1;                           // tiles of 16 rows of Q that a warp computes
+constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
+constexpr int TILE = 64;                          // keys in a tile of K, and of V
+constexpr int VECTOR = 8;        // elements in 16 bytes, which is the most that one load or store moves
+constexpr float P_LARGEST = 15;  // log2 of the largest P in a row: a half holds no more than 65504
+
+// Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
+template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
 
 // [forms]
-enum form { UNPADDED, PADDED, SWIZZLED, TUNED };
-
-// Tiles of 16 rows of Q that a warp computes; rows of Q that a block computes, and of O; keys in a tile of K, and of V.
-template <int D, enum form F> constexpr int ROWS = F == TUNED && D > 32 ? 2 : 1;
-template <int D, enum form F> constexpr int BLOCK_ROWS = WARPS * ROWS<D, F> * MMA_M;
-template <int D, enum form F> constexpr int TILE = F == TUNED && D == 128 ? 48 : 64;
-
-// Whether Q stays in shared memory, because the registers are full.
-template <int D, enum form F> constexpr bool Q_STAYS = ROWS<D, F> == 2 && D > 64;
+enum form { UNPADDED, PADDED, SWIZZLED };
 
 // Elements from one row of shared memory to the next.
 template <int D, enum form F> constexpr int PITCH = F == PADDED ? D + VECTOR : D;
-
-// Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
-template <int D, enum form F> constexpr int BLOCKS = ROWS<D, F> == 1 && D <= 64 ? 4 : 2;
 
 // [swizzle] The column in shared memory of an element of a tile. Vectors change places within 128 bytes, by the last three
 // bits of the row's number; where a row is an odd multiple of 64 bytes, within 64, by the two bits above the last.
@@ -47,11 +42,11 @@ __host__ __device__ constexpr int place(int row, int col)
     // exercise: end place
 }
 
-// [shared] Each stage holds a tile of K or one of V. Where Q stays, the stages lie behind it.
+// [shared] Each stage holds a tile of K or one of V.
 template <int D, enum form F>
 union shared {
-    alignas(128) half Q[BLOCK_ROWS<D, F>][PITCH<D, F>];  // until its fragments are loaded
-    alignas(128) half stage[Q_STAYS<D, F> * BLOCK_ROWS<D, F> + 2 * TILE<D, F>][PITCH<D, F>];
+    alignas(128) half Q[BLOCK_ROWS][PITCH<D, F>];  // until its fragments are loaded
+    alignas(128) half stage[2 * TILE][PITCH<D, F>];
 };
 
 // [copy_tile] Begins to copy the first rows of a tile; those beyond the last of the matrix become 0, and nothing is read.
@@ -71,11 +66,11 @@ __device__ void copy_tile(half tile[ROWS][PITCH<D, F>],
 
 // [copy_stage] Begins to copy the tile of K, or of V, from a key on, as one group.
 template <int D, enum form F>
-__device__ void copy_stage(half to[TILE<D, F>][PITCH<D, F>],
+__device__ void copy_stage(half to[TILE][PITCH<D, F>],
                            const half *from,  // [n, D]
                            int key, int n)
 {
-    copy_tile<TILE<D, F>, D, F>(to, &from[(size_t)key * D], n - key);
+    copy_tile<TILE, D, F>(to, &from[(size_t)key * D], n - key);
     cp_async_commit_group();
 }
 
@@ -88,13 +83,12 @@ __device__ uint32_t pack(float first, float second)
 
 // [kernel]
 template <int D, enum form F>
-__global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_swizzle(const half *Q,  // [heads, n, D]
-                                                                           const half *K,  // [heads, n, D]
-                                                                           const half *V,  // [heads, n, D]
-                                                                           half *O,        // [heads, n, D]
-                                                                           int n, float scale)
+__global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_swizzle(const half *Q,  // [heads, n, D]
+                                                                        const half *K,  // [heads, n, D]
+                                                                        const half *V,  // [heads, n, D]
+                                                                        half *O,        // [heads, n, D]
+                                                                        int n, float scale)
 {
-    constexpr int ROWS = ::ROWS<D, F>, BLOCK_ROWS = ::BLOCK_ROWS<D, F>, TILE = ::TILE<D, F>;
     extern __shared__ uint4 memory[];
     union shared<D, F> &smem = *(union shared<D, F> *)memory;
 
@@ -112,7 +106,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_swizzle(const
     __syncthreads();  // Q is whole before any warp reads it
     uint32_t q[ROWS][D / MMA_K][4];
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < D / MMA_K && !Q_STAYS<D, F>; x++)
+        for (int x = 0; x < D / MMA_K; x++)
             ldmatrix_x4(q[y][x],
                         &smem.Q[warp_row + y * MMA_M + lane % 16][place<D, F>(lane % 16, x * MMA_K + lane / 16 * 8)]);
     __syncthreads();  // every warp has read Q before K replaces it
@@ -123,7 +117,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_swizzle(const
         m[y][0] = m[y][1] = -INFINITY;
 
     // [ahead] The first tile of K is on its way before the loop.
-    auto *K_smem = &smem.stage[Q_STAYS<D, F> * BLOCK_ROWS], *V_smem = &K_smem[TILE];
+    auto *K_smem = smem.stage, *V_smem = &K_smem[TILE];
     copy_stage<D, F>(K_smem, &K[head], 0, n);
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
@@ -136,9 +130,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_swizzle(const
 #pragma unroll
         for (int d = 0; d < D; d += MMA_K) {
             uint32_t k[4];
-            for (int y = 0; y < ROWS && Q_STAYS<D, F>; y++)
-                ldmatrix_x4(q[y][d / MMA_K],
-                            &smem.Q[warp_row + y * MMA_M + lane % 16][place<D, F>(lane % 16, d + lane / 16 * 8)]);
             for (int key = 0; key < TILE; key += 2 * MMA_N) {
                 ldmatrix_x4(k, &K_smem[key + lane / 16 * 8 + lane % 8][place<D, F>(lane % 8, d + lane / 8 % 2 * 8)]);
                 for (int y = 0; y < ROWS; y++) {
@@ -174,12 +165,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_swizzle(const
                     p[y][x / 2][x % 2 * 2 + i] = pack(first, second);
                 }
                 l[y][i] = l[y][i] * factor + sum;
-                // Mostly no max of the warp has grown. Where O has many registers, the vote costs less than rescaling.
-                if (D < 128 || F != TUNED || __any_sync(0xffffffff, factor != 1))
-                    for (int x = 0; x < D / MMA_N; x++) {
-                        o[y][x][2 * i] *= factor;
-                        o[y][x][2 * i + 1] *= factor;
-                    }
+                for (int x = 0; x < D / MMA_N; x++) {
+                    o[y][x][2 * i] *= factor;
+                    o[y][x][2 * i + 1] *= factor;
+                }
             }
 
         // [wait_V]
@@ -234,18 +223,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_swizzle(const
 template <int D>
 static int start(const struct attention_args *args, cudaStream_t stream)
 {
-    void (*const kernels[])(const half *, const half *, const half *, half *, int,
-                            float) = {flash_mma_swizzle<D, UNPADDED>, flash_mma_swizzle<D, PADDED>,
-                                      flash_mma_swizzle<D, SWIZZLED>, flash_mma_swizzle<D, TUNED>};
+    void (*const kernels[])(const half *, const half *, const half *, half *, int, float) = {
+        flash_mma_swizzle<D, UNPADDED>, flash_mma_swizzle<D, PADDED>, flash_mma_swizzle<D, SWIZZLED>};
     const int bytes_of[] = {sizeof(union shared<D, UNPADDED>), sizeof(union shared<D, PADDED>),
-                            sizeof(union shared<D, SWIZZLED>), sizeof(union shared<D, TUNED>)};
-    const int rows = args->variant == TUNED ? BLOCK_ROWS<D, TUNED> : BLOCK_ROWS<D, SWIZZLED>;
+                            sizeof(union shared<D, SWIZZLED>)};
     const auto kernel = kernels[args->variant];
     const int bytes = bytes_of[args->variant];
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    const int n = args->seqlen, tiles = ceil_div(n, rows), heads = args->batch * args->heads;
+    const int n = args->seqlen, tiles = ceil_div(n, BLOCK_ROWS), heads = args->batch * args->heads;
     const dim3 blocks(tiles, heads);
     const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
@@ -271,7 +258,6 @@ static const struct variant variants[] = {
     {"unpadded", "rows of a tile follow one another: ldmatrix meets bank conflicts"},
     {"padded", "16 bytes lie between the rows"},
     {"swizzled", "vectors change places within their row: no conflicts, and no bytes between"},
-    {"tuned", "32 rows a warp, of which Q stays in shared memory where the registers are full"},
     {},
 };
 
@@ -284,7 +270,7 @@ static size_t offset(int row, int vector)
 
 static void print_layout(int variant)
 {
-    size_t (*const each[])(int, int) = {offset<UNPADDED>, offset<PADDED>, offset<SWIZZLED>, offset<TUNED>};
+    size_t (*const each[])(int, int) = {offset<UNPADDED>, offset<PADDED>, offset<SWIZZLED>};
     layout_print(variants[variant].name, 64 / VECTOR, each[variant]);
 }
 

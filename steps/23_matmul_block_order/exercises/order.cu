@@ -10,22 +10,22 @@
 #include <stdlib.h>
 
 constexpr int TILE_M = 256, TILE_N = 128;  // rows and columns of C that one block computes
-constexpr int GROUP = 8;                   // rows of tiles of C in a group
+constexpr int BAND = 8;                    // rows of tiles of C in a band
 
 // [order] The row and column, in tiles of C, of the one that this block computes. Blocks start in the order of their numbers.
 // wave: how many blocks run together.
 __device__ int2 tile_of_block(int wave)
 {
     // exercise: begin height
-    const int height = GROUP;
+    const int height = BAND;
     // exercise: end height
     const int block = blockIdx.y * gridDim.x + blockIdx.x;
     int row = 0, col = 0;
     // exercise: begin order
-    const int group = block / (height * gridDim.x), in_group = block % (height * gridDim.x);
-    const int rows = min(height, gridDim.y - group * height);  // the last group may have fewer
-    row = group * height + in_group % rows;
-    col = in_group / rows;
+    const int band = block / (height * gridDim.x), in_band = block % (height * gridDim.x);
+    const int rows = min(height, gridDim.y - band * height);  // the last band may have fewer
+    row = band * height + in_band % rows;
+    col = in_band / rows;
     // exercise: end order
     return make_int2(row, col);
 }
@@ -39,12 +39,12 @@ __global__ void note_tile(int2 *tile,  // [blocks]
 
 // [loops] The row and column of the tile of C that each block computes, in the order in which the blocks start.
 static void order_of_tiles(int2 *tile,  // [rows * cols]
-                           int rows, int cols, int group)
+                           int rows, int cols, int height)
 {
     int block = 0;
-    for (int first = 0; first < rows; first += group)
+    for (int first = 0; first < rows; first += height)
         for (int col = 0; col < cols; col++)
-            for (int row = first; row < first + group && row < rows; row++)
+            for (int row = first; row < first + height && row < rows; row++)
                 tile[block++] = make_int2(row, col);
 }
 
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     CUDA(cudaFree(tile));
     program_output(&program, host, bytes);
 
-    order_of_tiles(wanted, rows, cols, GROUP);
+    order_of_tiles(wanted, rows, cols, BAND);
     int status = check_order(host, wanted, blocks, cols, most == 0);
     if (status == EXIT_RIGHT)
         status = check_need(need_of_waves(host, blocks, wave), most);
