@@ -59,7 +59,7 @@ def test_roofs(compile_cu, gpu, tflops, tmp_path):
     assert dram == pytest.approx(1e9 * table["dram_gbps"], rel=1e-3)
 
 
-STAGES = Program(ROOT / "steps" / "19_matmul_cp_async" / "matmul_cp_async.cu", "g++", OPTIONS, (COMMON,))
+STAGES = Program(ROOT / "steps" / "20_matmul_warp_tile" / "matmul_warp_tile.cu", "g++", OPTIONS, (COMMON,))
 
 
 @pytest.mark.parametrize("asked, status, ran, refused", [

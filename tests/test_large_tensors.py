@@ -13,13 +13,15 @@ from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 
+RINGS = "19_matmul_cp_async", "20_matmul_warp_tile", "21_matmul_swizzle", "22_matmul_fragments_ahead", "23_matmul_block_order"
+
 # Where the launches of an operation end beyond 2^32 elements. Matmul's make A, B or C that large, with rows at multiples of
 # 16 bytes and without.
 SIZES = {
     "matmul": [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5),
                (2097116, 4, 2100), (3, 1073741820, 20), (2097116, 2104, 4)],  # m, n, k
     **{name: [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5), (5, 67109000, 70)]  # and B beyond its first 64 rows
-       for name in ("19_matmul_cp_async", "20_matmul_warp_tile", "21_matmul_swizzle", "23_matmul_block_order")},
+       for name in RINGS},
     "softmax": [(268435471, 17)],  # rows, cols
     "attention": [(65535, 520, 128)],  # heads, seqlen, head_dim
     "13_flash_scalar": [(65535, 2080, 128)], "15_flash_wmma": [(65535, 4160, 128)],  # which count in vectors
@@ -43,7 +45,7 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           "35_flash_mma_tiling_qk": ("(size_t)row * d", "(size_t)left.tile * d", "(size_t)(left.tile + key) * d", "(size_t)first_row * d",
                                      "(size_t)(first_row + row) * d"),
           # rows 32 apart, of so many columns that k is 2^26
-          **dict.fromkeys(("19_matmul_cp_async", "20_matmul_warp_tile", "21_matmul_swizzle", "23_matmul_block_order"), ("(size_t)y * A_pitch",))}
+          **dict.fromkeys(RINGS, ("(size_t)y * A_pitch",))}
 
 
 def number_casts(text):

@@ -6,10 +6,8 @@ import pytest
 from test_cli import learn
 from tools import exercises, length, steps
 
-SHORT = [step for step in steps.load() if not step["number"] or int(step["number"]) <= 23]  # as they shall be
-NOT_YET = {"17", "18", "19"}  # it only shrinks, and ends empty
+SHORT = [step for step in steps.load() if not step["number"] or int(step["number"]) <= 23]
 MINUTES = re.compile(r"Reading and the first task take about (\d+) minutes, and the other exercises about (\d+)\.")
-NO_MINUTES_YET = {"18", "19"}  # it only shrinks, and ends empty
 WORDS_A_MINUTE = 150  # are read at most, with what stands in tables and code
 
 PAGE = """# 04 title of a page
@@ -66,8 +64,7 @@ def test_what_is_counted():
 @pytest.mark.parametrize("step", SHORT, ids=lambda step: step["name"])
 def test_a_page_is_short(step):
     page, why = length.lengths(step)
-    if steps.called(step) not in NOT_YET:
-        assert page <= length.MOST and why <= length.MOST_OF_WHY, f"{page:,} words of prose, {why} of them in Why"
+    assert page <= length.MOST and why <= length.MOST_OF_WHY, f"{page:,} words of prose, {why} of them in Why"
 
 
 def test_every_page_has_its_row():
@@ -91,9 +88,8 @@ def complaint(page, words, minutes):
 
 @pytest.mark.parametrize("step", steps.load(), ids=lambda step: step["name"])
 def test_a_page_says_how_long_it_takes(step):
-    if steps.called(step) not in NO_MINUTES_YET:
-        page = (steps.directory(step) / "README.md").read_text()
-        assert not complaint(page, length.lengths(step)[0], [one.data["minutes"] for one in exercises.load(step)])
+    page = (steps.directory(step) / "README.md").read_text()
+    assert not complaint(page, length.lengths(step)[0], [one.data["minutes"] for one in exercises.load(step)])
 
 
 @pytest.mark.parametrize("sentence, said", [

@@ -202,7 +202,7 @@ def test_bad_input(words, said):
 
 
 def test_command(tmp_path):
-    done = learn("timeline", "19", "--variant", "two_stages", "-k", "512", "-m", "256", "-o", str(tmp_path / "a" / "b.svg"))
+    done = learn("timeline", "20", "--variant", "two_stages", "-k", "512", "-m", "256", "-o", str(tmp_path / "a" / "b.svg"))
     assert done.returncode == 0, done.stderr
     assert re.search(r"^ +7    mma ×32 +\d+ ", done.stdout, re.MULTILINE), done.stdout
     assert re.search(r"^ +5    copy ×3 +\d+, \d+ +group 1, in flight until column 9", done.stdout, re.MULTILINE), done.stdout

@@ -62,12 +62,14 @@ def marks_only(text, names):
 
 
 def comment(text, indent=""):
-    """Sentences as the lines of a // comment; an empty line stays one."""
+    """Sentences as the lines of a // comment; an empty line stays one, and each item of a list begins a line."""
     lines = []
     for paragraph in text.strip().split("\n\n"):
         lines += [f"{indent}//"] * bool(lines)
-        lines += textwrap.wrap(" ".join(paragraph.split()), WIDTH, initial_indent=f"{indent}// ", subsequent_indent=f"{indent}// ",
-                               break_long_words=False, break_on_hyphens=False)
+        for item in re.split(r"\n(?=- )", paragraph):
+            lines += textwrap.wrap(" ".join(item.split()), WIDTH, initial_indent=f"{indent}// ",
+                                   subsequent_indent=f"{indent}// " + "  " * item.startswith("- "),
+                                   break_long_words=False, break_on_hyphens=False)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -53,9 +53,12 @@ RING = (70, 45, 300)  # more pairs of tiles than a block has stages
 CP_ASYNC = "19_matmul_cp_async"
 WARP_TILE = "20_matmul_warp_tile"
 SWIZZLE = "21_matmul_swizzle"
+AHEAD = "22_matmul_fragments_ahead"
+LAST_PART = "if (last) {\n                cp_async_wait_group<STAGES - 3>();\n                __syncthreads();"
+BEFORE_LOOP = "cp_async_wait_group<STAGES - 2>();\n    __syncthreads();  // both tiles"
+SET_OF_NEXT = "load_fragments(a[(part + 1) % 2], b[(part + 1) % 2], "
 ORDER = "23_matmul_block_order"
-GROUPS = (2100, 150, 20)  # nine rows of tiles: a whole group and a lower one
-OF_NEXT = "if (of_next) {\n                cp_async_wait_group<STAGES - 2>();\n                __syncthreads();"
+BANDS = (2100, 150, 20)  # nine rows of tiles: a whole band and a lower one
 SQUARE = "lane_row = lane % 16, lane_col = lane / 16 * 8"
 
 SOFTMAX, ONLINE = "08_softmax_naive", "09_softmax_online"
@@ -316,7 +319,7 @@ BUGS = [
     Bug(WARP_TILE, "step_19s_two_rows_of_fragments", "ROWS = WARP_M / MMA_M", "ROWS = WARP_M / MMA_M / 2", plain="was never written",
         checked="was never written"),
     Bug(WARP_TILE, "step_19s_rows_of_a_warp", "row = warp / (TILE_N / WARP_N) * WARP_M", "row = warp / (TILE_N / WARP_N) * 32",
-        plain="was never written", checked="race in shared memory"),
+        plain="was never written", checked="was never written", shape=(300, 45, 50)),
     Bug(WARP_TILE, "wrong_fragment_of_a", "row + y * MMA_M + lane_row", "row + y * MMA_N + lane_row"),
     Bug(WARP_TILE, "one_group_too_few", "STAGES - 2>", "STAGES - 1>", checked="copy still in flight"),
     Bug(WARP_TILE, "missing_barrier", "__syncthreads();  // both tiles are whole", ";  // both tiles are whole", checked="race in shared memory"),
@@ -348,24 +351,43 @@ BUGS = [
     Bug(SWIZZLE, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 
-    Bug(ORDER, "last_group_taken_for_whole", "min(GROUP, gridDim.y - group * GROUP)", "GROUP", plain="was never written",
-        checked="was never written", shape=GROUPS),
-    Bug(ORDER, "every_group_the_first", "group * GROUP + in_group % rows", "in_group % rows", plain="was never written",
-        checked="was never written", shape=GROUPS),
-    Bug(ORDER, "row_and_column_swapped", "in_group % rows, in_group / rows", "in_group / rows, in_group % rows", plain="was never written",
-        checked="was never written", shape=GROUPS),
-    Bug(ORDER, "stored_by_the_blocks_own_number", "C_col = at.y * TILE_N", "C_col = blockIdx.x * TILE_N", checked="race in global memory", shape=GROUPS),
-    Bug(ORDER, "copied_by_the_blocks_own_number", "A_first = at.x * TILE_M", "A_first = blockIdx.y * TILE_M", shape=GROUPS),
-    Bug(ORDER, "one_group_too_few", OF_NEXT, OF_NEXT.replace("- 2", "- 1"), checked="copy still in flight", shape=RING),
-    Bug(ORDER, "wait_at_the_beginning_of_a_tile", OF_NEXT, OF_NEXT.replace("of_next", "part == 0"), checked="copy still in flight", shape=RING),
-    Bug(ORDER, "missing_barrier", OF_NEXT, OF_NEXT.replace("__syncthreads()", ""), checked="race in shared memory", shape=RING),
-    Bug(ORDER, "missing_barrier_groups", "__syncthreads();  // both tiles are whole before any warp reads them, and",
-        ";  // both tiles are whole before any warp reads them, and", checked="race in shared memory", variant="groups"),
-    Bug(ORDER, "first_slice_of_this_stage", "&smem[of_next ? next : stage]", "&smem[stage]", checked="race in shared memory", shape=RING),
-    Bug(ORDER, "stage_off_by_one", "stage + 1 < STAGES ? stage", "stage + 1 < STAGES - 1 ? stage", checked="copy still in flight", shape=RING),
+    Bug(AHEAD, "one_group_too_few", LAST_PART, LAST_PART.replace("- 3", "- 2"), checked="copy still in flight", shape=RING),
+    Bug(AHEAD, "missing_wait", LAST_PART, LAST_PART.replace("cp_async_wait_group<STAGES - 3>();", ""), checked="copy still in flight", shape=RING),
+    Bug(AHEAD, "missing_barrier", LAST_PART, LAST_PART.replace("__syncthreads()", ""), checked="race in shared memory", shape=RING),
+    Bug(AHEAD, "barrier_before_the_wait", LAST_PART,
+        "if (last) {\n                __syncthreads();\n                cp_async_wait_group<STAGES - 3>();", checked="race in shared memory", shape=RING),
+    Bug(AHEAD, "groups_never_committed", "if (last)\n                cp_async_commit_group();", "", checked="copy still in flight", shape=RING),
+    Bug(AHEAD, "no_wait_before_the_first_slice", BEFORE_LOOP, BEFORE_LOOP.replace("cp_async_wait_group<STAGES - 2>();", ""),
+        checked="copy still in flight"),
+    Bug(AHEAD, "no_barrier_before_the_first_slice", BEFORE_LOOP, BEFORE_LOOP.replace("__syncthreads()", ""), checked="race in shared memory"),
+    Bug(AHEAD, "first_load_left_out", "load_fragments(a[0], b[0], &smem[0], row, col, 0);", ""),
+    Bug(AHEAD, "first_slice_of_this_stage", "&smem[last ? next : stage]", "&smem[stage]", checked="race in shared memory", shape=RING),
+    Bug(AHEAD, "refilled_stage_read", "target = stage;", "target = next;", checked="race in shared memory", shape=RING),
+    Bug(AHEAD, "stage_off_by_one", "stage + 1 < STAGES ? stage", "stage + 1 < STAGES - 1 ? stage", checked="copy still in flight", shape=RING),
+    Bug(AHEAD, "loaded_into_the_set_that_is_multiplied", SET_OF_NEXT, "load_fragments(a[part % 2], b[part % 2], "),
+    Bug(AHEAD, "one_set_of_fragments", "mma_m16n8k16(sum[y][x], a[part % 2][y]", "mma_m16n8k16(sum[y][x], a[0][y]"),
+    Bug(AHEAD, "fragments_of_the_next_slice", "&b[part % 2]", "&b[(part + 1) % 2]"),
+    Bug(AHEAD, "first_slice_loaded_twice", "last ? 0 : (part + 1) * MMA_K", "last ? 0 : part * MMA_K"),
+    Bug(AHEAD, "last_part_never_copied", "&from, part, A_pitch, B_pitch);\n            if", "&from, part % (PARTS - 1), A_pitch, B_pitch);\n            if",
+        shape=RING),
+    Bug(AHEAD, "swizzle_in_copies_only", "[place(lane_row, i + lane_col)]", "[i + lane_col]"),
+    Bug(AHEAD, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
+    Bug(AHEAD, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
+    Bug(AHEAD, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+    Bug(AHEAD, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
+        checked="was never written", shape=(300, 45, 50)),
+
+    Bug(ORDER, "last_band_taken_for_whole", "min(BAND, gridDim.y - band * BAND)", "BAND", plain="was never written",
+        checked="was never written", shape=BANDS),
+    Bug(ORDER, "every_band_the_first", "band * BAND + in_band % rows", "in_band % rows", plain="was never written",
+        checked="was never written", shape=BANDS),
+    Bug(ORDER, "row_and_column_swapped", "in_band % rows, in_band / rows", "in_band / rows, in_band % rows", plain="was never written",
+        checked="was never written", shape=BANDS),
+    Bug(ORDER, "stored_by_the_blocks_own_number", "C_col = at.y * TILE_N", "C_col = blockIdx.x * TILE_N", checked="race in global memory", shape=BANDS),
+    Bug(ORDER, "copied_by_the_blocks_own_number", "A_first = at.x * TILE_M", "A_first = blockIdx.y * TILE_M", shape=BANDS),
+    Bug(ORDER, "one_group_too_few", LAST_PART, LAST_PART.replace("- 3", "- 2"), checked="copy still in flight", shape=RING),
+    Bug(ORDER, "missing_barrier", LAST_PART, LAST_PART.replace("__syncthreads()", ""), checked="race in shared memory", shape=RING),
     Bug(ORDER, "target_off_by_one", "target = stage;", "target = next;", checked="race in shared memory", shape=RING),
-    Bug(ORDER, "one_set_of_fragments", "mma_m16n8k16(sum[y][x], a[part % SETS][y]", "mma_m16n8k16(sum[y][x], a[0][y]"),
-    Bug(ORDER, "fragments_of_the_next_slice", "&b[part % SETS]", "&b[slice % SETS]"),
     Bug(ORDER, "swizzle_in_copies_only", "[place(lane_row, i + lane_col)]", "[i + lane_col]"),
     Bug(ORDER, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
     Bug(ORDER, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
