@@ -120,9 +120,8 @@ static int check(uint64_t seed, const float *C, int k)
 static int check_overlap(int overlapped, int slices)
 {
     if (overlapped >= slices) {
-        printf(
-            "WRONG: %d loads stand in front of products, should be %d: nothing is to be loaded behind the last slice\n",
-            overlapped, slices - 1);
+        printf("WRONG: loads in front of products: %d, should be %d: nothing is to be loaded behind the last slice\n",
+               overlapped, slices - 1);
         return EXIT_WRONG;
     }
     if (overlapped != slices - 1) {
