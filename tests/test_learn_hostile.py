@@ -447,7 +447,7 @@ def test_stopped_while_it_compiles(clone, command, number, status):
     (clone / "a.cu").write_text(TILED)
     script(clone / "emulator/simtcc", f"#!/bin/sh\nsh -c 'sleep 60 & echo $! >{clone.parent}/sleeper; wait'\n")
     with subprocess.Popen([clone / "learn", "--system-python", *command], env=env, cwd=clone, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as process:
+                          preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:  # nohup ignores SIGHUP
         while not (clone.parent / "sleeper").exists() or not (clone.parent / "sleeper").read_text():
             time.sleep(0.01)
         process.send_signal(number)

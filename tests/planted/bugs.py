@@ -528,7 +528,7 @@ BUGS = [
     Bug(FLASH, "not_divided", "scaled(1 / l[r], o[r][c]);", "scaled(1, o[r][c]);", shape=HEADS),
     Bug(FLASH, "missing_rescale", "o[r][c] = add_scaled(sum[r], factor[r], o[r][c]);",
         "o[r][c] = add_scaled(sum[r], 1, o[r][c]);", shape=HEADS),
-    Bug(FLASH, "missing_rescale_of_the_sum", "l[r] = l[r] * factor[r] + sum;", "l[r] = l[r] + sum;", shape=HEADS),
+    Bug(FLASH, "missing_rescale_of_the_sum", "l[r] = l[r] * factor[r] + weights;", "l[r] = l[r] + weights;", shape=HEADS),
     Bug(FLASH, "max_not_carried", "m[r] = m_new;", "m[r] = m[r];", shape=HEADS),
     Bug(FLASH, "max_of_the_group_only", "fmaxf(m[r], largest * scale);", "largest * scale;", plain="is NaN", shape=HEADS),
     Bug(FLASH, "maximum_of_0_at_least", "m[r] = -INFINITY;", "m[r] = 0;", input="huge", plain="is NaN", shape=(1, 3, 70, 32)),
