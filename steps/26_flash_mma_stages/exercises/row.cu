@@ -49,16 +49,16 @@ __device__ float sum_of(float x)
 }
 
 // [kernel]
-__global__ void __launch_bounds__(THREADS) attention_row(const half *Q,  // [heads, n, D]
+__global__ void __launch_bounds__(THREADS) attention_row(const half *Q,  // [heads, rows, D]
                                                          const half *K,  // [heads, n, D]
                                                          const half *V,  // [heads, n, D]
-                                                         half *O,        // [heads, n, D]
+                                                         half *O,        // [heads, rows, D]
                                                          int n, float scale)
 {
     __shared__ struct stage ring[WARPS][2];  // two stages for each warp
     __shared__ float Q_smem[D], m_smem[WARPS], l_smem[WARPS], O_smem[WARPS][D];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const size_t head = (size_t)blockIdx.y * n * D, row = head + (size_t)blockIdx.x * D;
+    const size_t head = (size_t)blockIdx.y * n * D, row = ((size_t)blockIdx.y * gridDim.x + blockIdx.x) * D;
     K += head;
     V += head;
 
@@ -118,12 +118,13 @@ __global__ void __launch_bounds__(THREADS) attention_row(const half *Q,  // [hea
 // [launch]
 int launch(const struct attention_args *args, cudaStream_t stream)
 {
-    if (!attention_is_plain(args, FP16) || args->head_dim != D)
+    const bool is_packed = attention_is_packed(args, FP16), has_own_keys = args->kv_heads == args->heads;
+    if (!is_packed || !has_own_keys || args->causal || args->lse || args->head_dim != D)
         return cudaErrorInvalidValue;
     const dim3 blocks(args->seqlen, args->batch * args->heads);
     const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
     attention_row<<<blocks, THREADS, 0, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                                  (half *)args->O, args->seqlen, scale);
+                                                  (half *)args->O, args->kv_seqlen, scale);
     return cudaGetLastError();
 }
 
@@ -140,6 +141,7 @@ int main(int argc, char **argv)
         .dtypes = {FP16},
         .arch = "80",
         .head_dims = {D},
+        .lengths = true,
         .variants = variants,
         .launch = launch,
     };
