@@ -17,6 +17,8 @@ import shutil
 import subprocess
 import sys
 import time
+from importlib.metadata import version
+from importlib.util import find_spec
 
 import pytest
 
@@ -136,6 +138,14 @@ def emulator_key():
     for file in sorted(file for file in files if file.is_file()):
         digest.update(str(file).encode() + file.read_bytes())
     return digest.hexdigest()
+
+
+@functools.cache
+def libclang_key():
+    """What goes into every answer of tools/statements.py: its code, libclang, and the headers that it reads."""
+    files = [ROOT / "tools" / name for name in ("statements.py", "submission.py", "exercises.py")]
+    texts = [emulator_key(), version("libclang") if find_spec("clang") else "", *(file.read_text() for file in files)]
+    return digest_of(texts)
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import re
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, included, kept
 
 sys.path.insert(0, str(ROOT))
 from tools import actual, cli, exercises, machine, results, sass, steps  # noqa: E402
@@ -139,7 +139,11 @@ def test_a_record_is_of_what_nvcc_makes(step):
         pytest.skip("there is no nvcc")
     if sass.nvcc_version() != program.nvcc:
         pytest.skip(f"this nvcc is {sass.nvcc_version()}, and {program.nvcc} was recorded")
-    assert program.ptx == sass.ptx_digest(step, program.arch), f"./learn sass {steps.called(step)} --record"
+    source = steps.source(step)
+    text = source.read_text()
+    parts = [program.nvcc, program.arch, str(source), text, *included(text, [source.parent, ROOT / "common"])]
+    made = kept(f"ptx-{step['name']}", parts, lambda: sass.ptx_digest(step, program.arch))
+    assert program.ptx == made, f"./learn sass {steps.called(step)} --record"
 
 
 @pytest.mark.parametrize("step", RECORDED, ids=ident)

@@ -5,7 +5,7 @@ import functools
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, kept, libclang_key
 
 sys.path.insert(0, str(ROOT))
 from tools import exercises, statements, submission  # noqa: E402
@@ -26,12 +26,16 @@ def said_of(exercise, region, text, place="behind"):
     """What is said of the author's lines with a text more; None where they are taken."""
     own = exercise.author()[region]
     written = exercise.author() | {region: f"{text}\n{own}" if place == "before" else f"{own}{text}\n"}
-    names, host = list(exercise.regions), submission.is_host(exercise)
-    try:
-        statements.require_all(exercise.with_regions(written), authors_own(exercise.reference), names, host, statements.arguments())
-    except statements.No as error:
-        return str(error)
-    return None
+    program, names, host = exercise.with_regions(written), list(exercise.regions), submission.is_host(exercise)
+
+    def read():
+        try:
+            statements.require_all(program, authors_own(exercise.reference), names, host, statements.arguments())
+        except statements.No as error:
+            return str(error)
+        return None
+
+    return kept("read", [libclang_key(), exercise.solution(), program, *names, *statements.arguments()], read)
 
 
 POINTER, NO_NAME, BELONG = "a pointer to a function", "what is not a function's name", "does not belong"
