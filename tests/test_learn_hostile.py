@@ -461,6 +461,31 @@ def test_stopped_while_it_compiles(clone, command, number, status):
     pytest.fail("the compiler goes on")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_stopped_while_a_command_begins(monkeypatch, number):
+    """The command is there, and subprocess has not said so yet."""
+    begun = []
+
+    class Slow(subprocess.Popen):
+        def __init__(self, *arguments, **more):
+            super().__init__(*arguments, **more)
+            begun.append(self.pid)
+            os.kill(os.getpid(), number)
+
+    def end(*_):
+        raise InterruptedError
+
+    monkeypatch.setattr(subprocess, "Popen", Slow)
+    before = signal.signal(number, end)
+    try:
+        with pytest.raises(InterruptedError):
+            guard.run_group(["sleep", "60"])
+    finally:
+        signal.signal(number, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(begun[0], 0)  # it has ended, and was waited for
+
+
 def test_interrupted_before_it_has_begun(clone, learn):
     (clone / "tools/cli.py").write_text("raise KeyboardInterrupt")
     done = learn("list")

@@ -3,13 +3,12 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
 from tools import machine, venv
-from tools.guard import one_at_a_time, require_room, stop, write_whole
+from tools.guard import one_at_a_time, process_group, require_room, stop, write_whole
 from tools.paths import BUILD, LOG, ROOT, STEPS_JSON
 from tools.say import err, progress
 
@@ -61,16 +60,11 @@ def require(preset):
 
 
 def follow(command, on_line, **more):
-    """Run a command in the root and hand over its output line by line. Returns its status. When this program is stopped,
-    so is the command, with all that it started."""
-    with subprocess.Popen(command, cwd=ROOT, env=environment() | more, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
-        try:
-            for line in process.stdout:
-                on_line(line)
-        except BaseException:
-            os.killpg(process.pid, signal.SIGTERM)
-            raise
+    """Run a command in the root, as a process_group, and hand over its output line by line. Returns its status."""
+    with process_group(command, cwd=ROOT, env=environment() | more, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        for line in process.stdout:
+            on_line(line)
     return process.returncode
 
 

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+import threading
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tools.paths import BUILD, ROOT
 
 LEAST_ROOM = 1 << 20  # bytes, for what a compiler writes at least
+STOPPING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 holds_lock = False
 
 
@@ -66,14 +68,43 @@ def require_room(place):
         stop(explain(error))
 
 
-def run_group(command, **more):
-    """As subprocess.run(); when this program is stopped, so is the command, with all that it started."""
-    with subprocess.Popen(command, start_new_session=True, **more) as process:
+@contextmanager
+def deferred():
+    """A signal that this program has a handler for is handled at the end of the block."""
+    came, main = [], threading.current_thread() is threading.main_thread()  # others handle none
+    handlers = {number: signal.getsignal(number) for number in STOPPING} if main else {}
+    for number, handler in handlers.items():
+        if callable(handler):
+            signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
+@contextmanager
+def process_group(command, **more):
+    """A Popen; when this program is stopped, so is the command, with all that it started."""
+    process = None
+    with ExitStack() as ended:
         try:
-            said = process.communicate()
+            with deferred():
+                process = ended.enter_context(subprocess.Popen(command, start_new_session=True, **more))
+            yield process
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            if process and process.returncode is None:
+                os.killpg(process.pid, signal.SIGTERM)
             raise
+
+
+def run_group(command, **more):
+    """As subprocess.run(), of a process_group."""
+    with process_group(command, **more) as process:
+        said = process.communicate()
     return subprocess.CompletedProcess(command, process.returncode, *said)
 
 
