@@ -2,6 +2,8 @@
 import os
 import re
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -69,6 +71,20 @@ def test_where_ncu_may_not_count_it_says_why(capsys, a_gpu):
     a_gpu("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n", 1)
     status, said, complaint = learn(capsys, "profile", "05", "--ncu")
     assert status == 0 and "ncu counted nothing: ERR_NVGPUCTRPERM" in said and "recorded on an NVIDIA H200" in said
+
+
+def test_stopped_while_ncu_counts_it_stops_the_program_too(a_gpu, tmp_path):
+    """ncu runs the program as a process of its own."""
+    asked = a_gpu("", 0)
+    (tmp_path / "ncu").write_text(f"#!/bin/sh\nsleep 60 &\necho $! >{asked}\nkill -INT $PPID\nwait\n")
+    with pytest.raises(KeyboardInterrupt):
+        ncu.ncu(steps.find("05"), None, [], False)
+    program = Path(f"/proc/{asked.read_text().strip()}/stat")
+    for _ in range(1000):
+        if not program.exists() or program.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.01)
+    pytest.fail("the program goes on")
 
 
 @pytest.mark.parametrize("words, said", [

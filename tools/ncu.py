@@ -6,8 +6,9 @@ import shutil
 import subprocess
 
 from tools import build, machine, metrics, results, run, steps
-from tools.guard import stop
-from tools.say import out
+from tools.guard import run_group, stop
+from tools.paths import ROOT
+from tools.say import err, out
 
 # What is asked for, by our names, a group of bench/verify.py's each.
 ASKED = {
@@ -96,7 +97,8 @@ def ncu(step, variant, arguments, only_recorded):
     why = "" if only_recorded else why_not(step)
     if not only_recorded and not why:
         build.build("cuda", step["name"])
-        done = subprocess.run(words, cwd=build.ROOT, capture_output=True, text=True, errors="replace")
+        with err.status("ncu runs each kernel several times, and counts a few metrics each time"):
+            done = run_group(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
         if done.returncode == 0:
             print(done.stdout, end="")
             return 0
