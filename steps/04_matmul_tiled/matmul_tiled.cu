@@ -26,7 +26,7 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
     float sum = 0;
     // exercise: end sum
     for (int tile = 0; tile < k; tile += TILE) {
-        // [load] Each thread loads one element of either tile; what lies beyond the edge of a matrix counts as 0.
+        // [load] Each thread loads one element of each tile; what lies beyond the edge of a matrix counts as 0.
         // exercise: begin load
         const int A_col = tile + threadIdx.x, B_row = tile + threadIdx.y;
         const float a = row < m && A_col < k ? A[(size_t)row * k + A_col] : 0;

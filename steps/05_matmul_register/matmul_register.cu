@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) matmul_register(const float *
 
     float sum[THREAD_TILE][THREAD_TILE] = {};
     for (int tile = 0; tile < k; tile += TILE_K) {
-        // [load] Each thread loads four elements of either tile; beyond the edge of a matrix it takes 0.
+        // [load] Each thread loads four elements of each tile; beyond the edge of a matrix it takes 0.
         for (int element = threadIdx.x; element < TILE * TILE_K; element += THREADS) {
             const int A_row = blockIdx.y * TILE + element / TILE_K, A_col = tile + element % TILE_K;
             const int B_row = tile + element / TILE, B_col = blockIdx.x * TILE + element % TILE;

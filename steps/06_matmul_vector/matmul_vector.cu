@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     __shared__ struct tiles smem;
 
-    // [place] A thread loads one vector of either tile: two threads share a row of A's, a warp has a row of B's. Where
+    // [place] A thread loads one vector of each tile: two threads share a row of A's, a warp has a row of B's. Where
     // there is no such row of A, or vector of B, the last one is loaded again, and the sums that it enters are not
     // stored.
     const int A_row = min(blockIdx.y * TILE + threadIdx.x / 2, m - 1), A_col = threadIdx.x % 2 * VECTOR;

@@ -39,7 +39,7 @@ __device__ uint4 load_vector(const half *from, int count)
     return *(const uint4 *)v;
 }
 
-// [load_tiles] A thread loads vectors of one column of either tile, in rows so many apart. Outside of A and B they count as 0.
+// [load_tiles] A thread loads vectors of one column of each tile, in rows so many apart. Outside of A and B they count as 0.
 __device__ void load_tiles(struct tiles *smem,
                            const half *A,  // [m, k]
                            const half *B,  // [k, n]

@@ -41,7 +41,7 @@ __device__ uint4 load_vector(const T *from, int count)
     return *(const uint4 *)v;
 }
 
-// [load_tiles] A thread loads vectors of one column of either tile, in rows A_STEP or B_STEP apart; outside of A and B, zeros.
+// [load_tiles] A thread loads vectors of one column of each tile, in rows A_STEP or B_STEP apart; outside of A and B, zeros.
 template <class T, int pad>
 __device__ void load_tiles(struct tiles<T, pad> *smem,
                            const T *A,  // [m, k]

@@ -31,7 +31,7 @@ struct tiles {
     alignas(16) T B[TILE_K][TILE_N + PAD];  // [i][col]
 };
 
-// [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
+// [source] A thread copies vectors of one column of each tile, in rows A_STEP or B_STEP apart. Its first are at these places.
 constexpr int A_STEP = THREADS / (TILE_K / VECTOR), B_STEP = THREADS / (TILE_N / VECTOR);
 __device__ int A_row() { return threadIdx.x / (TILE_K / VECTOR); }
 __device__ int A_col() { return threadIdx.x % (TILE_K / VECTOR) * VECTOR; }

@@ -44,7 +44,7 @@ __host__ __device__ constexpr int place(int row, int col)
     // exercise: end place
 }
 
-// [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
+// [source] A thread copies vectors of one column of each tile, in rows A_STEP or B_STEP apart. Its first are at these places.
 constexpr int A_STEP = THREADS / (TILE_K / VECTOR), B_STEP = THREADS / (TILE_N / VECTOR);
 static_assert(A_STEP % 8 == 0 && B_STEP % 8 == 0, "so all vectors of a thread change places alike");
 __device__ int A_row() { return threadIdx.x / (TILE_K / VECTOR); }

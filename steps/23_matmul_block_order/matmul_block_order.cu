@@ -46,7 +46,7 @@ __device__ int2 tile_of_block()
     return make_int2(band * BAND + in_band % rows, in_band / rows);
 }
 
-// [source] A thread copies vectors of one column of either tile, in rows A_STEP or B_STEP apart. Its first are at these places.
+// [source] A thread copies vectors of one column of each tile, in rows A_STEP or B_STEP apart. Its first are at these places.
 constexpr int A_STEP = THREADS / (TILE_K / VECTOR), B_STEP = THREADS / (TILE_N / VECTOR);
 static_assert(A_STEP % 8 == 0 && B_STEP % 8 == 0, "so all vectors of a thread change places alike");
 __device__ int A_row() { return threadIdx.x / (TILE_K / VECTOR); }
