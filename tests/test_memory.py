@@ -39,7 +39,7 @@ def test_the_levels_are_as_the_machine_measured_them(monkeypatch):
 
 
 def test_the_pages_sentences_have_the_tables_figures():
-    """Little's law for DRAM, the smallest and the largest L2, and the copy within L2, which machine's lesson tells of."""
+    """Little's law for DRAM, the smallest and the largest L2, and the copy within L2, which the lesson of machine describes."""
     copy, ns = memory.value("copy"), memory.latencies()["DRAM"]
     under_way = copy * ns
     assert f"{copy:,.0f} GB/s · {ns:.0f} ns, {under_way / 1e6:.1f} MB, or {under_way / 1e3 / 132:.1f} KB" in " ".join(PAGE.split())
