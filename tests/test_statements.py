@@ -22,6 +22,13 @@ def authors_own(exercise_id):
     return statements.Read(exercise.solution(), list(exercise.regions), submission.is_host(exercise), statements.arguments())
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forgets():
+    """What libclang has read is let go while libclang is still there."""
+    yield
+    authors_own.cache_clear()
+
+
 def said_of(exercise, region, text, place="behind"):
     """What is said of the author's lines with a text more; None where they are taken."""
     own = exercise.author()[region]
