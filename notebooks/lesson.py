@@ -178,15 +178,13 @@ def source_of(lines):
 
 def fastest(lines, step, variant=None):
     """The fastest line of a step, or of one of its variants; None where it was not timed."""
-    mine = [line for line in lines if not line.get("peer") and line["step"].startswith(f"{step}_")
-            and variant in (None, line["variant"])]
-    return min(mine, key=lambda line: line["time"]["median_ms"], default=None)
+    return results.fastest(line for line in lines if not line.get("peer") and line["step"].startswith(f"{step}_")
+                           and variant in (None, line["variant"]))
 
 
 def fastest_peer(lines, name):
     """The fastest of the peers whose name begins so."""
-    return min((line for line in lines if (line.get("peer") or "").startswith(name)),
-               key=lambda line: line["time"]["median_ms"], default=None)
+    return results.fastest(line for line in lines if (line.get("peer") or "").startswith(name))
 
 
 def faster(line, other):

@@ -27,14 +27,18 @@ def elsewhere():
     return [json.loads(line) for line in ELSEWHERE.read_text().splitlines()]
 
 
+def names_of(timed):
+    """{the name of a peer: how it is shown} of the peers that are compared with, where these were timed."""
+    return PEERS if PEERS.keys() & timed.keys() else WIDE  # FlashAttention-2 and cuDNN have no head dimension above 256
+
+
 def panel(every, shape):
     """Steps and peers of each type at a shape; None where no step has a figure."""
     best = [(step, line) for dtype in TYPES for step in every if step["dtypes"][0] == dtype and (line := results.best(step, shape))]
     if not best:
         return None
     timed = {name: line for kind in dict.fromkeys(map(steps.kind, every)) for name, line in results.peer_records(kind, shape).items()}
-    names = PEERS if PEERS.keys() & timed.keys() else WIDE  # FlashAttention-2 and cuDNN have no head dimension above 256
-    peers = {names[name]: line for name, line in timed.items() if name in names}
+    peers = {short: timed[name] for name, short in names_of(timed).items() if name in timed}
     alone = {line["peer"]: line for line in elsewhere() if results.is_at(line, shape)}
     return {"bars": [{"step": steps.caption(step), "dtype": line["dtype"], "value": round(line["tflops"], 6)} for step, line in best],
             "peers": [{"name": name, "dtype": line["dtype"], "value": round(line["tflops"], 6), "elsewhere": name in alone}

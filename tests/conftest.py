@@ -43,6 +43,18 @@ def source_of(step):
     return ROOT / "steps" / step / f"{step.split('_', 1)[-1]}.cu"
 
 
+def ends(pid):
+    """Whether a process ends within twenty seconds."""
+    for _ in range(2000):
+        try:
+            if "\nState:\tZ" in pathlib.Path(f"/proc/{pid}/status").read_text():
+                return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
 @contextlib.contextmanager
 def beside_no_timing():
     """Waits until no exercise is timed on the GPU (judge.fast), and keeps that so; others of its kind go on side by side."""
@@ -142,9 +154,11 @@ def emulator_key():
 
 @functools.cache
 def libclang_key():
-    """What goes into every answer of tools/statements.py: its code, libclang, and the headers that it reads."""
+    """What goes into every answer of tools/statements.py: its code, libclang, what that is told, and the headers that it reads."""
+    from tools import statements  # which needs more than pytest
+
     files = [ROOT / "tools" / name for name in ("statements.py", "submission.py", "exercises.py")]
-    texts = [emulator_key(), version("libclang") if find_spec("clang") else "", *(file.read_text() for file in files)]
+    texts = [emulator_key(), version("libclang") if find_spec("clang") else "", *statements.arguments(), *(file.read_text() for file in files)]
     return digest_of(texts)
 
 

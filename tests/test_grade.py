@@ -72,7 +72,7 @@ def read_once(monkeypatch):
     read = statements.objection
 
     def objection(name, program, authors, names, host):
-        parts = [libclang_key(), name, program, authors, *names, str(host), *statements.arguments()]
+        parts = [libclang_key(), name, program, authors, *names, str(host)]
         return kept("objection", parts, lambda: read(name, program, authors, names, host))
 
     monkeypatch.setattr(statements, "objection", objection)

@@ -14,6 +14,7 @@ import zipfile
 
 import pytest
 
+from conftest import ends
 from small_clone import STEPS, TILED, call, clone, ended, give_gpu, learn, make_clone, script  # noqa: F401
 
 pytest.importorskip("typer")
@@ -453,12 +454,7 @@ def test_stopped_while_it_compiles(clone, command, number, status):
         process.send_signal(number)
         said = process.stderr.read()
     assert process.returncode == status and "Traceback" not in said, said
-    sleeper = f"/proc/{(clone.parent / 'sleeper').read_text().strip()}"
-    for _ in range(2000):
-        if not os.path.exists(sleeper) or "\nState:\tZ" in open(f"{sleeper}/status").read():
-            return
-        time.sleep(0.01)
-    pytest.fail("the compiler goes on")
+    assert ends((clone.parent / "sleeper").read_text().strip()), "the compiler goes on"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

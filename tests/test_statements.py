@@ -42,7 +42,7 @@ def said_of(exercise, region, text, place="behind"):
             return str(error)
         return None
 
-    return kept("read", [libclang_key(), exercise.solution(), program, *names, *statements.arguments()], read)
+    return kept("read", [libclang_key(), exercise.solution(), program, *names], read)
 
 
 POINTER, NO_NAME, BELONG = "a pointer to a function", "what is not a function's name", "does not belong"

@@ -75,7 +75,7 @@ def milestones(base):
 def claim(base):
     """Attention in fp16: at each shape that lessons have, the fastest step there, and how many times as fast it is as what was timed in the
     same run; a row a shape, the plots' first."""
-    from plots.attention import PEERS, WIDE
+    from plots.attention import names_of
 
     of_shape = {}
     for step in steps.load():
@@ -85,8 +85,8 @@ def claim(base):
     for words, found in of_shape.items():
         step, line = max(found, key=lambda each: each[1]["tflops"])
         timed = results.peers(step)
-        names = PEERS if PEERS.keys() & timed.keys() else WIDE
-        ratios = [f"{floors.three_digits(median(timed[name]) / median(line))} × {short}" for name, short in names.items() if name in timed]
+        ratios = [f"{floors.three_digits(median(timed[name]) / median(line))} × {short}" for name, short in names_of(timed).items()
+                  if name in timed]
         rows.append((words, link(step, base), floors.three_digits(line["tflops"]), "; ".join(ratios) or "–"))
     return table(("shape", "the fastest step", "TFLOPS", "as fast as, in the same run"), rows) if rows else "Not measured on an H200 yet."
 

@@ -72,16 +72,14 @@ def require_room(place):
 def deferred():
     """A signal that this program has a handler for is handled at the end of the block."""
     came, main = [], threading.current_thread() is threading.main_thread()  # others handle none
-    handlers = {number: signal.getsignal(number) for number in STOPPING} if main else {}
-    for number, handler in handlers.items():
-        if callable(handler):
-            signal.signal(number, lambda number, frame: came.append(number))
+    handlers = {number: handler for number in STOPPING if main and callable(handler := signal.getsignal(number))}
+    for number in handlers:
+        signal.signal(number, lambda number, frame: came.append(number))
     try:
         yield
     finally:
         for number, handler in handlers.items():
-            if callable(handler):
-                signal.signal(number, handler)
+            signal.signal(number, handler)
         for number in came:
             signal.raise_signal(number)
 

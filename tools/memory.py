@@ -90,12 +90,11 @@ def gpus():
     """Rows (what, then a cell for each of GPUS) of what is published, and the latencies that were measured."""
     both = [(GPUS[name], occupancy.GPUS[name]) for name in GPUS]
     times = latencies() or {}
-    here = {"L1": "L1", "L2": "L2", "DRAM": "DRAM"}
 
     def clocks(level):
         cells = []
         for name, gpu in GPUS.items():
-            found = gpu.latency.get(level) or (name == HERE and level in here and times and times[level] * gpu.clock)
+            found = gpu.latency.get(level) or (name == HERE and level in times and times[level] * gpu.clock)
             cells.append(f"{found:.0f}" if found else "–")
         return cells
 

@@ -56,6 +56,11 @@ def of_variants(step, shape=None):
     return [line for variant in steps.variants(step) if (line := ours(step, variant, shape))]
 
 
+def fastest(lines):
+    """The line of the least time; None of none."""
+    return min(lines, key=lambda line: line["time"]["median_ms"], default=None)
+
+
 def peers(step, shape=None):
     """The peers that were measured beside the step at that shape and in its first type: {name: line}. Its lesson says how many times
     as fast the step is, which is true within one run only."""
@@ -88,13 +93,13 @@ def hardware(step, variant, shape):
 
 def best(step, shape=None):
     """The fastest variant of a step recorded at that shape, or None."""
-    return min(of_variants(step, shape), key=lambda line: line["time"]["median_ms"], default=None)
+    return fastest(of_variants(step, shape))
 
 
 def of_its_idea(step, shape=None):
     """The fastest variant of a step recorded at that shape, but for the one called `tuned`: that is for a compiler or a chip what the
     step's idea is not. None where there is no other."""
-    return min((line for line in of_variants(step, shape) if line["variant"] != TUNED), key=lambda line: line["time"]["median_ms"], default=None)
+    return fastest(line for line in of_variants(step, shape) if line["variant"] != TUNED)
 
 
 def gain(step):
