@@ -9,18 +9,14 @@
 #include "ptx/ex2.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
-#include <cuda_fp16.h>
-
-constexpr int WARPS = 4;                          // of a block
-constexpr int THREADS = 32 * WARPS;               // of a block
-constexpr int MMA_M = 16, MMA_N = 8;              // rows and columns of what one mma computes
-constexpr int MMA_K = 16;                         // and the products that it sums for each element
+constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
+constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 constexpr int ROWS = 1;                           // tiles of 16 rows of Q that a warp computes
 constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
 constexpr int VECTOR = 8;        // elements in 16 bytes, which is the most that one load or store moves
-constexpr int PAD = VECTOR;      // elements between rows of shared memory: the rows that ldmatrix reads together
-                                 // meet different banks
+constexpr int PAD = VECTOR;      // elements between rows of shared memory, against bank conflicts
 constexpr float P_LARGEST = 15;  // log2 of the largest P in a row: a half holds no more than 65504
 
 // Keys in a tile of K, and of V.
@@ -29,172 +25,117 @@ template <int D> constexpr int TILE = D <= 128 ? 64 : 32;
 // Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
 template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
 
-// [forms]
-enum form { ONE_STAGE, TWO_STAGES };
-
-template <enum form F> constexpr int STAGES = F == ONE_STAGE ? 1 : 2;
-
-// [shared] Each stage holds a tile of K or one of V.
-template <int D, enum form F>
+// [shared] Each buffer holds a tile of K or one of V.
+template <int D, int BUFFERS>
 struct shared {
     alignas(16) half Q[BLOCK_ROWS][D + PAD];
-    alignas(16) half stage[STAGES<F> * TILE<D>][D + PAD];
+    alignas(16) half buffer[BUFFERS * TILE<D>][D + PAD];
 };
 
-// [copy_tile] Begins to copy the first rows of a tile; those beyond the last of the matrix become 0, and nothing is read.
-template <int ROWS, int D>
-__device__ void copy_tile(half tile[ROWS][D + PAD],
-                          const half *from,  // [count, D]
-                          int count)
+// [copy_tile] Begins to copy a matrix's rows from `first` on to a tile; those beyond the last become 0, and nothing is read.
+// The copies are one group.
+template <int HEIGHT, int D>
+__device__ void copy_tile(half tile[HEIGHT][D + PAD],
+                          const half *from,  // [n, D]
+                          int first, int n)
 {
     constexpr int C = D / VECTOR;
-    static_assert(ROWS * C % THREADS == 0, "each thread copies as many vectors");
+    static_assert(HEIGHT * C % THREADS == 0, "each thread copies as many vectors");
 #pragma unroll
-    for (int first = 0; first < ROWS * C; first += THREADS) {
-        const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
-        cp_async_16(&tile[row][col], &from[i * VECTOR], row < count ? VECTOR * sizeof(half) : 0);
+    for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
+        const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
+        cp_async_16(&tile[row][col], &from[(size_t)first * D + i * VECTOR],
+                    first + row < n ? VECTOR * sizeof(half) : 0);
     }
-}
-
-// [copy_stage] Begins to copy the tile of K, or of V, from a key on, as one group. The copies of Q are in the first.
-template <int D>
-__device__ void copy_stage(half to[TILE<D>][D + PAD],
-                           const half *from,  // [n, D]
-                           int key, int n)
-{
-    copy_tile<TILE<D>, D>(to, &from[(size_t)key * D], n - key);
     cp_async_commit_group();
 }
 
-// [pack] Two neighbours in a row share a register; the first is in its lower half.
-__device__ uint32_t pack(float first, float second)
+// [scores] S = Q Kᵀ, of a warp's rows. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+template <int D>
+__device__ __forceinline__ void scores(float s[ROWS][TILE<D> / MMA_N][4],  // 0 before
+                                       const half Q[][D + PAD], const half K[TILE<D>][D + PAD], int lane)
 {
-    const half2 both = __floats2half2_rn(first, second);
-    return *(const uint32_t *)&both;
+    const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
+#pragma unroll
+    for (int d = 0; d < D; d += MMA_K) {
+        uint32_t q[ROWS][4], k[4];
+        for (int y = 0; y < ROWS; y++)
+            ldmatrix_x4(q[y], &Q[y * MMA_M + lane % 16][d + lane / 16 * 8]);
+        for (int key = 0; key < TILE<D>; key += 2 * MMA_N) {
+            ldmatrix_x4(k, &K[key + key_row][d + key_col]);
+            for (int y = 0; y < ROWS; y++) {
+                mma_m16n8k16(s[y][key / MMA_N], q[y], &k[0], half());
+                mma_m16n8k16(s[y][key / MMA_N + 1], q[y], &k[2], half());
+            }
+        }
+    }
 }
 
-// [kernel]
-template <int D, enum form F>
-__global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_shared_kv(const half *Q,  // [heads, n, D]
-                                                                          const half *K,  // [heads, n, D]
-                                                                          const half *V,  // [heads, n, D]
-                                                                          half *O,        // [heads, n, D]
-                                                                          int n, float scale)
+// [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ from key n on: those keys are not there.
+template <int D>
+__device__ __forceinline__ void mask(float s[ROWS][TILE<D> / MMA_N][4], int tile, int n, int lane)
 {
-    extern __shared__ uint4 memory[];
-    struct shared<D, F> &smem = *(struct shared<D, F> *)memory;
-
-    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: lane l has two neighbours in row l / 4 of every
-    // tile of 16 × 8, and two in row l / 4 + 8.
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int warp_row = warp * ROWS * MMA_M;
-    const int first_row = blockIdx.x * BLOCK_ROWS;
-    const size_t head = (size_t)blockIdx.y * n * D;
-
-    // [query]
-    copy_tile<BLOCK_ROWS, D>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
-    float o[ROWS][D / MMA_N][4] = {};
-    float m[ROWS][2];       // the largest scaled score so far in row l / 4, and in row l / 4 + 8
-    float l[ROWS][2] = {};  // and the sum of this lane's weights there
     for (int y = 0; y < ROWS; y++)
-        m[y][0] = m[y][1] = -INFINITY;
+        for (int x = 0; x < TILE<D> / MMA_N; x++)
+            for (int i = 0; i < 4; i++)
+                if (tile + x * MMA_N + lane % 4 * 2 + i % 2 >= n)
+                    s[y][x][i] = -INFINITY;
+}
 
-    // [ahead] With two stages K and V have a buffer each, and with one they share it. With two, the first tile of K is on its
-    // way before the loop.
-    auto *K_smem = smem.stage, *V_smem = &K_smem[(STAGES<F> - 1) * TILE<D>];
-    if (STAGES<F> == 2)
-        copy_stage<D>(K_smem, &K[head], 0, n);
-    for (int tile = 0; tile < n; tile += TILE<D>) {
-        // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
-        if (STAGES<F> == 1)
-            copy_stage<D>(K_smem, &K[head], tile, n);
-        // exercise: begin turn_of_K
-        cp_async_wait_group<0>();
-        __syncthreads();  // Q and the tile of K are whole, and every warp has read the tile of V before
-        if (STAGES<F> == 2)
-            copy_stage<D>(V_smem, &V[head], tile, n);
-        // exercise: end turn_of_K
-
-        // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
-        float s[ROWS][TILE<D> / MMA_N][4] = {};
-#pragma unroll
-        for (int d = 0; d < D; d += MMA_K) {
-            uint32_t q[ROWS][4], k[4];
-            for (int y = 0; y < ROWS; y++)
-                ldmatrix_x4(q[y], &smem.Q[warp_row + y * MMA_M + lane % 16][d + lane / 16 * 8]);
-            for (int key = 0; key < TILE<D>; key += 2 * MMA_N) {
-                ldmatrix_x4(k, &K_smem[key + lane / 16 * 8 + lane % 8][d + lane / 8 % 2 * 8]);
-                for (int y = 0; y < ROWS; y++) {
-                    mma_m16n8k16(s[y][key / MMA_N], q[y], &k[0], half());
-                    mma_m16n8k16(s[y][key / MMA_N + 1], q[y], &k[2], half());
-                }
+// [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
+// next product wants its A: packed in pairs, it is a row of fragments of P.
+template <int D>
+__device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE<D> / MMA_K][4], float m[ROWS][2], float l[ROWS][2],
+                                        float o[ROWS][D / MMA_N][4], const float s[ROWS][TILE<D> / MMA_N][4],
+                                        float scale)
+{
+    for (int y = 0; y < ROWS; y++)
+        for (int i = 0; i < 2; i++) {
+            float largest = -INFINITY;
+            for (int x = 0; x < TILE<D> / MMA_N; x++)
+                largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
+            const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
+            m[y][i] = m_new;
+            float sum = 0;
+            for (int x = 0; x < TILE<D> / MMA_N; x++) {
+                const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
+                const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
+                sum += first + second;
+                p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
+            }
+            l[y][i] = l[y][i] * factor + sum;
+            for (int x = 0; x < D / MMA_N; x++) {
+                o[y][x][2 * i] *= factor;
+                o[y][x][2 * i + 1] *= factor;
             }
         }
-        if (tile + TILE<D> > n)  // only the last tile may have keys beyond the last
-            for (int y = 0; y < ROWS; y++)
-                for (int x = 0; x < TILE<D> / MMA_N; x++)
-                    for (int i = 0; i < 4; i++)
-                        if (tile + x * MMA_N + lane % 4 * 2 + i % 2 >= n)
-                            s[y][x][i] = -INFINITY;
+}
 
-        // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as
-        // the next product wants its A: packed in pairs, it is a row of fragments of P.
-        // exercise: begin early
-        uint32_t p[ROWS][TILE<D> / MMA_K][4];
-        // exercise: end early
-        for (int y = 0; y < ROWS; y++)
-            for (int i = 0; i < 2; i++) {
-                float largest = -INFINITY;
-                for (int x = 0; x < TILE<D> / MMA_N; x++)
-                    largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
-                largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
-                largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
-                const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
-                m[y][i] = m_new;
-                float sum = 0;
-                for (int x = 0; x < TILE<D> / MMA_N; x++) {
-                    const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
-                    const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
-                    sum += first + second;
-                    p[y][x / 2][x % 2 * 2 + i] = pack(first, second);
-                }
-                l[y][i] = l[y][i] * factor + sum;
-                for (int x = 0; x < D / MMA_N; x++) {
-                    o[y][x][2 * i] *= factor;
-                    o[y][x][2 * i + 1] *= factor;
-                }
-            }
-
-        // [wait_V]
-        // exercise: begin replace
-        if (STAGES<F> == 1) {
-            __syncthreads();  // every warp has read the tile of K before that of V replaces it
-            copy_stage<D>(V_smem, &V[head], tile, n);
-        }
-        // exercise: end replace
-        // exercise: begin turn_of_V
-        cp_async_wait_group<0>();
-        __syncthreads();  // the tile of V is whole, and every warp has read that of K
-        if (STAGES<F> == 2)
-            copy_stage<D>(K_smem, &K[head], tile + TILE<D>, n);
-        // exercise: end turn_of_V
-
-        // [output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
+// [add_output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
+template <int D>
+__device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE<D> / MMA_K][4],
+                                           const half V[TILE<D>][D + PAD], int lane)
+{
 #pragma unroll
-        for (int key = 0; key < TILE<D>; key += MMA_K)
-            for (int col = 0; col < D; col += 2 * MMA_N) {
-                uint32_t v[4];
-                ldmatrix_x4_trans(v, &V_smem[key + lane % 16][col + lane / 16 * 8]);
-                for (int y = 0; y < ROWS; y++) {
-                    mma_m16n8k16(o[y][col / MMA_N], p[y][key / MMA_K], &v[0], half());
-                    mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
-                }
+    for (int key = 0; key < TILE<D>; key += MMA_K)
+        for (int col = 0; col < D; col += 2 * MMA_N) {
+            uint32_t v[4];
+            ldmatrix_x4_trans(v, &V[key + lane % 16][col + lane / 16 * 8]);
+            for (int y = 0; y < ROWS; y++) {
+                mma_m16n8k16(o[y][col / MMA_N], p[y][key / MMA_K], &v[0], half());
+                mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
             }
-        if (STAGES<F> == 1)
-            __syncthreads();  // every warp has read the tile of V before the next of K replaces it
-    }
+        }
+}
 
-    // [store]
+// [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
+template <int D>
+__device__ __forceinline__ void store_rows(half *O,  // [n, D]
+                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
+                                           int lane)
+{
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
@@ -203,30 +144,94 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_shared_kv(const 
             sum += __shfl_xor_sync(0xffffffff, sum, 1);
             sum += __shfl_xor_sync(0xffffffff, sum, 2);
             const float inverse = 1 / sum;
-            const int row = first_row + warp_row + y * MMA_M + lane / 4 + i * 8;
+            const int row = first + y * MMA_M + lane / 4 + i * 8;
             for (int x = 0; x < D / MMA_N && row < n; x++)
-                *(uint32_t *)&O[head + (size_t)row * D + x * MMA_N + lane % 4 * 2] = pack(o[y][x][2 * i] * inverse,
-                                                                                          o[y][x][2 * i + 1] * inverse);
+                *(uint32_t *)&O[(size_t)row * D + x * MMA_N + lane % 4 * 2] = pack(
+                    o[y][x][2 * i] * inverse, o[y][x][2 * i + 1] * inverse, half());
         }
 }
 
+// [kernel]
+template <int D, int BUFFERS>
+__global__ void __launch_bounds__(THREADS, BLOCKS<D>)
+    flash_mma_shared_kv(const half *Q, const half *K, const half *V, half *O,  // each [heads, n, D]
+                        int n, float scale)
+{
+    extern __shared__ uint4 memory[];
+    struct shared<D, BUFFERS> &smem = *(struct shared<D, BUFFERS> *)memory;
+
+    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: a lane has two neighbours in row lane / 4 of every
+    // tile of 16 × 8, and two in row lane / 4 + 8.
+    const int warp_row = threadIdx.x / 32 * ROWS * MMA_M, lane = threadIdx.x % 32;
+    const int first_row = blockIdx.x * BLOCK_ROWS;
+    const size_t head = (size_t)blockIdx.y * n * D;
+
+    // [query]
+    copy_tile<BLOCK_ROWS, D>(smem.Q, &Q[head], first_row, n);
+    float o[ROWS][D / MMA_N][4] = {};
+    float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
+    float l[ROWS][2] = {};  // and the sum of this lane's weights there
+    for (int y = 0; y < ROWS; y++)
+        m[y][0] = m[y][1] = -INFINITY;
+
+    // [ahead] With two buffers K and V have one each, and with one they share it. With two, the first tile of K is on its way
+    // before the loop.
+    auto *K_smem = smem.buffer, *V_smem = &K_smem[(BUFFERS - 1) * TILE<D>];
+    if (BUFFERS == 2)
+        copy_tile<TILE<D>, D>(K_smem, &K[head], 0, n);
+    for (int tile = 0; tile < n; tile += TILE<D>) {
+        // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
+        if (BUFFERS == 1)
+            copy_tile<TILE<D>, D>(K_smem, &K[head], tile, n);
+        // exercise: begin turn_of_K
+        cp_async_wait_group<0>();
+        __syncthreads();  // Q and the tile of K are whole, and every warp has read the tile of V before
+        if (BUFFERS == 2)
+            copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);
+        // exercise: end turn_of_K
+        float s[ROWS][TILE<D> / MMA_N][4] = {};
+        scores<D>(s, &smem.Q[warp_row], K_smem, lane);
+        if (tile + TILE<D> > n)  // only the last tile may have keys beyond the last
+            mask<D>(s, tile, n, lane);
+        // exercise: begin early
+        uint32_t p[ROWS][TILE<D> / MMA_K][4];
+        // exercise: end early
+        softmax<D>(p, m, l, o, s, scale);
+
+        // [wait_V]
+        // exercise: begin replace
+        if (BUFFERS == 1) {
+            __syncthreads();  // every warp has read the tile of K before that of V replaces it
+            copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);
+        }
+        // exercise: end replace
+        // exercise: begin turn_of_V
+        cp_async_wait_group<0>();
+        __syncthreads();  // the tile of V is whole, and every warp has read that of K
+        if (BUFFERS == 2)
+            copy_tile<TILE<D>, D>(K_smem, &K[head], tile + TILE<D>, n);
+        // exercise: end turn_of_V
+        add_output<D>(o, p, V_smem, lane);
+        if (BUFFERS == 1)
+            __syncthreads();  // every warp has read the tile of V before the next of K replaces it
+    }
+    store_rows<D>(&O[head], o, l, first_row + warp_row, n, lane);
+}
+
 // [launch]
-template <int D>
+enum { ONE_BUFFER, TWO_BUFFERS };
+
+template <int D, int BUFFERS>
 static int start(const struct attention_args *args, cudaStream_t stream)
 {
-    void (*const kernels[])(const half *, const half *, const half *, half *, int,
-                            float) = {flash_mma_shared_kv<D, ONE_STAGE>, flash_mma_shared_kv<D, TWO_STAGES>};
-    const int bytes_of[] = {sizeof(struct shared<D, ONE_STAGE>), sizeof(struct shared<D, TWO_STAGES>)};
-    const auto kernel = kernels[args->variant];
-    const int bytes = bytes_of[args->variant];
+    constexpr int bytes = sizeof(struct shared<D, BUFFERS>);
+    const auto kernel = flash_mma_shared_kv<D, BUFFERS>;
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    const int n = args->seqlen, tiles = ceil_div(n, BLOCK_ROWS), heads = args->batch * args->heads;
-    const dim3 blocks(tiles, heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const dim3 blocks(ceil_div(args->seqlen, BLOCK_ROWS), args->batch * args->heads);
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                               (half *)args->O, n, scale);
+                                               (half *)args->O, args->seqlen, LOG2_E * args->scale);
     return cudaGetLastError();
 }
 
@@ -234,20 +239,21 @@ int launch(const struct attention_args *args, cudaStream_t stream)
 {
     if (!attention_is_plain(args, FP16))
         return cudaErrorInvalidValue;
+    const bool one = args->variant == ONE_BUFFER;
     switch (args->head_dim) {
-    case 32: return start<32>(args, stream);
-    case 64: return start<64>(args, stream);
-    case 96: return start<96>(args, stream);
-    case 128: return start<128>(args, stream);
-    case 256: return start<256>(args, stream);
+    case 32: return one ? start<32, 1>(args, stream) : start<32, 2>(args, stream);
+    case 64: return one ? start<64, 1>(args, stream) : start<64, 2>(args, stream);
+    case 96: return one ? start<96, 1>(args, stream) : start<96, 2>(args, stream);
+    case 128: return one ? start<128, 1>(args, stream) : start<128, 2>(args, stream);
+    case 256: return one ? start<256, 1>(args, stream) : start<256, 2>(args, stream);
     default: return cudaErrorInvalidValue;
     }
 }
 
 // [main]
 static const struct variant variants[] = {
-    {"one_stage", "K and V take turns in one buffer"},
-    {"two_stages", "two buffers: one is copied while the other is multiplied"},
+    {"one_buffer", "K and V take turns in one buffer"},
+    {"two_buffers", "one is copied while the other is multiplied"},
     {},
 };
 

@@ -10,13 +10,10 @@
 #include "ptx/ex2.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
-#include <cuda_fp16.h>
-
-constexpr int WARPS = 4;                          // of a block
-constexpr int THREADS = 32 * WARPS;               // of a block
-constexpr int MMA_M = 16, MMA_N = 8;              // rows and columns of what one mma computes
-constexpr int MMA_K = 16;                         // and the products that it sums for each element
+constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
+constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 constexpr int ROWS = 1;                           // tiles of 16 rows of Q that a warp computes
 constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
 constexpr int TILE = 64;                          // keys in a tile of K, and of V
@@ -26,171 +23,133 @@ constexpr float P_LARGEST = 15;  // log2 of the largest P in a row: a half holds
 // Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
 template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
 
-// [forms]
-enum form { UNPADDED, PADDED, SWIZZLED };
-
-// Elements from one row of shared memory to the next.
-template <int D, enum form F> constexpr int PITCH = F == PADDED ? D + VECTOR : D;
-
 // [swizzle] The column in shared memory of an element of a tile. Vectors change places within 128 bytes, by the last three
 // bits of the row's number; where a row is an odd multiple of 64 bytes, within 64, by the two bits above the last.
-template <int D, enum form F>
+template <int D, bool SWIZZLED>
 __host__ __device__ constexpr int place(int row, int col)
 {
     // exercise: begin place
-    return F < SWIZZLED ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
+    return !SWIZZLED ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
     // exercise: end place
 }
 
-// [shared] Each stage holds a tile of K or one of V.
-template <int D, enum form F>
+// [shared] Each buffer holds a tile of K or one of V.
+template <int PITCH>
 union shared {
-    alignas(128) half Q[BLOCK_ROWS][PITCH<D, F>];  // until its fragments are loaded
-    alignas(128) half stage[2 * TILE][PITCH<D, F>];
+    alignas(128) half Q[BLOCK_ROWS][PITCH];  // until its fragments are loaded
+    alignas(128) half buffer[2 * TILE][PITCH];
 };
 
-// [copy_tile] Begins to copy the first rows of a tile; those beyond the last of the matrix become 0, and nothing is read.
-template <int ROWS, int D, enum form F>
-__device__ void copy_tile(half tile[ROWS][PITCH<D, F>],
-                          const half *from,  // [count, D]
-                          int count)
+// [copy_tile] Begins to copy a matrix's rows from `first` on to a tile; those beyond the last become 0, and nothing is read.
+// The copies are one group.
+template <int HEIGHT, int D, int PITCH, bool SWIZZLED>
+__device__ void copy_tile(half tile[HEIGHT][PITCH],
+                          const half *from,  // [n, D]
+                          int first, int n)
 {
     constexpr int C = D / VECTOR;
-    static_assert(ROWS * C % THREADS == 0, "each thread copies as many vectors");
+    static_assert(HEIGHT * C % THREADS == 0, "each thread copies as many vectors");
 #pragma unroll
-    for (int first = 0; first < ROWS * C; first += THREADS) {
-        const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
-        cp_async_16(&tile[row][place<D, F>(row, col)], &from[i * VECTOR], row < count ? VECTOR * sizeof(half) : 0);
+    for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
+        const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
+        cp_async_16(&tile[row][place<D, SWIZZLED>(row, col)], &from[(size_t)first * D + i * VECTOR],
+                    first + row < n ? VECTOR * sizeof(half) : 0);
     }
-}
-
-// [copy_stage] Begins to copy the tile of K, or of V, from a key on, as one group.
-template <int D, enum form F>
-__device__ void copy_stage(half to[TILE][PITCH<D, F>],
-                           const half *from,  // [n, D]
-                           int key, int n)
-{
-    copy_tile<TILE, D, F>(to, &from[(size_t)key * D], n - key);
     cp_async_commit_group();
 }
 
-// [pack] Two neighbours in a row share a register; the first is in its lower half.
-__device__ uint32_t pack(float first, float second)
+// [load_query] The fragments of a warp's rows of Q, from shared memory to registers.
+template <int D, int PITCH, bool SWIZZLED>
+__device__ __forceinline__ void load_query(uint32_t q[ROWS][D / MMA_K][4], const half Q[][PITCH], int lane)
 {
-    const half2 both = __floats2half2_rn(first, second);
-    return *(const uint32_t *)&both;
-}
-
-// [kernel]
-template <int D, enum form F>
-__global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_swizzle(const half *Q,  // [heads, n, D]
-                                                                        const half *K,  // [heads, n, D]
-                                                                        const half *V,  // [heads, n, D]
-                                                                        half *O,        // [heads, n, D]
-                                                                        int n, float scale)
-{
-    extern __shared__ uint4 memory[];
-    union shared<D, F> &smem = *(union shared<D, F> *)memory;
-
-    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: lane l has two neighbours in row l / 4 of every
-    // tile of 16 × 8, and two in row l / 4 + 8.
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int warp_row = warp * ROWS * MMA_M;
-    const int first_row = blockIdx.x * BLOCK_ROWS;
-    const size_t head = (size_t)blockIdx.y * n * D;
-
-    // [query]
-    copy_tile<BLOCK_ROWS, D, F>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
-    cp_async_commit_group();
-    cp_async_wait_group<0>();
-    __syncthreads();  // Q is whole before any warp reads it
-    uint32_t q[ROWS][D / MMA_K][4];
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < D / MMA_K; x++)
-            ldmatrix_x4(q[y][x],
-                        &smem.Q[warp_row + y * MMA_M + lane % 16][place<D, F>(lane % 16, x * MMA_K + lane / 16 * 8)]);
-    __syncthreads();  // every warp has read Q before K replaces it
-    float o[ROWS][D / MMA_N][4] = {};
-    float m[ROWS][2];       // the largest scaled score so far in row l / 4, and in row l / 4 + 8
-    float l[ROWS][2] = {};  // and the sum of this lane's weights there
-    for (int y = 0; y < ROWS; y++)
-        m[y][0] = m[y][1] = -INFINITY;
+            ldmatrix_x4(q[y][x], &Q[y * MMA_M + lane % 16][place<D, SWIZZLED>(lane % 16, x * MMA_K + lane / 16 * 8)]);
+}
 
-    // [ahead] The first tile of K is on its way before the loop.
-    auto *K_smem = smem.stage, *V_smem = &K_smem[TILE];
-    copy_stage<D, F>(K_smem, &K[head], 0, n);
-    for (int tile = 0; tile < n; tile += TILE) {
-        // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
-        cp_async_wait_group<0>();
-        __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
-        copy_stage<D, F>(V_smem, &V[head], tile, n);
-
-        // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
-        float s[ROWS][TILE / MMA_N][4] = {};
+// [scores] S = Q Kᵀ, of a warp's rows. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+template <int D, int PITCH, bool SWIZZLED>
+__device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 before
+                                       const uint32_t q[ROWS][D / MMA_K][4], const half K[TILE][PITCH], int lane)
+{
+    const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
 #pragma unroll
-        for (int d = 0; d < D; d += MMA_K) {
-            uint32_t k[4];
-            for (int key = 0; key < TILE; key += 2 * MMA_N) {
-                ldmatrix_x4(k, &K_smem[key + lane / 16 * 8 + lane % 8][place<D, F>(lane % 8, d + lane / 8 % 2 * 8)]);
-                for (int y = 0; y < ROWS; y++) {
-                    mma_m16n8k16(s[y][key / MMA_N], q[y][d / MMA_K], &k[0], half());
-                    mma_m16n8k16(s[y][key / MMA_N + 1], q[y][d / MMA_K], &k[2], half());
-                }
+    for (int d = 0; d < D; d += MMA_K) {
+        uint32_t k[4];
+        for (int key = 0; key < TILE; key += 2 * MMA_N) {
+            ldmatrix_x4(k, &K[key + key_row][place<D, SWIZZLED>(lane % 8, d + key_col)]);
+            for (int y = 0; y < ROWS; y++) {
+                mma_m16n8k16(s[y][key / MMA_N], q[y][d / MMA_K], &k[0], half());
+                mma_m16n8k16(s[y][key / MMA_N + 1], q[y][d / MMA_K], &k[2], half());
             }
         }
-        if (tile + TILE > n)  // only the last tile may have keys beyond the last
-            for (int y = 0; y < ROWS; y++)
-                for (int x = 0; x < TILE / MMA_N; x++)
-                    for (int i = 0; i < 4; i++)
-                        if (tile + x * MMA_N + lane % 4 * 2 + i % 2 >= n)
-                            s[y][x][i] = -INFINITY;
-
-        // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as
-        // the next product wants its A: packed in pairs, it is a row of fragments of P.
-        uint32_t p[ROWS][TILE / MMA_K][4];
-        for (int y = 0; y < ROWS; y++)
-            for (int i = 0; i < 2; i++) {
-                float largest = -INFINITY;
-                for (int x = 0; x < TILE / MMA_N; x++)
-                    largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
-                largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
-                largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
-                const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
-                m[y][i] = m_new;
-                float sum = 0;
-                for (int x = 0; x < TILE / MMA_N; x++) {
-                    const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
-                    const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
-                    sum += first + second;
-                    p[y][x / 2][x % 2 * 2 + i] = pack(first, second);
-                }
-                l[y][i] = l[y][i] * factor + sum;
-                for (int x = 0; x < D / MMA_N; x++) {
-                    o[y][x][2 * i] *= factor;
-                    o[y][x][2 * i + 1] *= factor;
-                }
-            }
-
-        // [wait_V]
-        cp_async_wait_group<0>();
-        __syncthreads();  // the tile of V is whole, and every warp has read that of K
-        copy_stage<D, F>(K_smem, &K[head], tile + TILE, n);
-
-        // [output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
-#pragma unroll
-        for (int key = 0; key < TILE; key += MMA_K)
-            for (int col = 0; col < D; col += 2 * MMA_N) {
-                uint32_t v[4];
-                ldmatrix_x4_trans(v, &V_smem[key + lane % 16][place<D, F>(lane % 16, col + lane / 16 * 8)]);
-                for (int y = 0; y < ROWS; y++) {
-                    mma_m16n8k16(o[y][col / MMA_N], p[y][key / MMA_K], &v[0], half());
-                    mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
-                }
-            }
     }
+}
 
-    // [store]
-    // exercise: begin store
+// [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ from key n on: those keys are not there.
+template <int D>
+__device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int tile, int n, int lane)
+{
+    for (int y = 0; y < ROWS; y++)
+        for (int x = 0; x < TILE / MMA_N; x++)
+            for (int i = 0; i < 4; i++)
+                if (tile + x * MMA_N + lane % 4 * 2 + i % 2 >= n)
+                    s[y][x][i] = -INFINITY;
+}
+
+// [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
+// next product wants its A: packed in pairs, it is a row of fragments of P.
+template <int D>
+__device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float m[ROWS][2], float l[ROWS][2],
+                                        float o[ROWS][D / MMA_N][4], const float s[ROWS][TILE / MMA_N][4], float scale)
+{
+    for (int y = 0; y < ROWS; y++)
+        for (int i = 0; i < 2; i++) {
+            float largest = -INFINITY;
+            for (int x = 0; x < TILE / MMA_N; x++)
+                largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
+            const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
+            m[y][i] = m_new;
+            float sum = 0;
+            for (int x = 0; x < TILE / MMA_N; x++) {
+                const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
+                const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
+                sum += first + second;
+                p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
+            }
+            l[y][i] = l[y][i] * factor + sum;
+            for (int x = 0; x < D / MMA_N; x++) {
+                o[y][x][2 * i] *= factor;
+                o[y][x][2 * i + 1] *= factor;
+            }
+        }
+}
+
+// [add_output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
+template <int D, int PITCH, bool SWIZZLED>
+__device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
+                                           const half V[TILE][PITCH], int lane)
+{
+#pragma unroll
+    for (int key = 0; key < TILE; key += MMA_K)
+        for (int col = 0; col < D; col += 2 * MMA_N) {
+            uint32_t v[4];
+            ldmatrix_x4_trans(v, &V[key + lane % 16][place<D, SWIZZLED>(lane % 16, col + lane / 16 * 8)]);
+            for (int y = 0; y < ROWS; y++) {
+                mma_m16n8k16(o[y][col / MMA_N], p[y][key / MMA_K], &v[0], half());
+                mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
+            }
+        }
+}
+
+// [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
+template <int D>
+__device__ __forceinline__ void store_rows(half *O,  // [n, D]
+                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
+                                           int lane)
+{
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
@@ -199,45 +158,97 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_swizzle(const ha
             sum += __shfl_xor_sync(0xffffffff, sum, 1);
             sum += __shfl_xor_sync(0xffffffff, sum, 2);
             const float inverse = 1 / sum;
-            const int row = first_row + warp_row + y * MMA_M + lane / 4 + i * 8;
+            const int row = first + y * MMA_M + lane / 4 + i * 8;
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // [gather] Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
-                alignas(16) uint32_t whole[4];
-                for (int tile = 0; tile < 4; tile++) {
-                    const uint32_t mine = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse);
-                    for (int lane_of_row = 0; lane_of_row < 4; lane_of_row++) {
-                        const uint32_t pair = __shfl_sync(0xffffffff, mine, lane_of_row, 4);
-                        if (lane % 4 == tile)
-                            whole[lane_of_row] = pair;
-                    }
-                }
+                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
+                alignas(16) uint32_t pairs[4];
+                for (int of = 0; of < 4; of++)
+                    pairs[of] = pack(o[y][x + of][2 * i] * inverse, o[y][x + of][2 * i + 1] * inverse, half());
+                gather_row(pairs);
                 if (row < n)
-                    ((uint4 *)&O[head + (size_t)row * D])[x + lane % 4] = *(const uint4 *)whole;
+                    ((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)pairs;
             }
         }
-    // exercise: end store
+}
+
+// [kernel]
+template <int D, int PITCH, bool SWIZZLED>
+__global__ void __launch_bounds__(THREADS, BLOCKS<D>)
+    flash_mma_swizzle(const half *Q, const half *K, const half *V, half *O,  // each [heads, n, D]
+                      int n, float scale)
+{
+    extern __shared__ uint4 memory[];
+    union shared<PITCH> &smem = *(union shared<PITCH> *)memory;
+
+    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: a lane has two neighbours in row lane / 4 of every
+    // tile of 16 × 8, and two in row lane / 4 + 8.
+    const int warp_row = threadIdx.x / 32 * ROWS * MMA_M, lane = threadIdx.x % 32;
+    const int first_row = blockIdx.x * BLOCK_ROWS;
+    const size_t head = (size_t)blockIdx.y * n * D;
+
+    // [query]
+    copy_tile<BLOCK_ROWS, D, PITCH, SWIZZLED>(smem.Q, &Q[head], first_row, n);
+    cp_async_wait_group<0>();
+    __syncthreads();  // Q is whole before any warp reads it
+    uint32_t q[ROWS][D / MMA_K][4];
+    load_query<D, PITCH, SWIZZLED>(q, &smem.Q[warp_row], lane);
+    __syncthreads();  // every warp has read Q before K replaces it
+    float o[ROWS][D / MMA_N][4] = {};
+    float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
+    float l[ROWS][2] = {};  // and the sum of this lane's weights there
+    for (int y = 0; y < ROWS; y++)
+        m[y][0] = m[y][1] = -INFINITY;
+
+    // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
+    auto *K_smem = smem.buffer, *V_smem = &K_smem[TILE];
+    copy_tile<TILE, D, PITCH, SWIZZLED>(K_smem, &K[head], 0, n);
+    for (int tile = 0; tile < n; tile += TILE) {
+        // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
+        cp_async_wait_group<0>();
+        __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
+        copy_tile<TILE, D, PITCH, SWIZZLED>(V_smem, &V[head], tile, n);
+        float s[ROWS][TILE / MMA_N][4] = {};
+        scores<D, PITCH, SWIZZLED>(s, q, K_smem, lane);
+        if (tile + TILE > n)  // only the last tile may have keys beyond the last
+            mask<D>(s, tile, n, lane);
+        uint32_t p[ROWS][TILE / MMA_K][4];
+        softmax<D>(p, m, l, o, s, scale);
+
+        // [wait_V]
+        cp_async_wait_group<0>();
+        __syncthreads();  // the tile of V is whole, and every warp has read that of K
+        copy_tile<TILE, D, PITCH, SWIZZLED>(K_smem, &K[head], tile + TILE, n);
+        add_output<D, PITCH, SWIZZLED>(o, p, V_smem, lane);
+    }
+    store_rows<D>(&O[head], o, l, first_row + warp_row, n, lane);
 }
 
 // [launch]
-template <int D>
+enum { UNPADDED, PADDED, SWIZZLED };
+
+template <int D, int PITCH, bool SWIZZLED>
 static int start(const struct attention_args *args, cudaStream_t stream)
 {
-    void (*const kernels[])(const half *, const half *, const half *, half *, int, float) = {
-        flash_mma_swizzle<D, UNPADDED>, flash_mma_swizzle<D, PADDED>, flash_mma_swizzle<D, SWIZZLED>};
-    const int bytes_of[] = {sizeof(union shared<D, UNPADDED>), sizeof(union shared<D, PADDED>),
-                            sizeof(union shared<D, SWIZZLED>)};
-    const auto kernel = kernels[args->variant];
-    const int bytes = bytes_of[args->variant];
+    constexpr int bytes = sizeof(union shared<PITCH>);
+    const auto kernel = flash_mma_swizzle<D, PITCH, SWIZZLED>;
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    const int n = args->seqlen, tiles = ceil_div(n, BLOCK_ROWS), heads = args->batch * args->heads;
-    const dim3 blocks(tiles, heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const dim3 blocks(ceil_div(args->seqlen, BLOCK_ROWS), args->batch * args->heads);
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                               (half *)args->O, n, scale);
+                                               (half *)args->O, args->seqlen, LOG2_E * args->scale);
     return cudaGetLastError();
+}
+
+template <int D>
+static int start_variant(const struct attention_args *args, cudaStream_t stream)
+{
+    switch (args->variant) {
+    case UNPADDED: return start<D, D, false>(args, stream);
+    case PADDED: return start<D, D + VECTOR, false>(args, stream);
+    default: return start<D, D, true>(args, stream);
+    }
 }
 
 int launch(const struct attention_args *args, cudaStream_t stream)
@@ -245,10 +256,10 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     if (!attention_is_plain(args, FP16))
         return cudaErrorInvalidValue;
     switch (args->head_dim) {
-    case 32: return start<32>(args, stream);
-    case 64: return start<64>(args, stream);
-    case 96: return start<96>(args, stream);
-    case 128: return start<128>(args, stream);
+    case 32: return start_variant<32>(args, stream);
+    case 64: return start_variant<64>(args, stream);
+    case 96: return start_variant<96>(args, stream);
+    case 128: return start_variant<128>(args, stream);
     default: return cudaErrorInvalidValue;
     }
 }
@@ -262,15 +273,15 @@ static const struct variant variants[] = {
 };
 
 // [layout] For --layout: where a vector of a tile of K lies, at head dimension 64.
-template <enum form F>
+template <int PITCH, bool SWIZZLED>
 static size_t offset(int row, int vector)
 {
-    return (row * PITCH<64, F> + place<64, F>(row, vector * VECTOR)) * sizeof(half);
+    return (row * PITCH + place<64, SWIZZLED>(row, vector * VECTOR)) * sizeof(half);
 }
 
 static void print_layout(int variant)
 {
-    size_t (*const each[])(int, int) = {offset<UNPADDED>, offset<PADDED>, offset<SWIZZLED>};
+    size_t (*const each[])(int, int) = {offset<64, false>, offset<64 + VECTOR, false>, offset<64, true>};
     layout_print(variants[variant].name, 64 / VECTOR, each[variant]);
 }
 
