@@ -1,0 +1,458 @@
+// FlashAttention for few queries: blocks and warps divide the keys, each finds softmax(Q Kᵀ) V for its part of them, and a second
+// kernel merges the parts by their log-sum-exp. Heads that share K and V are rows of one tile.
+//
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o flash_mma_split_keys steps/34_flash_mma_split_keys/flash_mma_split_keys.cu common/*.c
+//   ./learn run 34 --heads 8 --kv-heads 2 --seqlen 1 --kv-seqlen 2048
+
+#include "attention.h"
+#include "tile.h"
+
+#include "ptx/cp_async.h"
+#include "ptx/ex2.h"
+#include "ptx/ldmatrix.h"
+#include "ptx/mma.h"
+#include "ptx/pair.h"
+
+constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
+constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
+
+constexpr int MAX_PARTS = 512;        // of the keys of a row
+constexpr int FEW_ROWS = 64;          // up to so many, all warps of a block have the same rows, and divide the keys
+constexpr float LN_2 = 0.693147181f;  // ln x is log2 x times this
+
+// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has the range
+// of a float.
+template <typename T> constexpr float P_LARGEST = 15;
+template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
+
+// [sizes] ROWS: tiles of 16 rows that a warp computes. KEY_WARPS: warps of a block that have the same rows, and divide the keys of
+// a tile. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared memory, because the registers are full.
+template <int ROWS, int KEY_WARPS> constexpr int BLOCK_ROWS = WARPS / KEY_WARPS * ROWS *
+                                                              MMA_M;  // rows that a block computes
+
+// Blocks that an SM shall hold at least: 3 leave a thread 168 registers, 2 leave it 255.
+template <int KEY_WARPS> constexpr int BLOCKS = KEY_WARPS > 1 ? 3 : 2;
+
+// [rows] The rows of a tile are queries of `packed` heads that share K and V: row i is query i / packed of head i % packed. This is
+// its number among the rows of these heads, [packed, n].
+__device__ int place_of(int row, int packed, int n) { return row % packed * n + row / packed; }
+
+// [shared] Each buffer holds a tile of K or one of V. Where Q stays, the buffers lie behind it.
+template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
+union shared {
+    alignas(128) T Q[BLOCK_ROWS<ROWS, KEY_WARPS>][D];  // until its fragments are loaded
+    alignas(128) T buffer[Q_STAYS * BLOCK_ROWS<ROWS, KEY_WARPS> + 2 * TILE][D];
+};
+
+// [copy_query] As copy_tile(), for the rows of Q from `first` on.
+template <int HEIGHT, int D, typename T>
+__device__ __forceinline__ void copy_query(T tile[HEIGHT][D],
+                                           const T *Q,  // [packed, n, D]
+                                           int first, int packed, int n)
+{
+    for (int i = threadIdx.x; i < HEIGHT * D / VECTOR; i += THREADS) {
+        const int row = i / (D / VECTOR), col = i % (D / VECTOR) * VECTOR, there = first + row < packed * n;
+        cp_async_16(&tile[row][place<D>(row, col)],
+                    &Q[(size_t)(there ? place_of(first + row, packed, n) : 0) * D + col],
+                    there ? VECTOR * sizeof(T) : 0);
+    }
+    cp_async_commit_group();
+}
+
+// [load_query] Of a warp's rows of Q the fragments for 16 columns from d on, from shared memory to registers.
+template <int D, int ROWS, typename T>
+__device__ __forceinline__ void load_query(uint32_t q[ROWS][4], const T Q[][D], int d, int lane)
+{
+    for (int y = 0; y < ROWS; y++)
+        ldmatrix_x4(q[y], &Q[y * MMA_M + lane % 16][place<D>(lane % 16, d + lane / 16 * 8)]);
+}
+
+// [scores] S = Q Kᵀ, of a warp's rows. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+template <int D, int ROWS, int TILE, bool Q_STAYS, typename T>
+__device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 before
+                                       uint32_t q[D / MMA_K][ROWS][4], const T Q[][D], const T K[TILE][D], int lane)
+{
+    const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
+#pragma unroll
+    for (int d = 0; d < D; d += MMA_K) {
+        uint32_t k[4];
+        if (Q_STAYS)
+            load_query<D, ROWS>(q[d / MMA_K], Q, d, lane);
+        for (int key = 0; key < TILE; key += 2 * MMA_N) {
+            ldmatrix_x4(k, &K[key + key_row][place<D>(lane % 8, d + key_col)]);
+            for (int y = 0; y < ROWS; y++) {
+                mma_m16n8k16(s[y][key / MMA_N], q[d / MMA_K][y], &k[0], T());
+                mma_m16n8k16(s[y][key / MMA_N + 1], q[d / MMA_K][y], &k[2], T());
+            }
+        }
+    }
+}
+
+// [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ where a row, the first of which is row `first`,
+// does not see the key: query i sees the keys 0 to i + offset, as far as they come before `end`.
+template <int ROWS, int TILE>
+__device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int packed, int tile, int end,
+                                     int offset, int lane)
+{
+    for (int y = 0; y < ROWS; y++)
+        for (int x = 0; x < TILE / MMA_N; x++)
+            for (int i = 0; i < 4; i++) {
+                const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
+                if (key >= end || key > row / packed + offset)
+                    s[y][x][i] = -INFINITY;
+            }
+}
+
+// [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
+// next product wants its A: packed in pairs, it is a row of fragments of P.
+template <typename T, int D, int ROWS, int TILE>
+__device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float m[ROWS][2], float l[ROWS][2],
+                                        float o[ROWS][D / MMA_N][4], const float s[ROWS][TILE / MMA_N][4], float scale)
+{
+    for (int y = 0; y < ROWS; y++)
+        for (int i = 0; i < 2; i++) {
+            float largest = -INFINITY;
+            for (int x = 0; x < TILE / MMA_N; x++)
+                largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
+            float m_new = fmaxf(m[y][i], largest * scale);
+            if (m_new == -INFINITY)  // the row sees no key at all, and −∞ less −∞ would be no number
+                m_new = 0;
+            const float factor = ex2(m[y][i] - m_new);
+            m[y][i] = m_new;
+            float sum = 0;
+            for (int x = 0; x < TILE / MMA_N; x++) {
+                const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST<T> - m_new));
+                const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST<T> - m_new));
+                sum += first + second;
+                p[y][x / 2][x % 2 * 2 + i] = pack(first, second, T());
+            }
+            l[y][i] = l[y][i] * factor + sum;
+            // [vote] Mostly no max of the warp has grown. Where O has many registers, the vote costs less than rescaling.
+            if (D < 128 || __any_sync(0xffffffff, factor != 1))
+                for (int x = 0; x < D / MMA_N; x++) {
+                    o[y][x][2 * i] *= factor;
+                    o[y][x][2 * i + 1] *= factor;
+                }
+        }
+}
+
+// [add_output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
+template <int D, int ROWS, int TILE, typename T>
+__device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
+                                           const T V[TILE][D], int lane)
+{
+#pragma unroll
+    for (int key = 0; key < TILE; key += MMA_K)
+        for (int col = 0; col < D; col += 2 * MMA_N) {
+            uint32_t v[4];
+            ldmatrix_x4_trans(v, &V[key + lane % 16][place<D>(lane % 16, col + lane / 16 * 8)]);
+            for (int y = 0; y < ROWS; y++) {
+                mma_m16n8k16(o[y][col / MMA_N], p[y][key / MMA_K], &v[0], T());
+                mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], T());
+            }
+        }
+}
+
+// [divide_by_sum] O becomes what the softmax of this part of the keys makes of it, and l the log-sum-exp: ln Σ exp(scale Q Kᵀ), from
+// powers of two. The max is rounded as it was in the softmax, so that both cancel.
+template <typename T, int D, int ROWS>
+__device__ __forceinline__ void divide_by_sum(float o[ROWS][D / MMA_N][4], const float m[ROWS][2], float l[ROWS][2])
+{
+    for (int y = 0; y < ROWS; y++)
+        for (int i = 0; i < 2; i++) {
+            float sum = l[y][i];
+            sum += __shfl_xor_sync(0xffffffff, sum, 1);
+            sum += __shfl_xor_sync(0xffffffff, sum, 2);
+            const float inverse = sum > 0 ? 1 / sum : 0, max = P_LARGEST<T> - (P_LARGEST<T> - m[y][i]);
+            l[y][i] = (max + log2f(ldexpf(sum, -P_LARGEST<T>))) * LN_2;
+            for (int x = 0; x < D / MMA_N; x++) {
+                o[y][x][2 * i] *= inverse;
+                o[y][x][2 * i + 1] *= inverse;
+            }
+        }
+}
+
+// [store_rows] Stores a warp's rows of O, row `first` first, as far as there are so many, and their log-sum-exp.
+template <int D, int ROWS, typename T>
+__device__ __forceinline__ void store_rows(T *O,        // [packed, n, D]
+                                           float *lse,  // [packed, n], or NULL
+                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first,
+                                           int packed, int n, int lane)
+{
+#pragma unroll
+    for (int y = 0; y < ROWS; y++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int row = first + y * MMA_M + lane / 4 + i * 8, place = place_of(row, packed, n);
+            if (lse && row < packed * n && lane % 4 == 0)
+                lse[place] = l[y][i];
+#pragma unroll
+            for (int x = 0; x < D / MMA_N; x += 4) {
+                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
+                alignas(16) uint32_t pairs[4];
+                for (int of = 0; of < 4; of++)
+                    pairs[of] = pack(o[y][x + of][2 * i], o[y][x + of][2 * i + 1], T());
+                gather_row(pairs);
+                if (row < packed * n)
+                    ((uint4 *)&O[(size_t)place * D])[x + lane % 4] = *(const uint4 *)pairs;
+            }
+        }
+}
+
+// [store_part] As store_rows(), in fp32, for a part of the keys.
+template <int D, int ROWS>
+__device__ __forceinline__ void store_part(float *O,    // [packed, n, D]
+                                           float *lse,  // [packed, n]
+                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first,
+                                           int packed, int n, int lane)
+{
+#pragma unroll
+    for (int y = 0; y < ROWS; y++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int row = first + y * MMA_M + lane / 4 + i * 8, place = place_of(row, packed, n);
+            if (row < packed * n && lane % 4 == 0)
+                lse[place] = l[y][i];
+            for (int x = 0; x < D / MMA_N && row < packed * n; x++)
+                *(float2 *)&O[(size_t)place * D + x * MMA_N + lane % 4 * 2] = make_float2(o[y][x][2 * i],
+                                                                                          o[y][x][2 * i + 1]);
+        }
+}
+
+// [kernel]
+template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
+__global__ void __launch_bounds__(THREADS, BLOCKS<KEY_WARPS>)
+    flash_mma_split_keys(const T *Q,                      // [heads, n, D]
+                         const T *K, const T *V,          // [heads / heads_per_kv, n_kv, D]
+                         T *O, float *lse,                // [heads, n, D], [heads, n]; lse: or NULL
+                         float *O_part, float *lse_part,  // [parts, heads, n, D], [parts, heads, n]
+                         int n, int n_kv, int heads_per_kv, int packed, int keys, float scale, int offset)
+{
+    constexpr int WARP_KEYS = TILE / KEY_WARPS;
+    extern __shared__ uint4 memory[];
+    auto &smem = *(union shared<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS> *)memory;
+
+    // [index] KEY_WARPS neighbours have the same rows, and of each tile of keys a piece each.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int warp_row = warp / KEY_WARPS * ROWS * MMA_M, warp_key = warp % KEY_WARPS * WARP_KEYS;
+    const int first_row = (gridDim.y - 1 - blockIdx.y) * BLOCK_ROWS<ROWS, KEY_WARPS>;
+    const size_t first_of_heads = (size_t)blockIdx.x * packed * n;  // among the rows of all heads
+    const size_t kv_head = (size_t)(blockIdx.x * packed / heads_per_kv) * n_kv * D;
+    // [part] The keys of this block: `keys` from `begin` on, as far as one of its rows sees them. There may be none.
+    const int begin = blockIdx.z * keys;
+    const int last = min(first_row + BLOCK_ROWS<ROWS, KEY_WARPS>, packed * n) - 1;
+    const int end = min(min(n_kv, begin + keys), last / packed + offset + 1);
+
+    // [query]
+    copy_query<BLOCK_ROWS<ROWS, KEY_WARPS>, D>(smem.Q, &Q[first_of_heads * D], first_row, packed, n);
+    cp_async_wait_group<0>();
+    __syncthreads();  // Q is whole before any warp reads it
+    uint32_t q[D / MMA_K][ROWS][4];
+    for (int d = 0; d < D && !Q_STAYS; d += MMA_K)
+        load_query<D, ROWS>(q[d / MMA_K], &smem.Q[warp_row], d, lane);
+    __syncthreads();  // every warp has read Q before K replaces it
+    float o[ROWS][D / MMA_N][4] = {};
+    float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
+    float l[ROWS][2] = {};  // and the sum of this lane's weights there
+    for (int y = 0; y < ROWS; y++)
+        m[y][0] = m[y][1] = -INFINITY;
+
+    // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
+    auto *K_smem = &smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS, KEY_WARPS>], *V_smem = &K_smem[TILE];
+    copy_tile<THREADS, TILE, D>(K_smem, &K[kv_head], begin, end);
+    for (int tile = begin; tile < end; tile += TILE) {
+        // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
+        cp_async_wait_group<0>();
+        __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
+        copy_tile<THREADS, TILE, D>(V_smem, &V[kv_head], tile, end);
+        float s[ROWS][WARP_KEYS / MMA_N][4] = {};
+        scores<D, ROWS, WARP_KEYS, Q_STAYS>(s, q, &smem.Q[warp_row], &K_smem[warp_key], lane);
+        if (tile + TILE > min(end, (first_row + warp_row) / packed + offset + 1))
+            mask<ROWS, WARP_KEYS>(s, first_row + warp_row, packed, tile + warp_key, end, offset, lane);
+        uint32_t p[ROWS][WARP_KEYS / MMA_K][4];
+        softmax<T, D, ROWS, WARP_KEYS>(p, m, l, o, s, scale);
+
+        // [wait_V]
+        cp_async_wait_group<0>();
+        __syncthreads();  // the tile of V is whole, and every warp has read that of K
+        copy_tile<THREADS, TILE, D>(K_smem, &K[kv_head], tile + TILE, end);
+        add_output<D, ROWS, WARP_KEYS>(o, p, &V_smem[warp_key], lane);
+    }
+    divide_by_sum<T, D, ROWS>(o, m, l);
+    if (KEY_WARPS * gridDim.z == 1)
+        store_rows<D, ROWS>(&O[first_of_heads * D], lse ? &lse[first_of_heads] : NULL, o, l, first_row + warp_row,
+                            packed, n, lane);
+    else {
+        const size_t part = ((size_t)blockIdx.z * KEY_WARPS + warp % KEY_WARPS) * gridDim.x * packed * n +
+                            first_of_heads;
+        store_part<D, ROWS>(&O_part[part * D], &lse_part[part], o, l, first_row + warp_row, packed, n, lane);
+    }
+}
+
+// [merge] A block merges the parts of one row: each part's share is exp(its log-sum-exp), of the sum of all.
+constexpr int MERGE_WARPS = 8;
+
+template <typename T, int D>
+__global__ void merge(const float *O_part,    // [parts, rows, D]
+                      const float *lse_part,  // [parts, rows]
+                      T *O,                   // [rows, D]
+                      float *lse,             // [rows], or NULL
+                      int rows, int parts)
+{
+    __shared__ float share[MAX_PARTS], sums[MERGE_WARPS][D];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x;
+    if (warp == 0) {
+        float largest = -INFINITY, sum = 0;
+        for (int part = lane; part < parts; part += 32)
+            largest = fmaxf(largest, lse_part[(size_t)part * rows + row]);
+        for (int distance = 16; distance > 0; distance /= 2)
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, distance));
+        if (largest == -INFINITY)  // the row sees no key at all
+            largest = 0;
+        for (int part = lane; part < parts; part += 32)
+            sum += expf(lse_part[(size_t)part * rows + row] - largest);
+        for (int distance = 16; distance > 0; distance /= 2)
+            sum += __shfl_xor_sync(0xffffffff, sum, distance);
+        for (int part = lane; part < parts; part += 32)
+            share[part] = sum > 0 ? expf(lse_part[(size_t)part * rows + row] - largest) / sum : 0;
+        if (lse && lane == 0)
+            lse[row] = largest + logf(sum);
+    }
+    __syncthreads();  // the shares are there
+    float o[D / 32] = {};
+    for (int part = warp; part < parts; part += MERGE_WARPS)
+        for (int x = 0; x < D / 32; x++)
+            o[x] += share[part] * O_part[((size_t)part * rows + row) * D + x * 32 + lane];
+    for (int x = 0; x < D / 32; x++)
+        sums[warp][x * 32 + lane] = o[x];
+    __syncthreads();  // every warp's sums are there
+    for (int col = threadIdx.x; col < D; col += 32 * MERGE_WARPS) {
+        float sum = 0;
+        for (int of = 0; of < MERGE_WARPS; of++)
+            sum += sums[of][col];
+        O[(size_t)row * D + col] = T(sum);
+    }
+}
+
+// [launch]
+enum { WHOLE, SPLIT_BLOCKS, SPLIT_WARPS, PACKED };
+
+// Heads whose rows share a tile: all that share K and V, where one head's rows would leave most of a tile empty.
+static int packed_heads(const struct attention_args *args)
+{
+    return args->variant == PACKED && args->seqlen <= FEW_ROWS ? args->heads / args->kv_heads : 1;
+}
+
+// [division] How the rows and keys of these arguments are divided among blocks, of which an SM holds so many.
+struct division {
+    int packed, row_tiles;  // heads whose rows share a tile, and such tiles
+    int keys, parts;        // keys of a block, and so many blocks for each tile of rows
+};
+
+static struct division divide(const struct attention_args *args, int block_rows, int tile, int blocks_of_sm)
+{
+    int device = 0, sms = 1;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    const int packed = packed_heads(args), heads = args->batch * args->heads / packed;
+    const int row_tiles = ceil_div(args->seqlen * packed, block_rows), key_tiles = ceil_div(args->kv_seqlen, tile);
+    // [parts] As many as fill the SMs once: more would run one after the other, and be merged nevertheless.
+    const int wanted = args->variant == WHOLE ? 1 : sms * blocks_of_sm / (heads * row_tiles);
+    const int keys = ceil_div(key_tiles, min(max(wanted, 1), MAX_PARTS / WARPS)) * tile;
+    return {packed, row_tiles, keys, ceil_div(args->kv_seqlen, keys)};
+}
+
+// Launches the kernels, or, where `bytes` is not NULL, says only how much workspace they need.
+template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
+static int start(const struct attention_args *args, cudaStream_t stream, size_t *bytes)
+{
+    constexpr int shared_bytes = sizeof(union shared<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>);
+    const auto kernel = flash_mma_split_keys<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>;
+    const struct division by = divide(args, BLOCK_ROWS<ROWS, KEY_WARPS>, TILE, BLOCKS<KEY_WARPS>);
+    const int n = args->seqlen, n_kv = args->kv_seqlen, rows = args->batch * args->heads * n;
+    const int parts = by.parts * KEY_WARPS;
+    if (bytes) {
+        *bytes = parts > 1 ? (size_t)parts * rows * (D + 1) * sizeof(float) : 0;
+        return cudaSuccess;
+    }
+    const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+    if (status != cudaSuccess)
+        return status;
+    const dim3 blocks(args->batch * args->heads / by.packed, by.row_tiles, by.parts);
+    const int offset = args->causal ? n_kv - n : n_kv;  // with no mask, more than any row can see
+    float *O_part = (float *)args->workspace, *lse_part = O_part + (size_t)parts * rows * D;
+    kernel<<<blocks, THREADS, shared_bytes, stream>>>(
+        (const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O, args->lse, O_part, lse_part, n, n_kv,
+        args->heads / args->kv_heads, by.packed, by.keys, LOG2_E * args->scale, offset);
+    if (parts > 1)
+        merge<T, D><<<rows, 32 * MERGE_WARPS, 0, stream>>>(O_part, lse_part, (T *)args->O, args->lse, rows, parts);
+    return cudaGetLastError();
+}
+
+template <typename T>
+static int start_type(const struct attention_args *args, cudaStream_t stream, size_t *bytes)
+{
+    const bool few = args->variant >= SPLIT_WARPS && args->seqlen * packed_heads(args) <= FEW_ROWS;
+    switch (args->head_dim) {
+    case 32:
+        return few ? start<T, 32, 1, 4, 128, false>(args, stream, bytes)
+                   : start<T, 32, 1, 1, 64, false>(args, stream, bytes);
+    case 64:
+        return few ? start<T, 64, 1, 4, 128, false>(args, stream, bytes)
+                   : start<T, 64, 2, 1, 64, false>(args, stream, bytes);
+    case 96:
+        return few ? start<T, 96, 1, 4, 128, false>(args, stream, bytes)
+                   : start<T, 96, 2, 1, 64, true>(args, stream, bytes);
+    case 128:
+        return few ? start<T, 128, 1, 4, 128, false>(args, stream, bytes)
+                   : start<T, 128, 2, 1, 48, true>(args, stream, bytes);
+    default: return cudaErrorInvalidValue;
+    }
+}
+
+static int start_any(const struct attention_args *args, cudaStream_t stream, size_t *bytes)
+{
+    if (attention_is_packed(args, FP16))
+        return start_type<half>(args, stream, bytes);
+    if (attention_is_packed(args, BF16))
+        return start_type<__nv_bfloat16>(args, stream, bytes);
+    return cudaErrorInvalidValue;
+}
+
+int launch(const struct attention_args *args, cudaStream_t stream) { return start_any(args, stream, NULL); }
+
+static size_t workspace(const struct attention_args *args)
+{
+    size_t bytes = 0;
+    start_any(args, 0, &bytes);
+    return bytes;
+}
+
+// [main]
+static const struct variant variants[] = {
+    {"whole", "a block has all keys of its rows, as before"},
+    {"split_blocks", "blocks divide the keys, as many as fill the SMs"},
+    {"split_warps", "and where rows are few, so do the warps of a block"},
+    {"packed", "and heads that share K and V are rows of one tile"},
+    {},
+};
+
+int main(int argc, char **argv)
+{
+    const struct attention_step step = {
+        .name = "34_flash_mma_split_keys",
+        .dtypes = {FP16, BF16},
+        .arch = "80",
+        .head_dims = {32, 64, 96, 128},
+        .causal = true,
+        .grouped = true,
+        .lengths = true,
+        .lse = true,
+        .variants = variants,
+        .workspace = workspace,
+        .launch = launch,
+    };
+    return attention_main(argc, argv, &step);
+}
