@@ -363,7 +363,7 @@ class Attention:
     """O = softmax(Q Kᵀ / √D) V, all of one type, in as many copies as together exceed L2: Q and O [batch, heads, seqlen, head_dim],
     K and V [batch, kv_heads, kv_seqlen, head_dim]."""
 
-    DTYPES = ["fp32", "fp16"]
+    DTYPES = list(ENUM_DTYPE)
     SHAPE = (f"1x8x8192x64 for batch, heads, seqlen, head dimension, and {CAUSAL} behind it for a causal mask; 8x32/8x2048x64 has 8 heads of "
              "K and V, 1x8x512/4096x64 4096 keys of a head")
     LADDER = ["1x8x8192x64"]
@@ -468,8 +468,9 @@ class Attention:
                 with sdpa_kernel(backend) if backend else nullcontext():
                     self.result = self.torch.nn.functional.scaled_dot_product_attention(*self.inputs[i], **choice)
             return queue
-        backends = {"fp32": {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH},
-                    "fp16": {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "its own choice": None}}[self.dtype]
+        of_fp32 = {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH}
+        of_16_bits = {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "its own choice": None}
+        backends = of_fp32 if self.dtype == "fp32" else of_16_bits
         if self.sizes.head_dim > MOST_OF_FLASH:
             backends["efficient"] = SDPBackend.EFFICIENT_ATTENTION
         fused = {f"PyTorch SDPA {self.dtype}, {name}": sdpa(backend) for name, backend in backends.items()}
@@ -757,7 +758,7 @@ def command_line():
     parser.add_argument("--shape", nargs="+",
                         help="; ".join(f"{name}: {operation.SHAPE}" for name, operation in OPERATIONS.items()))
     parser.add_argument("--dtype", nargs="+", help="of what the steps have: " + ", ".join(ENUM_DTYPE) + " (default: all); of attention "
-                        "fp32 and fp16, and where no step has one, the peers on it")
+                        "any, and where no step has one, the peers on it")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per item")
