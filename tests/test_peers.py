@@ -66,7 +66,7 @@ def test_peers_of_a_type_that_no_step_has_are_kept_with_the_steps(contenders):
     wide = next(each.line for each in others if each.line["dtype"] == "fp32")
     assert (wide["peer"], wide["bytes"], wide["floor_ms"], wide["beside"]) == ("peer fp32", 200, None, ["98_narrow"])
     assert belongs(wide, FP16) and not belongs(wide, FP16 | {"name": "99_other"}) and ours.line["floor_ms"] == 1
-    peers.fill_in_time(SimpleNamespace(line=wide, ms=[2.0], iters=1, batch=1, copies=1))
+    peers.fill_in_time(SimpleNamespace(line=wide, ms=[2.0], iters=1, batch=1, copies=1, graph=None))
     assert wide["of_floor"] is None and wide["time"]["median_ms"] == 2
 
 
