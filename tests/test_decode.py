@@ -299,10 +299,19 @@ def test_one_query_a_head_is_a_rate_of_k_and_v():
     assert decode.tables(STEP, []) == []
 
 
+def test_how_many_sms_have_a_block():
+    lines = [each | {"floor_ms": 0.0015, "parts": 40} if each["variant"] == "split" and each["dtype"] == "fp16" else each for each in recorded()]
+    lines.append(line(STEP["name"], 0.002, n_kv=64, variant="split", parts=1, floor_ms=0.0009))
+    head, rows = decode.blocks(STEP, lines)
+    assert [row for row in rows if row[0] in ("1, 32/8, 2,048, 128", "1, 32/8, 64, 128")] == [
+        ("1, 32/8, 2,048, 128", "32", "32", "40", "320", "132", "1.50 µs", "4.00 µs"), ("1, 32/8, 64, 128", "32", "32", "1", "8", "8", "900 ns", "2.00 µs")]
+    assert len(head) == 8 and len(rows) == 4 and decode.blocks(STEP, recorded())[1] == []
+
+
 def test_a_lesson_shows_the_tables(monkeypatch):
     monkeypatch.setattr(steps, "recorded", lambda step, name: [])
     base = ROOT / "steps" / "33_flash_mma_gqa"
-    assert docs.generate("decode", base) == "Not measured on an H200 yet."
+    assert docs.generate("decode", base) == docs.generate("parts", base) == "Not measured on an H200 yet."
     env = {"gpu_driver": "580", "cuda": "13.0", "torch": "2.11", "temperature_c": 40, "date": "2026-11-23"}
     monkeypatch.setattr(steps, "recorded", lambda step, name: [each | {"env": env} for each in recorded()])
     monkeypatch.setattr(steps, "find", lambda name: STEP)

@@ -4,6 +4,7 @@ from statistics import geometric_mean
 
 from tools import results, run
 from tools.floors import duration
+from tools.occupancy import GPUS
 
 COPY = "copy"
 TILE = 64  # keys; where these divide the number of keys, the last tile is whole
@@ -48,14 +49,15 @@ def columns(step, timed):
     return ours, [name for name in dict.fromkeys(name for _, row in timed for name in row) if name not in ours]
 
 
+def words(shape):
+    return f"{shape['batch']}, {shape['heads']}/{shape['kv_heads']}, {keys(shape):,}, {shape['head_dim']}"
+
+
 def one_query(step, timed):
     """A table's head and rows: GB of K and V a second of each, and how many times as fast the last variant is; last the geometric means
     of the shapes whose last tile of keys is whole."""
     ours, others = columns(step, timed)
     head = "B, heads / KV heads, N, D", "K and V, MB", *(f"{name}, GB/s" for name in [*ours, *others]), *(f"× {name}" for name in others)
-
-    def words(shape):
-        return f"{shape['batch']}, {shape['heads']}/{shape['kv_heads']}, {keys(shape):,}, {shape['head_dim']}"
 
     def rate(row, name):
         return f"{1e-6 * row[name]['kv_bytes'] / median(row[name]):,.0f}" if name in row else "–"
@@ -78,13 +80,27 @@ def many_rows(step, timed):
     return ("", *ours, *others, *(f"× {name}" for name in others)), rows
 
 
+def blocks(step, lines):
+    """A table's head and rows of what launches of one query a head give an H200's SMs to do, in the step's first type: with a block for
+    each head, and as the last variant's rule divides them, where the heads of a group and one part of their keys are a block's."""
+    sms, ours, rows = GPUS["h200"].sms, f"`{step['variants'][-1]}`", []
+    for shape, row in by_shape(step, lines, step["dtypes"][0]):
+        if shape["seqlen"] == 1 and "parts" in row.get(ours, ()):
+            line, heads = row[ours], shape["batch"] * shape["heads"]
+            count = shape["batch"] * shape["kv_heads"] * line["parts"]
+            rows.append((words(shape), f"{heads:,}", f"{min(heads, sms)}", f"{line['parts']:,}", f"{count:,}", f"{min(count, sms)}",
+                         duration(1e-3 * line["floor_ms"]), duration(1e-3 * median(line))))
+    return ("B, heads / KV heads, N, D", "a block a head", f"SMs of {sms} with one", "parts", "blocks of parts", f"SMs of {sms} with one",
+            "DRAM's least time", "measured"), rows
+
+
 def tables(step, lines):
     """[(words that stand before it, head, rows)]: of each type two, of what was timed on an H200."""
     found = []
     for dtype in step["dtypes"]:
         timed = by_shape(step, lines, dtype)
-        for words, of_shape, rows in (("One query a head", lambda n: n == 1, one_query), ("More rows", lambda n: n > 1, many_rows)):
+        for what, of_shape, rows in (("One query a head", lambda n: n == 1, one_query), ("More rows", lambda n: n > 1, many_rows)):
             mine = [(shape, row) for shape, row in timed if of_shape(shape["seqlen"])]
             if mine:
-                found.append((f"{words}, in {dtype}", *rows(step, mine)))
+                found.append((f"{what}, in {dtype}", *rows(step, mine)))
     return found
