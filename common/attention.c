@@ -132,6 +132,13 @@ static size_t shared_bytes(const void *context, int variant)
     return attention->step->shared(&args);
 }
 
+static int parts(const void *context, int variant)
+{
+    const struct attention *attention = context;
+    const struct attention_args args = shape_of(attention, variant);
+    return attention->step->parts(&args);
+}
+
 static struct tensor describe_tensor(const char *name, const struct attention_args *shape, int heads, int seqlen,
                                      struct row_layout layout)
 {
@@ -187,6 +194,7 @@ static void describe(struct attention *attention, const struct size *size, const
         .outputs = {{.tensor = &attention->O, .terms = n_kv > d ? n_kv : d}},
         .workspace_bytes = step->workspace ? workspace_bytes : NULL,
         .shared_bytes = step->shared ? shared_bytes : NULL,
+        .parts = step->parts ? parts : NULL,
         .tells_memory = true,
         .work = {.queue = queue, .prepare = step->prepare ? prepare_copy : NULL, .context = attention},
     };

@@ -8,7 +8,7 @@ import subprocess
 
 from rich.console import Console
 
-from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
+from tools import (analyze, build, decode, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
                    timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
@@ -539,6 +539,24 @@ def matrix(step):
     return f"{variants} on an {lines[0]['device']}, {lines[0]['dtype']}:\n\n{table(head, rows)}"
 
 
+def decode_of(step):
+    """What bench/attention_decode.py timed of the step, its launches and the peers' as CUDA graphs."""
+    lines = steps.recorded(step, "decode.jsonl")
+    found = decode.tables(step, lines)
+    if not found:
+        return "Not measured on an H200 yet."
+    env = lines[0]["env"]
+    return (f"On an {lines[0]['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, {env['temperature_c']} °C at the start, "
+            f"{env['date']}). *× a name* is how many times as fast the last variant is.\n\n"
+            + "\n\n".join(f"{words}:\n\n{table(head, rows)}" for words, head, rows in found))
+
+
+def parts_of(step):
+    """Into how many parts the step divides the keys of one query a head, and how many SMs have a block of them."""
+    head, rows = decode.blocks(step, steps.recorded(step, "decode.jsonl"))
+    return table(head, rows) if rows else "Not measured on an H200 yet."
+
+
 def fastest_at(step):
     """{the words of a shape: its fastest line there}."""
     found = {}
@@ -679,7 +697,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "matrix": matrix, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "decode": decode_of, "parts": parts_of, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -707,7 +725,7 @@ def generate(name, base, pictures=None):
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, decode, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):
