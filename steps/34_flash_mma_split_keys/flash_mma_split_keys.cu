@@ -348,10 +348,12 @@ static int packed_heads(const struct attention_args *args)
 // [division] How the rows and keys of these arguments are divided among blocks, of which an SM holds so many.
 struct division {
     int packed, row_tiles;  // heads whose rows share a tile, and such tiles
-    int keys, parts;        // keys of a block, and so many blocks for each tile of rows
+    int keys, blocks;       // keys of a block, and so many blocks for each tile of rows
+    int parts;              // of the keys: each warp that has keys of its own finds one
 };
 
-static struct division divide(const struct attention_args *args, int block_rows, int tile, int blocks_of_sm)
+static struct division divide(const struct attention_args *args, int block_rows, int key_warps, int tile,
+                              int blocks_of_sm)
 {
     int device = 0, sms = 1;
     cudaGetDevice(&device);
@@ -361,73 +363,79 @@ static struct division divide(const struct attention_args *args, int block_rows,
     // [parts] As many as fill the SMs once: more would run one after the other, and be merged nevertheless.
     const int wanted = args->variant == WHOLE ? 1 : sms * blocks_of_sm / (heads * row_tiles);
     const int keys = ceil_div(key_tiles, min(max(wanted, 1), MAX_PARTS / WARPS)) * tile;
-    return {packed, row_tiles, keys, ceil_div(args->kv_seqlen, keys)};
+    const int blocks = ceil_div(args->kv_seqlen, keys);
+    return {packed, row_tiles, keys, blocks, blocks * key_warps};
 }
 
-// Launches the kernels, or, where `bytes` is not NULL, says only how much workspace they need.
+// Launches the kernels, or, where `only` is not NULL, says only how rows and keys would be divided.
 template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
-static int start(const struct attention_args *args, cudaStream_t stream, size_t *bytes)
+static int start(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
     constexpr int shared_bytes = sizeof(union shared<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>);
     const auto kernel = flash_mma_split_keys<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>;
-    const struct division by = divide(args, BLOCK_ROWS<ROWS, KEY_WARPS>, TILE, BLOCKS<KEY_WARPS>);
+    const struct division by = divide(args, BLOCK_ROWS<ROWS, KEY_WARPS>, KEY_WARPS, TILE, BLOCKS<KEY_WARPS>);
     const int n = args->seqlen, n_kv = args->kv_seqlen, rows = args->batch * args->heads * n;
-    const int parts = by.parts * KEY_WARPS;
-    if (bytes) {
-        *bytes = parts > 1 ? (size_t)parts * rows * (D + 1) * sizeof(float) : 0;
+    if (only) {
+        *only = by;
         return cudaSuccess;
     }
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
     if (status != cudaSuccess)
         return status;
-    const dim3 blocks(args->batch * args->heads / by.packed, by.row_tiles, by.parts);
+    const dim3 blocks(args->batch * args->heads / by.packed, by.row_tiles, by.blocks);
     const int offset = args->causal ? n_kv - n : n_kv;  // with no mask, more than any row can see
-    float *O_part = (float *)args->workspace, *lse_part = O_part + (size_t)parts * rows * D;
+    float *O_part = (float *)args->workspace, *lse_part = O_part + (size_t)by.parts * rows * D;
     kernel<<<blocks, THREADS, shared_bytes, stream>>>(
         (const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O, args->lse, O_part, lse_part, n, n_kv,
         args->heads / args->kv_heads, by.packed, by.keys, LOG2_E * args->scale, offset);
-    if (parts > 1)
-        merge<T, D><<<rows, 32 * MERGE_WARPS, 0, stream>>>(O_part, lse_part, (T *)args->O, args->lse, rows, parts);
+    if (by.parts > 1)
+        merge<T, D><<<rows, 32 * MERGE_WARPS, 0, stream>>>(O_part, lse_part, (T *)args->O, args->lse, rows, by.parts);
     return cudaGetLastError();
 }
 
 template <typename T>
-static int start_type(const struct attention_args *args, cudaStream_t stream, size_t *bytes)
+static int start_type(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
     const bool few = args->variant >= SPLIT_WARPS && args->seqlen * packed_heads(args) <= FEW_ROWS;
     switch (args->head_dim) {
     case 32:
-        return few ? start<T, 32, 1, 4, 128, false>(args, stream, bytes)
-                   : start<T, 32, 1, 1, 64, false>(args, stream, bytes);
+        return few ? start<T, 32, 1, 4, 128, false>(args, stream, only)
+                   : start<T, 32, 1, 1, 64, false>(args, stream, only);
     case 64:
-        return few ? start<T, 64, 1, 4, 128, false>(args, stream, bytes)
-                   : start<T, 64, 2, 1, 64, false>(args, stream, bytes);
+        return few ? start<T, 64, 1, 4, 128, false>(args, stream, only)
+                   : start<T, 64, 2, 1, 64, false>(args, stream, only);
     case 96:
-        return few ? start<T, 96, 1, 4, 128, false>(args, stream, bytes)
-                   : start<T, 96, 2, 1, 64, true>(args, stream, bytes);
+        return few ? start<T, 96, 1, 4, 128, false>(args, stream, only)
+                   : start<T, 96, 2, 1, 64, true>(args, stream, only);
     case 128:
-        return few ? start<T, 128, 1, 4, 128, false>(args, stream, bytes)
-                   : start<T, 128, 2, 1, 48, true>(args, stream, bytes);
+        return few ? start<T, 128, 1, 4, 128, false>(args, stream, only)
+                   : start<T, 128, 2, 1, 48, true>(args, stream, only);
     default: return cudaErrorInvalidValue;
     }
 }
 
-static int start_any(const struct attention_args *args, cudaStream_t stream, size_t *bytes)
+static int start_any(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
     if (attention_is_packed(args, FP16))
-        return start_type<half>(args, stream, bytes);
+        return start_type<half>(args, stream, only);
     if (attention_is_packed(args, BF16))
-        return start_type<__nv_bfloat16>(args, stream, bytes);
+        return start_type<__nv_bfloat16>(args, stream, only);
     return cudaErrorInvalidValue;
 }
 
 int launch(const struct attention_args *args, cudaStream_t stream) { return start_any(args, stream, NULL); }
 
+static int parts(const struct attention_args *args)
+{
+    struct division by = {.parts = 1};
+    start_any(args, 0, &by);
+    return by.parts;
+}
+
 static size_t workspace(const struct attention_args *args)
 {
-    size_t bytes = 0;
-    start_any(args, 0, &bytes);
-    return bytes;
+    const size_t rows = (size_t)args->batch * args->heads * args->seqlen, count = parts(args);
+    return count > 1 ? count * rows * (args->head_dim + 1) * sizeof(float) : 0;
 }
 
 // [main]
@@ -452,6 +460,7 @@ int main(int argc, char **argv)
         .lse = true,
         .variants = variants,
         .workspace = workspace,
+        .parts = parts,
         .launch = launch,
     };
     return attention_main(argc, argv, &step);
