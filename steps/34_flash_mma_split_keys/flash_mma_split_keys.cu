@@ -4,6 +4,8 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o flash_mma_split_keys steps/34_flash_mma_split_keys/flash_mma_split_keys.cu common/*.c
 //   ./learn run 34 --heads 8 --kv-heads 2 --seqlen 1 --kv-seqlen 2048
 
+#include <float.h>
+
 #include "attention.h"
 #include "tile.h"
 
@@ -38,10 +40,10 @@ template <int KEY_WARPS> constexpr int BLOCKS = KEY_WARPS > 1 ? 3 : 2;
 __device__ int place_of(int row, int packed, int n) { return row % packed * n + row / packed; }
 
 // [shared] Each buffer holds a tile of K or one of V. Where Q stays, the buffers lie behind it.
-template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
+template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, int BUFFERS, bool Q_STAYS>
 union shared {
     alignas(128) T Q[BLOCK_ROWS<ROWS, KEY_WARPS>][D];  // until its fragments are loaded
-    alignas(128) T buffer[Q_STAYS * BLOCK_ROWS<ROWS, KEY_WARPS> + 2 * TILE][D];
+    alignas(128) T buffer[Q_STAYS * BLOCK_ROWS<ROWS, KEY_WARPS> + BUFFERS * TILE][D];
 };
 
 // [copy_query] As copy_tile(), for the rows of Q from `first` on.
@@ -57,6 +59,13 @@ __device__ __forceinline__ void copy_query(T tile[HEIGHT][D],
                     there ? VECTOR * sizeof(T) : 0);
     }
     cp_async_commit_group();
+}
+
+// [copy_next] Begins to copy tile i of K, V, K, V, …, as one group, where the keys are those from `begin` to `end`.
+template <int D, int TILE, int BUFFERS, typename T>
+__device__ __forceinline__ void copy_next(T ring[BUFFERS * TILE][D], const T *K, const T *V, int i, int begin, int end)
+{
+    copy_tile<THREADS, TILE, D>(&ring[i % BUFFERS * TILE], i % 2 ? V : K, begin + i / 2 * TILE, end);
 }
 
 // [load_query] Of a warp's rows of Q the fragments for 16 columns from d on, from shared memory to registers.
@@ -160,13 +169,16 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
 template <typename T, int D, int ROWS>
 __device__ __forceinline__ void divide_by_sum(float o[ROWS][D / MMA_N][4], const float m[ROWS][2], float l[ROWS][2])
 {
+#pragma unroll
     for (int y = 0; y < ROWS; y++)
+#pragma unroll
         for (int i = 0; i < 2; i++) {
             float sum = l[y][i];
             sum += __shfl_xor_sync(0xffffffff, sum, 1);
             sum += __shfl_xor_sync(0xffffffff, sum, 2);
             const float inverse = sum > 0 ? 1 / sum : 0, max = P_LARGEST<T> - (P_LARGEST<T> - m[y][i]);
             l[y][i] = (max + log2f(ldexpf(sum, -P_LARGEST<T>))) * LN_2;
+#pragma unroll
             for (int x = 0; x < D / MMA_N; x++) {
                 o[y][x][2 * i] *= inverse;
                 o[y][x][2 * i + 1] *= inverse;
@@ -215,6 +227,7 @@ __device__ __forceinline__ void store_part(float *O,    // [packed, n, D]
             const int row = first + y * MMA_M + lane / 4 + i * 8, place = place_of(row, packed, n);
             if (row < packed * n && lane % 4 == 0)
                 lse[place] = l[y][i];
+#pragma unroll
             for (int x = 0; x < D / MMA_N && row < packed * n; x++)
                 *(float2 *)&O[(size_t)place * D + x * MMA_N + lane % 4 * 2] = make_float2(o[y][x][2 * i],
                                                                                           o[y][x][2 * i + 1]);
@@ -222,7 +235,7 @@ __device__ __forceinline__ void store_part(float *O,    // [packed, n, D]
 }
 
 // [kernel]
-template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
+template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, int BUFFERS, bool Q_STAYS>
 __global__ void __launch_bounds__(THREADS, BLOCKS<KEY_WARPS>)
     flash_mma_split_keys(const T *Q,                      // [heads, n, D]
                          const T *K, const T *V,          // [heads / heads_per_kv, n_kv, D]
@@ -232,7 +245,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<KEY_WARPS>)
 {
     constexpr int WARP_KEYS = TILE / KEY_WARPS;
     extern __shared__ uint4 memory[];
-    auto &smem = *(union shared<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS> *)memory;
+    auto &smem = *(union shared<T, D, ROWS, KEY_WARPS, TILE, BUFFERS, Q_STAYS> *)memory;
 
     // [index] KEY_WARPS neighbours have the same rows, and of each tile of keys a piece each.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -247,38 +260,41 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<KEY_WARPS>)
 
     // [query]
     copy_query<BLOCK_ROWS<ROWS, KEY_WARPS>, D>(smem.Q, &Q[first_of_heads * D], first_row, packed, n);
-    cp_async_wait_group<0>();
-    __syncthreads();  // Q is whole before any warp reads it
     uint32_t q[D / MMA_K][ROWS][4];
-    for (int d = 0; d < D && !Q_STAYS; d += MMA_K)
-        load_query<D, ROWS>(q[d / MMA_K], &smem.Q[warp_row], d, lane);
-    __syncthreads();  // every warp has read Q before K replaces it
+    if (!Q_STAYS) {
+        cp_async_wait_group<0>();
+        __syncthreads();  // Q is whole before any warp reads it
+        for (int d = 0; d < D; d += MMA_K)
+            load_query<D, ROWS>(q[d / MMA_K], &smem.Q[warp_row], d, lane);
+        __syncthreads();  // every warp has read Q before K replaces it
+    }
     float o[ROWS][D / MMA_N][4] = {};
     float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
     float l[ROWS][2] = {};  // and the sum of this lane's weights there
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
 
-    // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
-    auto *K_smem = &smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS, KEY_WARPS>], *V_smem = &K_smem[TILE];
-    copy_tile<THREADS, TILE, D>(K_smem, &K[kv_head], begin, end);
-    for (int tile = begin; tile < end; tile += TILE) {
+    // [ahead] Tiles of K and of V take turns in a ring of buffers. All buffers but one are on their way before the loop.
+    auto *ring = &smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS, KEY_WARPS>];
+    for (int i = 0; i < BUFFERS - 1; i++)
+        copy_next<D, TILE, BUFFERS>(ring, &K[kv_head], &V[kv_head], i, begin, end);
+    for (int tile = begin, i = 0; tile < end; tile += TILE, i += 2) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
-        cp_async_wait_group<0>();
-        __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
-        copy_tile<THREADS, TILE, D>(V_smem, &V[kv_head], tile, end);
+        cp_async_wait_group<BUFFERS - 2>();
+        __syncthreads();  // Q and the tile of K are whole, and every warp has read the tile of V before
+        copy_next<D, TILE, BUFFERS>(ring, &K[kv_head], &V[kv_head], i + BUFFERS - 1, begin, end);
         float s[ROWS][WARP_KEYS / MMA_N][4] = {};
-        scores<D, ROWS, WARP_KEYS, Q_STAYS>(s, q, &smem.Q[warp_row], &K_smem[warp_key], lane);
+        scores<D, ROWS, WARP_KEYS, Q_STAYS>(s, q, &smem.Q[warp_row], &ring[i % BUFFERS * TILE + warp_key], lane);
         if (tile + TILE > min(end, (first_row + warp_row) / packed + offset + 1))
             mask<ROWS, WARP_KEYS>(s, first_row + warp_row, packed, tile + warp_key, end, offset, lane);
         uint32_t p[ROWS][WARP_KEYS / MMA_K][4];
         softmax<T, D, ROWS, WARP_KEYS>(p, m, l, o, s, scale);
 
         // [wait_V]
-        cp_async_wait_group<0>();
+        cp_async_wait_group<BUFFERS - 2>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
-        copy_tile<THREADS, TILE, D>(K_smem, &K[kv_head], tile + TILE, end);
-        add_output<D, ROWS, WARP_KEYS>(o, p, &V_smem[warp_key], lane);
+        copy_next<D, TILE, BUFFERS>(ring, &K[kv_head], &V[kv_head], i + BUFFERS, begin, end);
+        add_output<D, ROWS, WARP_KEYS>(o, p, &ring[(i + 1) % BUFFERS * TILE + warp_key], lane);
     }
     divide_by_sum<T, D, ROWS>(o, m, l);
     if (KEY_WARPS * gridDim.z == 1)
@@ -301,48 +317,48 @@ __global__ void merge(const float *O_part,    // [parts, rows, D]
                       float *lse,             // [rows], or NULL
                       int rows, int parts)
 {
-    __shared__ float share[MAX_PARTS], sums[MERGE_WARPS][D];
+    __shared__ float largest[MERGE_WARPS], sums[MERGE_WARPS], sums_O[MERGE_WARPS][D];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x;
-    if (warp == 0) {
-        float largest = -INFINITY, sum = 0;
-        for (int part = lane; part < parts; part += 32)
-            largest = fmaxf(largest, lse_part[(size_t)part * rows + row]);
-        for (int distance = 16; distance > 0; distance /= 2)
-            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, distance));
-        if (largest == -INFINITY)  // the row sees no key at all
-            largest = 0;
-        for (int part = lane; part < parts; part += 32)
-            sum += expf(lse_part[(size_t)part * rows + row] - largest);
-        for (int distance = 16; distance > 0; distance /= 2)
-            sum += __shfl_xor_sync(0xffffffff, sum, distance);
-        for (int part = lane; part < parts; part += 32)
-            share[part] = sum > 0 ? expf(lse_part[(size_t)part * rows + row] - largest) / sum : 0;
-        if (lse && lane == 0)
-            lse[row] = largest + logf(sum);
-    }
-    __syncthreads();  // the shares are there
-    float o[D / 32] = {};
-    for (int part = warp; part < parts; part += MERGE_WARPS)
+    float m = -INFINITY, l = 0, o[D / 32] = {};
+#pragma unroll 4
+    for (int part = warp; part < parts; part += MERGE_WARPS) {
+        const float of_part = lse_part[(size_t)part * rows + row], m_new = fmaxf(fmaxf(m, of_part), -FLT_MAX);
+        const float factor = expf(m - m_new), weight = expf(of_part - m_new);
+        m = m_new;
+        l = l * factor + weight;
         for (int x = 0; x < D / 32; x++)
-            o[x] += share[part] * O_part[((size_t)part * rows + row) * D + x * 32 + lane];
+            o[x] = o[x] * factor + weight * O_part[((size_t)part * rows + row) * D + x * 32 + lane];
+    }
     for (int x = 0; x < D / 32; x++)
-        sums[warp][x * 32 + lane] = o[x];
+        sums_O[warp][x * 32 + lane] = o[x];
+    if (lane == 0) {
+        largest[warp] = m;
+        sums[warp] = l;
+    }
     __syncthreads();  // every warp's sums are there
-    for (int col = threadIdx.x; col < D; col += 32 * MERGE_WARPS) {
-        float sum = 0;
-        for (int of = 0; of < MERGE_WARPS; of++)
-            sum += sums[of][col];
-        O[(size_t)row * D + col] = T(sum);
+    if (threadIdx.x < D) {
+        float sum = 0, sum_O = 0;
+        m = -FLT_MAX;
+        for (int w = 0; w < MERGE_WARPS; w++)
+            m = fmaxf(m, largest[w]);
+        for (int w = 0; w < MERGE_WARPS; w++) {
+            const float factor = expf(largest[w] - m);
+            sum += sums[w] * factor;
+            sum_O += sums_O[w][threadIdx.x] * factor;
+        }
+        O[(size_t)row * D + threadIdx.x] = T(sum > 0 ? sum_O / sum : 0);
+        if (lse && threadIdx.x == 0)
+            lse[row] = m + logf(sum);
     }
 }
 
 // [launch]
-enum { WHOLE, SPLIT_BLOCKS, SPLIT_WARPS, PACKED };
+enum { WHOLE, SPLIT_BLOCKS, SPLIT_WARPS, PACKED, X1, X2, X3, X4 };
 
 // Heads whose rows share a tile: all that share K and V, where one head's rows would leave most of a tile empty.
 static int packed_heads(const struct attention_args *args)
 {
-    return args->variant == PACKED && args->seqlen <= FEW_ROWS ? args->heads / args->kv_heads : 1;
+    return args->variant >= PACKED && args->seqlen <= FEW_ROWS ? args->heads / args->kv_heads : 1;
 }
 
 // [division] How the rows and keys of these arguments are divided among blocks, of which an SM holds so many.
@@ -361,18 +377,19 @@ static struct division divide(const struct attention_args *args, int block_rows,
     const int packed = packed_heads(args), heads = args->batch * args->heads / packed;
     const int row_tiles = ceil_div(args->seqlen * packed, block_rows), key_tiles = ceil_div(args->kv_seqlen, tile);
     // [parts] As many as fill the SMs once: more would run one after the other, and be merged nevertheless.
-    const int wanted = args->variant == WHOLE ? 1 : sms * blocks_of_sm / (heads * row_tiles);
-    const int keys = ceil_div(key_tiles, min(max(wanted, 1), MAX_PARTS / WARPS)) * tile;
+    const int wanted = args->variant == WHOLE ? 1 : sms * (args->variant >= X3 && args->head_dim > 64 ? 2 : blocks_of_sm) / (heads * row_tiles);
+    const int most = ceil_div(key_tiles, args->variant == X2 || args->variant == X3 ? 4 : args->variant == X1 ? 2 : 1);
+    const int keys = ceil_div(key_tiles, min(min(max(wanted, 1), MAX_PARTS / WARPS), most)) * tile;
     const int blocks = ceil_div(args->kv_seqlen, keys);
     return {packed, row_tiles, keys, blocks, blocks * key_warps};
 }
 
 // Launches the kernels, or, where `only` is not NULL, says only how rows and keys would be divided.
-template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
+template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, int BUFFERS, bool Q_STAYS>
 static int start(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
-    constexpr int shared_bytes = sizeof(union shared<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>);
-    const auto kernel = flash_mma_split_keys<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>;
+    constexpr int shared_bytes = sizeof(union shared<T, D, ROWS, KEY_WARPS, TILE, BUFFERS, Q_STAYS>);
+    const auto kernel = flash_mma_split_keys<T, D, ROWS, KEY_WARPS, TILE, BUFFERS, Q_STAYS>;
     const struct division by = divide(args, BLOCK_ROWS<ROWS, KEY_WARPS>, KEY_WARPS, TILE, BLOCKS<KEY_WARPS>);
     const int n = args->seqlen, n_kv = args->kv_seqlen, rows = args->batch * args->heads * n;
     if (only) {
@@ -393,23 +410,34 @@ static int start(const struct attention_args *args, cudaStream_t stream, struct 
     return cudaGetLastError();
 }
 
+template <typename T, int D>
+static int few_start(const struct attention_args *args, cudaStream_t stream, struct division *only)
+{
+    switch (args->variant) {
+    case X1: case X2: return start<T, D, 1, 4, 64, 4, true>(args, stream, only);
+    case X3: return start<T, D, 1, 4, 64, 6, true>(args, stream, only);
+    case X4: return start<T, D, 1, 4, 128, 3, true>(args, stream, only);
+    default: return start<T, D, 1, 4, 128, 2, true>(args, stream, only);
+    }
+}
+
 template <typename T>
 static int start_type(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
     const bool few = args->variant >= SPLIT_WARPS && args->seqlen * packed_heads(args) <= FEW_ROWS;
     switch (args->head_dim) {
     case 32:
-        return few ? start<T, 32, 1, 4, 128, false>(args, stream, only)
-                   : start<T, 32, 1, 1, 64, false>(args, stream, only);
+        return few ? few_start<T, 32>(args, stream, only)
+                   : start<T, 32, 1, 1, 64, 2, false>(args, stream, only);
     case 64:
-        return few ? start<T, 64, 1, 4, 128, false>(args, stream, only)
-                   : start<T, 64, 2, 1, 64, false>(args, stream, only);
+        return few ? few_start<T, 64>(args, stream, only)
+                   : start<T, 64, 2, 1, 64, 2, false>(args, stream, only);
     case 96:
-        return few ? start<T, 96, 1, 4, 128, false>(args, stream, only)
-                   : start<T, 96, 2, 1, 64, true>(args, stream, only);
+        return few ? few_start<T, 96>(args, stream, only)
+                   : start<T, 96, 2, 1, 64, 2, true>(args, stream, only);
     case 128:
-        return few ? start<T, 128, 1, 4, 128, false>(args, stream, only)
-                   : start<T, 128, 2, 1, 48, true>(args, stream, only);
+        return few ? few_start<T, 128>(args, stream, only)
+                   : start<T, 128, 2, 1, 48, 2, true>(args, stream, only);
     default: return cudaErrorInvalidValue;
     }
 }
@@ -444,6 +472,10 @@ static const struct variant variants[] = {
     {"split_blocks", "blocks divide the keys, as many as fill the SMs"},
     {"split_warps", "and where rows are few, so do the warps of a block"},
     {"packed", "and heads that share K and V are rows of one tile"},
+    {"x1", "x"},
+    {"x2", "x"},
+    {"x3", "x"},
+    {"x4", "x"},
     {},
 };
 
