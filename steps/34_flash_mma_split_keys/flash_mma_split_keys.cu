@@ -33,17 +33,21 @@ template <int ROWS, int KEY_WARPS> constexpr int BLOCK_ROWS = WARPS / KEY_WARPS 
                                                               MMA_M;  // rows that a block computes
 
 // Blocks that an SM shall hold at least: 3 leave a thread 168 registers, 2 leave it 255.
-template <int KEY_WARPS> constexpr int BLOCKS = KEY_WARPS > 1 ? 3 : 2;
+template <int D, int KEY_WARPS> constexpr int BLOCKS = KEY_WARPS > 1 ? D <= 64 ? 4 : 3 : 2;
 
 // [rows] The rows of a tile are queries of `packed` heads that share K and V: row i is query i / packed of head i % packed. This is
 // its number among the rows of these heads, [packed, n].
 __device__ int place_of(int row, int packed, int n) { return row % packed * n + row / packed; }
 
-// [shared] Each buffer holds a tile of K or one of V. Where Q stays, the buffers lie behind it.
+// [shared] Each buffer of the ring holds a tile of K or one of V. Where Q stays, the ring lies behind it.
 template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, int BUFFERS, bool Q_STAYS>
 union shared {
     alignas(128) T Q[BLOCK_ROWS<ROWS, KEY_WARPS>][D];  // until its fragments are loaded
     alignas(128) T buffer[Q_STAYS * BLOCK_ROWS<ROWS, KEY_WARPS> + BUFFERS * TILE][D];
+    struct {  // at the end, where several warps have the same rows: what each of them has found
+        float O[KEY_WARPS][ROWS * MMA_M][D + VECTOR];
+        float lse[KEY_WARPS][ROWS * MMA_M];
+    } part;
 };
 
 // [copy_query] As copy_tile(), for the rows of Q from `first` on.
@@ -103,13 +107,16 @@ template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int packed, int tile, int end,
                                      int offset, int lane)
 {
+#pragma unroll
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < TILE / MMA_N; x++)
-            for (int i = 0; i < 4; i++) {
-                const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
-                if (key >= end || key > row / packed + offset)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, keys = min(end, row / packed + offset + 1) - tile;
+#pragma unroll
+            for (int x = 0; x < TILE / MMA_N; x++)
+                if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
                     s[y][x][i] = -INFINITY;
-            }
+        }
 }
 
 // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
@@ -213,30 +220,50 @@ __device__ __forceinline__ void store_rows(T *O,        // [packed, n, D]
         }
 }
 
-// [store_part] As store_rows(), in fp32, for a part of the keys.
-template <int D, int ROWS>
-__device__ __forceinline__ void store_part(float *O,    // [packed, n, D]
-                                           float *lse,  // [packed, n]
-                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first,
-                                           int packed, int n, int lane)
+// [store_part] Stores a warp's rows of O in fp32, as far as there are `count`, and their log-sum-exp; place(row): where.
+template <int D, int ROWS, int PITCH, typename F>
+__device__ __forceinline__ void store_part(float *O,  // PITCH elements from row to row
+                                           float *lse, const float o[ROWS][D / MMA_N][4], const float l[ROWS][2],
+                                           int lane, F place)
 {
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            const int row = first + y * MMA_M + lane / 4 + i * 8, place = place_of(row, packed, n);
-            if (row < packed * n && lane % 4 == 0)
-                lse[place] = l[y][i];
+            const int to = place(y * MMA_M + lane / 4 + i * 8);
+            if (to >= 0 && lane % 4 == 0)
+                lse[to] = l[y][i];
 #pragma unroll
-            for (int x = 0; x < D / MMA_N && row < packed * n; x++)
-                *(float2 *)&O[(size_t)place * D + x * MMA_N + lane % 4 * 2] = make_float2(o[y][x][2 * i],
-                                                                                          o[y][x][2 * i + 1]);
+            for (int x = 0; x < D / MMA_N; x++)
+                if (to >= 0)
+                    *(float2 *)&O[(size_t)to * PITCH + x * MMA_N + lane % 4 * 2] = make_float2(o[y][x][2 * i],
+                                                                                               o[y][x][2 * i + 1]);
         }
+}
+
+// [merge_parts] One element of a row of O from those of its parts, which lie O_stride apart: each counts by its share of the sum of
+// all, exp(its log-sum-exp). These lie lse_stride apart. Sets *lse to that of all parts.
+__device__ __forceinline__ float merge_parts(const float *O_part, size_t O_stride, const float *lse_part,
+                                             size_t lse_stride, int parts, float *lse)
+{
+    float largest = -FLT_MAX;  // not −∞: where no part has a key, −∞ less −∞ would be no number
+#pragma unroll 8
+    for (int part = 0; part < parts; part++)
+        largest = fmaxf(largest, lse_part[part * lse_stride]);
+    float sum = 0, sum_O = 0;
+#pragma unroll 8
+    for (int part = 0; part < parts; part++) {
+        const float weight = ex2((lse_part[part * lse_stride] - largest) * LOG2_E);
+        sum += weight;
+        sum_O += weight * O_part[part * O_stride];
+    }
+    *lse = largest + logf(sum);
+    return sum > 0 ? sum_O / sum : 0;
 }
 
 // [kernel]
 template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, int BUFFERS, bool Q_STAYS>
-__global__ void __launch_bounds__(THREADS, BLOCKS<KEY_WARPS>)
+__global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
     flash_mma_split_keys(const T *Q,                      // [heads, n, D]
                          const T *K, const T *V,          // [heads / heads_per_kv, n_kv, D]
                          T *O, float *lse,                // [heads, n, D], [heads, n]; lse: or NULL
@@ -297,58 +324,50 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<KEY_WARPS>)
         add_output<D, ROWS, WARP_KEYS>(o, p, &ring[(i + 1) % BUFFERS * TILE + warp_key], lane);
     }
     divide_by_sum<T, D, ROWS>(o, m, l);
-    if (KEY_WARPS * gridDim.z == 1)
+    // [finish] A row's only result is stored as it is, and a part of it in fp32, to be merged.
+    const size_t part = (size_t)blockIdx.z * gridDim.x * packed * n + first_of_heads;
+    if (KEY_WARPS > 1) {
+        cp_async_wait_group<0>();  // for the zeros behind the last tile
+        __syncthreads();           // every warp has read the last tiles, which the parts replace
+        store_part<D, ROWS, D + VECTOR>(smem.part.O[warp % KEY_WARPS][0], smem.part.lse[warp % KEY_WARPS], o, l, lane,
+                                        [](int row) { return row; });
+        __syncthreads();  // every warp's part is there
+        for (int i = threadIdx.x; i < (last - first_row + 1) * D; i += THREADS) {
+            const int row = i / D, col = i % D, to = place_of(first_row + row, packed, n);
+            float lse_of_all;
+            const float of_all = merge_parts(&smem.part.O[0][row][col], ROWS * MMA_M * (D + VECTOR),
+                                             &smem.part.lse[0][row], ROWS * MMA_M, KEY_WARPS, &lse_of_all);
+            if (gridDim.z == 1)
+                O[(first_of_heads + to) * D + col] = T(of_all);
+            else
+                O_part[(part + to) * D + col] = of_all;
+            float *const lse_to = gridDim.z == 1 ? lse ? &lse[first_of_heads] : NULL : &lse_part[part];
+            if (lse_to && col == 0)
+                lse_to[to] = lse_of_all;
+        }
+    } else if (gridDim.z == 1)
         store_rows<D, ROWS>(&O[first_of_heads * D], lse ? &lse[first_of_heads] : NULL, o, l, first_row + warp_row,
                             packed, n, lane);
-    else {
-        const size_t part = ((size_t)blockIdx.z * KEY_WARPS + warp % KEY_WARPS) * gridDim.x * packed * n +
-                            first_of_heads;
-        store_part<D, ROWS>(&O_part[part * D], &lse_part[part], o, l, first_row + warp_row, packed, n, lane);
-    }
+    else
+        store_part<D, ROWS, D>(&O_part[part * D], &lse_part[part], o, l, lane, [=](int row) {
+            return first_row + warp_row + row > last ? -1 : place_of(first_row + warp_row + row, packed, n);
+        });
 }
 
-// [merge] A block merges the parts of one row: each part's share is exp(its log-sum-exp), of the sum of all.
-constexpr int MERGE_WARPS = 8;
-
+// [merge] A thread merges the parts of an element of O.
 template <typename T, int D>
-__global__ void merge(const float *O_part,    // [parts, rows, D]
-                      const float *lse_part,  // [parts, rows]
-                      T *O,                   // [rows, D]
-                      float *lse,             // [rows], or NULL
-                      int rows, int parts)
+__global__ void __launch_bounds__(THREADS) merge(const float *O_part,    // [parts, rows, D]
+                                                 const float *lse_part,  // [parts, rows]
+                                                 T *O,                   // [rows, D]
+                                                 float *lse,             // [rows], or NULL
+                                                 int rows, int parts)
 {
-    __shared__ float largest[MERGE_WARPS], sums[MERGE_WARPS], sums_O[MERGE_WARPS][D];
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x;
-    float m = -INFINITY, l = 0, o[D / 32] = {};
-#pragma unroll 4
-    for (int part = warp; part < parts; part += MERGE_WARPS) {
-        const float of_part = lse_part[(size_t)part * rows + row], m_new = fmaxf(fmaxf(m, of_part), -FLT_MAX);
-        const float factor = expf(m - m_new), weight = expf(of_part - m_new);
-        m = m_new;
-        l = l * factor + weight;
-        for (int x = 0; x < D / 32; x++)
-            o[x] = o[x] * factor + weight * O_part[((size_t)part * rows + row) * D + x * 32 + lane];
-    }
-    for (int x = 0; x < D / 32; x++)
-        sums_O[warp][x * 32 + lane] = o[x];
-    if (lane == 0) {
-        largest[warp] = m;
-        sums[warp] = l;
-    }
-    __syncthreads();  // every warp's sums are there
-    if (threadIdx.x < D) {
-        float sum = 0, sum_O = 0;
-        m = -FLT_MAX;
-        for (int w = 0; w < MERGE_WARPS; w++)
-            m = fmaxf(m, largest[w]);
-        for (int w = 0; w < MERGE_WARPS; w++) {
-            const float factor = expf(largest[w] - m);
-            sum += sums[w] * factor;
-            sum_O += sums_O[w][threadIdx.x] * factor;
-        }
-        O[(size_t)row * D + threadIdx.x] = T(sum > 0 ? sum_O / sum : 0);
-        if (lse && threadIdx.x == 0)
-            lse[row] = m + logf(sum);
+    const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x, row = i / D;
+    if (row < rows) {
+        float lse_of_all;
+        O[i] = T(merge_parts(&O_part[i], (size_t)rows * D, &lse_part[row], rows, parts, &lse_of_all));
+        if (lse && i % D == 0)
+            lse[row] = lse_of_all;
     }
 }
 
@@ -377,11 +396,20 @@ static struct division divide(const struct attention_args *args, int block_rows,
     const int packed = packed_heads(args), heads = args->batch * args->heads / packed;
     const int row_tiles = ceil_div(args->seqlen * packed, block_rows), key_tiles = ceil_div(args->kv_seqlen, tile);
     // [parts] As many as fill the SMs once: more would run one after the other, and be merged nevertheless.
-    const int wanted = args->variant == WHOLE ? 1 : sms * (args->variant >= X3 && args->head_dim > 64 ? 2 : blocks_of_sm) / (heads * row_tiles);
-    const int most = ceil_div(key_tiles, args->variant == X2 || args->variant == X3 ? 4 : args->variant == X1 ? 2 : 1);
+    const int wanted = args->variant == WHOLE
+                           ? 1
+                           : sms *
+                                 (args->head_dim > 64 &&
+                                          (args->variant == X1 || args->variant == X2 || args->variant == X4)
+                                      ? 2
+                                  : args->head_dim <= 64 && (args->variant == X1 || args->variant == X3)
+                                      ? 4
+                                      : blocks_of_sm) /
+                                 (heads * row_tiles);
+    const int most = ceil_div(key_tiles, args->variant >= X2 ? 2 : 1);
     const int keys = ceil_div(key_tiles, min(min(max(wanted, 1), MAX_PARTS / WARPS), most)) * tile;
     const int blocks = ceil_div(args->kv_seqlen, keys);
-    return {packed, row_tiles, keys, blocks, blocks * key_warps};
+    return {packed, row_tiles, keys, blocks, blocks};
 }
 
 // Launches the kernels, or, where `only` is not NULL, says only how rows and keys would be divided.
@@ -390,7 +418,7 @@ static int start(const struct attention_args *args, cudaStream_t stream, struct 
 {
     constexpr int shared_bytes = sizeof(union shared<T, D, ROWS, KEY_WARPS, TILE, BUFFERS, Q_STAYS>);
     const auto kernel = flash_mma_split_keys<T, D, ROWS, KEY_WARPS, TILE, BUFFERS, Q_STAYS>;
-    const struct division by = divide(args, BLOCK_ROWS<ROWS, KEY_WARPS>, KEY_WARPS, TILE, BLOCKS<KEY_WARPS>);
+    const struct division by = divide(args, BLOCK_ROWS<ROWS, KEY_WARPS>, KEY_WARPS, TILE, BLOCKS<D, KEY_WARPS>);
     const int n = args->seqlen, n_kv = args->kv_seqlen, rows = args->batch * args->heads * n;
     if (only) {
         *only = by;
@@ -406,7 +434,8 @@ static int start(const struct attention_args *args, cudaStream_t stream, struct 
         (const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O, args->lse, O_part, lse_part, n, n_kv,
         args->heads / args->kv_heads, by.packed, by.keys, LOG2_E * args->scale, offset);
     if (by.parts > 1)
-        merge<T, D><<<rows, 32 * MERGE_WARPS, 0, stream>>>(O_part, lse_part, (T *)args->O, args->lse, rows, by.parts);
+        merge<T, D><<<((size_t)rows * D + THREADS - 1) / THREADS, THREADS, 0, stream>>>(O_part, lse_part, (T *)args->O,
+                                                                                        args->lse, rows, by.parts);
     return cudaGetLastError();
 }
 
@@ -414,9 +443,10 @@ template <typename T, int D>
 static int few_start(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
     switch (args->variant) {
-    case X1: case X2: return start<T, D, 1, 4, 64, 4, true>(args, stream, only);
-    case X3: return start<T, D, 1, 4, 64, 6, true>(args, stream, only);
-    case X4: return start<T, D, 1, 4, 128, 3, true>(args, stream, only);
+    case X1:
+    case X2: return start<T, D, 1, 4, 128, 3, true>(args, stream, only);
+    case X3: return start<T, D, 1, 4, 64, 4, true>(args, stream, only);
+    case X4: return start<T, D, 1, 4, 64, 6, true>(args, stream, only);
     default: return start<T, D, 1, 4, 128, 2, true>(args, stream, only);
     }
 }
@@ -426,18 +456,10 @@ static int start_type(const struct attention_args *args, cudaStream_t stream, st
 {
     const bool few = args->variant >= SPLIT_WARPS && args->seqlen * packed_heads(args) <= FEW_ROWS;
     switch (args->head_dim) {
-    case 32:
-        return few ? few_start<T, 32>(args, stream, only)
-                   : start<T, 32, 1, 1, 64, 2, false>(args, stream, only);
-    case 64:
-        return few ? few_start<T, 64>(args, stream, only)
-                   : start<T, 64, 2, 1, 64, 2, false>(args, stream, only);
-    case 96:
-        return few ? few_start<T, 96>(args, stream, only)
-                   : start<T, 96, 2, 1, 64, 2, true>(args, stream, only);
-    case 128:
-        return few ? few_start<T, 128>(args, stream, only)
-                   : start<T, 128, 2, 1, 48, 2, true>(args, stream, only);
+    case 32: return few ? few_start<T, 32>(args, stream, only) : start<T, 32, 1, 1, 64, 2, false>(args, stream, only);
+    case 64: return few ? few_start<T, 64>(args, stream, only) : start<T, 64, 2, 1, 64, 2, false>(args, stream, only);
+    case 96: return few ? few_start<T, 96>(args, stream, only) : start<T, 96, 2, 1, 64, 2, true>(args, stream, only);
+    case 128: return few ? few_start<T, 128>(args, stream, only) : start<T, 128, 2, 1, 48, 2, true>(args, stream, only);
     default: return cudaErrorInvalidValue;
     }
 }
