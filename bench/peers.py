@@ -563,7 +563,7 @@ class Contender:
             self.queue_next()
 
     def queue_checked(self):
-        """A launch on the first copy, which is then checked."""
+        """What is then checked."""
         self.queue(0)
 
     def sample(self, torch):
@@ -593,15 +593,15 @@ class Contender:
 
 
 class Graph(Contender):
-    """One thing to be timed whose launches are a CUDA graph: whole rounds over the copies, the last on the first copy. They follow one
-    another with neither the host nor the queue of a stream between them."""
+    """One thing to be timed whose launches are a CUDA graph, in whole rounds over the copies. They follow one another with neither the
+    host nor the queue of a stream between them, and what the last of them leaves is checked."""
 
     def prepare(self, torch, iters):
         ms = super().prepare(torch, iters)
         rounds = max(1, min(round(GRAPH_MS / (ms * self.copies)), MAX_GRAPH // self.copies))
         self.batch, graph = rounds * self.copies, torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            for i in range(1, self.batch + 1):
+            for i in range(self.batch):
                 self.queue(i % self.copies)
         self.graph, self.result = graph, self.tensors.result  # a peer's output lies where only the graph writes
         self.sample(torch)
@@ -616,8 +616,7 @@ class Graph(Contender):
     def queue_checked(self):
         if not self.graph:
             return super().queue_checked()
-        if self.result is not None:
-            self.result.fill_(math.nan)
+        self.result.fill_(math.nan)
         self.graph.replay()
         self.tensors.result = self.result
 

@@ -73,7 +73,7 @@ class FakeGpu:
     """A launch runs at once, or, while a graph is captured, when it is replayed."""
 
     def __init__(self):
-        self.captured, self.streams, self.ms, self.replays = None, [], 0.01, 0
+        self.captured, self.launches, self.ms, self.replays = None, [], 0.01, 0
 
     def launch(self, work):
         if self.captured is None:
@@ -89,9 +89,12 @@ GPU = FakeGpu()
 
 
 class CUDAGraph(list):
+    replays = math.inf  # that do something
+
     def replay(self):
         GPU.replays += 1
-        for work in self:
+        self.replays -= 1
+        for work in self if self.replays >= 0 else ():
             work()
 
 
@@ -124,8 +127,8 @@ class Step:
         self.launches, self.wrong_from = 0, wrong_from
 
     def launch(self, pointer, stream):
-        GPU.streams.append(stream)
         call = pointer._obj
+        GPU.launches.append((stream, call.K))
         of_Q, of_K = ((call.batch, heads, n, call.head_dim) for heads, n in ((call.heads, call.seqlen), (call.kv_heads, call.kv_seqlen)))
 
         def work():
@@ -209,7 +212,9 @@ def test_every_shape_is_timed_as_graphs_beside_peers_and_a_copy(timed):
     copied = next(line for line in lines if line.get("peer") == peers.COPY)
     assert copied["bytes"] == copied["kv_bytes"] and copied["flops"] == 0 and copied["check"]["error"] == 0
     assert "GB/s of K and V  PyTorch SDPA fp16, cuDNN, fp16" in said and "2x2x17x32-causal" in said and "TFLOPS" in said
-    assert set(GPU.streams) == {1, 2} and GPU.replays >= len(lines) * 4  # a sample that warms up, two, and the checked one
+    captured = [K for stream, K in GPU.launches if stream == 2][:first["time"]["batch"]]  # of the first step's first variant
+    assert len(set(captured[:copies])) == copies and captured == captured[:copies] * (len(captured) // copies)
+    assert {stream for stream, _ in GPU.launches} == {1, 2} and GPU.replays >= len(lines) * 4  # a sample that warms up, two, and the checked one
 
 
 def test_a_step_is_timed_beside_the_one_before_it(timed):
@@ -229,12 +234,18 @@ def test_a_launch_of_a_graph_that_is_wrong(timed, wrong_from):
     assert all(line["check"]["right"] and line["time"] for line in lines if not line["step"])
 
 
-@pytest.mark.parametrize("name", ["copy", "replay"])
-def test_a_copy_or_a_graph_that_does_nothing(timed, monkeypatch, name):
-    monkeypatch.setattr(*{"copy": (Tensor, "copy_", lambda self, other: self), "replay": (CUDAGraph, "replay", lambda self: None)}[name])
+def test_a_copy_that_does_nothing(timed, monkeypatch):
+    monkeypatch.setattr(Tensor, "copy_", lambda self, other: self)
     status, lines, _ = timed("--shape", SHAPES[0])
-    wrong = {line.get("peer") or line["variant"] for line in lines if not line["check"]["right"]}
-    assert status == 1 and wrong == ({peers.COPY} if name == "copy" else {line.get("peer") or line["variant"] for line in lines})
+    assert status == 1 and {line.get("peer") for line in lines if not line["check"]["right"]} == {peers.COPY}
+
+
+@pytest.mark.parametrize("replays", [0, 3])
+def test_a_graph_that_does_nothing(timed, monkeypatch, replays):
+    """From the first on, or when it is checked: what the replays before left must not count."""
+    monkeypatch.setattr(CUDAGraph, "replays", replays)
+    status, lines, _ = timed("--shape", SHAPES[0])
+    assert status == 1 and not any(line["check"]["right"] or line["time"] for line in lines)
 
 
 def test_the_rows_are_what_they_are_called():
