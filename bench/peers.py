@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -708,10 +709,18 @@ def tensors_of(operation, torch, shape, seed, dtype, dtypes):
     return operation(torch, shape, seed, dtype, *([min(dtypes, key=ELEMENT_BYTES.get)] if len(dtypes) > 1 else []))
 
 
-def steps_of(steps, tensors, flags, seed, dtype, torch, timed_as=Contender):
-    """The variants of the steps that have the type."""
+def described(steps, dtypes, flags, seed, at_once):
+    """{(a step's name, a type that it has): its lines}. at_once: so many programs run side by side."""
+    cases = [(step, dtype) for step in steps for dtype in dtypes if dtype in step["dtypes"]]
+    with ThreadPoolExecutor(at_once) as pool:
+        lines = pool.map(lambda case: describe(case[0], [*flags, *dtype_flags(*case)], seed), cases)
+        return {(step["name"], dtype): each for (step, dtype), each in zip(cases, lines)}
+
+
+def steps_of(steps, tensors, known, dtype, torch, timed_as=Contender):
+    """The variants of the steps that have the type; known: what the programs say of them."""
     for step in (step for step in steps if dtype in step["dtypes"]):
-        library, lines = load(step), describe(step, [*flags, *dtype_flags(step, dtype)], seed)
+        library, lines = load(step), known[step["name"], dtype]
         if hasattr(tensors, "reserve"):
             tensors.reserve(lines)
         for variant, line in enumerate(lines):
@@ -741,13 +750,13 @@ def accepted(name, queue):
     return True
 
 
-def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed_as=Contender):
+def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed_as=Contender, at_once=1):
     """Of each type the steps that have it, then its peers; only: the variants and peers wanted, where not all are; timed_as: Graph, to
-    be timed as graphs."""
-    flags = operation.flags(shape)
+    be timed as graphs; at_once: how many programs may have the tensors on the host at the same time."""
+    known = described(steps, dtypes, operation.flags(shape), seed, at_once)
     tensors = {dtype: tensors_of(operation, torch, shape, seed, dtype, dtypes) for dtype in dtypes}
     wanted = lambda name: only is None or name in only
-    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], flags, seed, dtype, torch, timed_as)
+    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], known, dtype, torch, timed_as)
             if wanted(contender.line["variant"])]
     peers = []
     for dtype in dtypes:
