@@ -248,6 +248,15 @@ def test_a_graph_that_does_nothing(timed, monkeypatch, replays):
     assert status == 1 and not any(line["check"]["right"] or line["time"] for line in lines)
 
 
+@pytest.mark.parametrize("words, said", [
+    (["--shape", "8x8"], "a shape is 1x8x8192x64"), (["--iters", "0"], "at least 1"), (["--step", "03"], "no sweep of it"),
+    (["--step", "31"], "--kv-heads 2: in this step each head has its own K and V"), (["--step", "99"], "there is no step '99'")])
+def test_what_is_asked_wrongly(timed, capsys, words, said):
+    with pytest.raises(SystemExit) as stopped:
+        timed(*words)
+    assert stopped.value.code == peers.USAGE and said in capsys.readouterr().err
+
+
 def test_the_rows_are_what_they_are_called():
     of = lambda texts: [peers.Attention.shape(text) for text in texts]
     assert len(set(attention_decode.SHAPES)) == len(attention_decode.SHAPES) and len(attention_decode.ONE_QUERY) == 9
