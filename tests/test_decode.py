@@ -309,32 +309,39 @@ def recorded():
 def test_one_query_a_head_is_a_rate_of_k_and_v():
     (words, head, rows), (_, _, many), (other, *_) = decode.tables(STEP, recorded())
     assert words == "One query a head, in fp16" and other == "One query a head, in bf16"
-    assert head == ("B, heads / KV heads, N, D", "K and V, MB", "`one_part`, GB/s", "`split`, GB/s", "step 33, GB/s", "flash, GB/s", "copy, GB/s",
+    assert head == ("B, heads / KV heads, N, D", "K and V, MB", "`split`, GB/s", "step 33, GB/s", "flash, GB/s", "copy, GB/s",
                     "× step 33", "× flash", "× copy")
-    assert rows == [("1, 32/8, 2,048, 128", "8", "1,000", "2,000", "500", "1,000", "4,000", "4.00", "2.00", "0.50"),
-                    ("1, 32/8, 4,096, 128", "8", "–", "8,000", "–", "1,000", "–", "–", "8.00", "–"),
-                    ("1, 32/8, 2,047, 128", "8", "–", "8,000", "–", "80", "–", "–", "100.00", "–"),
-                    ("geometric mean of 2", "", "", "", "", "", "", "4.00", "4.00", "0.50")]
-    assert many == [("B1 H32/8 D128, 512 queries, 2048 keys", "–", "4.00 µs", "3.00 µs", "0.75")]
+    assert rows == [("1, 32/8, 2,048, 128", "8", "2,000", "500", "1,000", "4,000", "4.00", "2.00", "0.50"),
+                    ("1, 32/8, 4,096, 128", "8", "8,000", "–", "1,000", "–", "–", "8.00", "–"),
+                    ("1, 32/8, 2,047, 128", "8", "8,000", "–", "80", "–", "–", "100.00", "–"),
+                    ("geometric mean of 2", "", "", "", "", "", "4.00", "4.00", "0.50")]
+    assert many == [("B1 H32/8 D128, 512 queries, 2048 keys", "4.00 µs", "3.00 µs", "0.75")]
     assert decode.tables(STEP, []) == []
 
 
+def test_each_variant_has_a_column():
+    head, rows = decode.variants(STEP, recorded())
+    assert head[1:] == ("step 33", "`one_part`", "`split`", "copy") and len(rows) == 3
+    assert rows[:2] == [("1, 32/8, 2,048, 128", "500", "1,000", "2,000", "4,000"), ("1, 32/8, 4,096, 128", "–", "–", "8,000", "–")]
+
+
 def test_how_many_sms_have_a_block():
-    lines = [each | {"floor_ms": 0.0015, "parts": 40} if each["variant"] == "split" and each["dtype"] == "fp16" else each for each in recorded()]
-    lines.append(line(STEP["name"], 0.002, n_kv=64, variant="split", parts=1, floor_ms=0.0009))
+    divided = {"floor_ms": 0.0015, "parts": 160, "blocks": 320}
+    lines = [each | divided if each["variant"] == "split" and each["dtype"] == "fp16" else each for each in recorded()]
+    lines.append(line(STEP["name"], 0.002, n_kv=64, variant="split", parts=4, blocks=8, floor_ms=0.0009))
     head, rows = decode.blocks(STEP, lines)
     assert [row for row in rows if row[0] in ("1, 32/8, 2,048, 128", "1, 32/8, 64, 128")] == [
-        ("1, 32/8, 2,048, 128", "32", "32", "40", "320", "132", "1.50 µs", "4.00 µs"), ("1, 32/8, 64, 128", "32", "32", "1", "8", "8", "900 ns", "2.00 µs")]
-    assert len(head) == 8 and len(rows) == 4 and decode.blocks(STEP, recorded())[1] == []
+        ("1, 32/8, 2,048, 128", "32", "32", "160", "320", "132", "1.50 µs", "4.00 µs"), ("1, 32/8, 64, 128", "32", "32", "4", "8", "8", "900 ns", "2.00 µs")]
+    assert len(head) == len(rows[0]) and len(rows) == 4 and decode.blocks(STEP, recorded())[1] == []
 
 
 def test_a_lesson_shows_the_tables(monkeypatch):
     monkeypatch.setattr(steps, "recorded", lambda step, name: [])
     base = ROOT / "steps" / "33_flash_mma_gqa"
-    assert docs.generate("decode", base) == docs.generate("parts", base) == "Not measured on an H200 yet."
+    assert docs.generate("decode", base) == docs.generate("parts", base) == docs.generate("decode_variants", base) == "Not measured on an H200 yet."
     env = {"gpu_driver": "580", "cuda": "13.0", "torch": "2.11", "temperature_c": 40, "date": "2026-11-23"}
     monkeypatch.setattr(steps, "recorded", lambda step, name: [each | {"env": env} for each in recorded()])
     monkeypatch.setattr(steps, "find", lambda name: STEP)
     text = docs.generate("decode", base)
     assert text.startswith("On an NVIDIA H200 (driver 580, CUDA 13.0, PyTorch 2.11, 40 °C at the start, 2026-11-23).")
-    assert "More rows, in fp16:\n\n|  | `one_part` | `split` | step 33 | × step 33 |\n" in text
+    assert "More rows, in fp16:\n\n|  | `split` | step 33 | × step 33 |\n" in text
