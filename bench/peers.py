@@ -729,12 +729,16 @@ def steps_of(steps, tensors, known, dtype, torch, timed_as=Contender):
             yield timed_as(line, tensors.launch(library, variant, **layout), tensors)
 
 
+OURS_ALONE = {"parts", "blocks"}  # of a line, how a step divides the work
+
+
 def peer_line(steps, ours, dtype):
     """What a peer's line says of the case. Of a type that no step here has, it is kept with these steps, and has no floor."""
-    line = next((contender.line for contender in ours if contender.line["dtype"] == dtype), None)
+    lines = [{key: value for key, value in contender.line.items() if key not in OURS_ALONE} for contender in ours]
+    line = next((line for line in lines if line["dtype"] == dtype), None)
     if line:
         return line | {"step": None, "variant": None}
-    line = ours[0].line
+    line = lines[0]
     size = ELEMENT_BYTES[dtype] / ELEMENT_BYTES[line["dtype"]]
     return line | {"step": None, "variant": None, "dtype": dtype, "bytes": int(line["bytes"] * size), "floor_ms": None,
                    "beside": [step["name"] for step in steps]}
