@@ -13,6 +13,7 @@ import sweep
 
 STEP, BEFORE = "34", "33"
 BACKENDS = "flash", "cuDNN"
+AT_ONCE = 4  # programs; a table of many shapes should not wait for the host
 ONE_QUERY = ["1x32/8x1/2048x128", "1x32/8x1/32768x128", "1x32/8x1/131072x128", "8x32/8x1/8192x128", "32x32/8x1/2048x128",
              "32x32/8x1/8192x128", "1x32x1/8192x64", "8x32x1/8192x64", "32x32x1/4096x64"]
 PARTIAL_TILE = ["1x32/8x1/8191x128", "8x32/8x1/8191x128", "1x32x1/8191x64"]  # the last tile of keys is not whole
@@ -59,7 +60,7 @@ def contenders(torch, step, shape):
     dtypes = [dtype for dtype in Decode.DTYPES if dtype in step["dtypes"]]
     backends = [f"PyTorch SDPA {dtype}, {name}" for dtype in dtypes for name in BACKENDS]
     only = {*step["variants"], steps[-1]["variants"][-1], *backends, peers.COPY}
-    found = peers.contenders_of(steps, Decode, shape, 1, dtypes, torch, only, peers.Graph)
+    found = peers.contenders_of(steps, Decode, shape, 1, dtypes, torch, only, peers.Graph, AT_ONCE)
     for contender in found:
         size = kv_bytes(shape, contender.line["dtype"])
         contender.line["kv_bytes"] = size

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -563,7 +564,7 @@ class Contender:
             self.queue_next()
 
     def queue_checked(self):
-        """A launch on the first copy, which is then checked."""
+        """What is then checked."""
         self.queue(0)
 
     def sample(self, torch):
@@ -593,15 +594,15 @@ class Contender:
 
 
 class Graph(Contender):
-    """One thing to be timed whose launches are a CUDA graph: whole rounds over the copies, the last on the first copy. They follow one
-    another with neither the host nor the queue of a stream between them."""
+    """One thing to be timed whose launches are a CUDA graph, in whole rounds over the copies. They follow one another with neither the
+    host nor the queue of a stream between them, and what the last of them leaves is checked."""
 
     def prepare(self, torch, iters):
         ms = super().prepare(torch, iters)
         rounds = max(1, min(round(GRAPH_MS / (ms * self.copies)), MAX_GRAPH // self.copies))
         self.batch, graph = rounds * self.copies, torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            for i in range(1, self.batch + 1):
+            for i in range(self.batch):
                 self.queue(i % self.copies)
         self.graph, self.result = graph, self.tensors.result  # a peer's output lies where only the graph writes
         self.sample(torch)
@@ -616,8 +617,7 @@ class Graph(Contender):
     def queue_checked(self):
         if not self.graph:
             return super().queue_checked()
-        if self.result is not None:
-            self.result.fill_(math.nan)
+        self.result.fill_(math.nan)
         self.graph.replay()
         self.tensors.result = self.result
 
@@ -709,10 +709,18 @@ def tensors_of(operation, torch, shape, seed, dtype, dtypes):
     return operation(torch, shape, seed, dtype, *([min(dtypes, key=ELEMENT_BYTES.get)] if len(dtypes) > 1 else []))
 
 
-def steps_of(steps, tensors, flags, seed, dtype, torch, timed_as=Contender):
-    """The variants of the steps that have the type."""
+def described(steps, dtypes, flags, seed, at_once):
+    """{(a step's name, a type that it has): its lines}. at_once: so many programs run side by side."""
+    cases = [(step, dtype) for step in steps for dtype in dtypes if dtype in step["dtypes"]]
+    with ThreadPoolExecutor(at_once) as pool:
+        lines = pool.map(lambda case: describe(case[0], [*flags, *dtype_flags(*case)], seed), cases)
+        return {(step["name"], dtype): each for (step, dtype), each in zip(cases, lines)}
+
+
+def steps_of(steps, tensors, known, dtype, torch, timed_as=Contender):
+    """The variants of the steps that have the type; known: what the programs say of them."""
     for step in (step for step in steps if dtype in step["dtypes"]):
-        library, lines = load(step), describe(step, [*flags, *dtype_flags(step, dtype)], seed)
+        library, lines = load(step), known[step["name"], dtype]
         if hasattr(tensors, "reserve"):
             tensors.reserve(lines)
         for variant, line in enumerate(lines):
@@ -721,12 +729,16 @@ def steps_of(steps, tensors, flags, seed, dtype, torch, timed_as=Contender):
             yield timed_as(line, tensors.launch(library, variant, **layout), tensors)
 
 
+OURS_ALONE = {"parts", "blocks"}  # of a line, how a step divides the work
+
+
 def peer_line(steps, ours, dtype):
     """What a peer's line says of the case. Of a type that no step here has, it is kept with these steps, and has no floor."""
-    line = next((contender.line for contender in ours if contender.line["dtype"] == dtype), None)
+    lines = [{key: value for key, value in contender.line.items() if key not in OURS_ALONE} for contender in ours]
+    line = next((line for line in lines if line["dtype"] == dtype), None)
     if line:
         return line | {"step": None, "variant": None}
-    line = ours[0].line
+    line = lines[0]
     size = ELEMENT_BYTES[dtype] / ELEMENT_BYTES[line["dtype"]]
     return line | {"step": None, "variant": None, "dtype": dtype, "bytes": int(line["bytes"] * size), "floor_ms": None,
                    "beside": [step["name"] for step in steps]}
@@ -742,13 +754,13 @@ def accepted(name, queue):
     return True
 
 
-def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed_as=Contender):
+def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed_as=Contender, at_once=1):
     """Of each type the steps that have it, then its peers; only: the variants and peers wanted, where not all are; timed_as: Graph, to
-    be timed as graphs."""
-    flags = operation.flags(shape)
+    be timed as graphs; at_once: how many programs may have the tensors on the host at the same time."""
+    known = described(steps, dtypes, operation.flags(shape), seed, at_once)
     tensors = {dtype: tensors_of(operation, torch, shape, seed, dtype, dtypes) for dtype in dtypes}
     wanted = lambda name: only is None or name in only
-    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], flags, seed, dtype, torch, timed_as)
+    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], known, dtype, torch, timed_as)
             if wanted(contender.line["variant"])]
     peers = []
     for dtype in dtypes:

@@ -139,6 +139,13 @@ static int parts(const void *context, int variant)
     return attention->step->parts(&args);
 }
 
+static int blocks(const void *context, int variant)
+{
+    const struct attention *attention = context;
+    const struct attention_args args = shape_of(attention, variant);
+    return attention->step->blocks(&args);
+}
+
 static struct tensor describe_tensor(const char *name, const struct attention_args *shape, int heads, int seqlen,
                                      struct row_layout layout)
 {
@@ -195,6 +202,7 @@ static void describe(struct attention *attention, const struct size *size, const
         .workspace_bytes = step->workspace ? workspace_bytes : NULL,
         .shared_bytes = step->shared ? shared_bytes : NULL,
         .parts = step->parts ? parts : NULL,
+        .blocks = step->blocks ? blocks : NULL,
         .tells_memory = true,
         .work = {.queue = queue, .prepare = step->prepare ? prepare_copy : NULL, .context = attention},
     };

@@ -82,6 +82,8 @@ static void parts(FILE *file, const struct job *job)
 {
     if (job->parts)
         fprintf(file, ",\"parts\":%d", job->parts(job->work.context, job->work.variant));
+    if (job->blocks)
+        fprintf(file, ",\"blocks\":%d", job->blocks(job->work.context, job->work.variant));
 }
 
 static void figure(FILE *file, const struct result *result)

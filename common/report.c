@@ -53,8 +53,11 @@ static void report_memory(const struct job *job)
 
 static void report_parts(const struct job *job)
 {
-    int parts = job->parts ? job->parts(job->work.context, job->work.variant) : 1;
-    if (parts > 1)
+    const struct work *work = &job->work;
+    int parts = job->parts ? job->parts(work->context, work->variant) : 1;
+    if (parts > 1 && job->blocks)
+        printf("keys in %d parts, %d blocks\n", parts, job->blocks(work->context, work->variant));
+    else if (parts > 1)
         printf("keys in %d parts\n", parts);
 }
 

@@ -73,7 +73,7 @@ class FakeGpu:
     """A launch runs at once, or, while a graph is captured, when it is replayed."""
 
     def __init__(self):
-        self.captured, self.streams, self.ms, self.replays = None, [], 0.01, 0
+        self.captured, self.launches, self.ms, self.replays = None, [], 0.01, 0
 
     def launch(self, work):
         if self.captured is None:
@@ -89,9 +89,12 @@ GPU = FakeGpu()
 
 
 class CUDAGraph(list):
+    replays = math.inf  # that do something
+
     def replay(self):
         GPU.replays += 1
-        for work in self:
+        self.replays -= 1
+        for work in self if self.replays >= 0 else ():
             work()
 
 
@@ -124,8 +127,8 @@ class Step:
         self.launches, self.wrong_from = 0, wrong_from
 
     def launch(self, pointer, stream):
-        GPU.streams.append(stream)
         call = pointer._obj
+        GPU.launches.append((stream, call.K))
         of_Q, of_K = ((call.batch, heads, n, call.head_dim) for heads, n in ((call.heads, call.seqlen), (call.kv_heads, call.kv_seqlen)))
 
         def work():
@@ -209,7 +212,9 @@ def test_every_shape_is_timed_as_graphs_beside_peers_and_a_copy(timed):
     copied = next(line for line in lines if line.get("peer") == peers.COPY)
     assert copied["bytes"] == copied["kv_bytes"] and copied["flops"] == 0 and copied["check"]["error"] == 0
     assert "GB/s of K and V  PyTorch SDPA fp16, cuDNN, fp16" in said and "2x2x17x32-causal" in said and "TFLOPS" in said
-    assert set(GPU.streams) == {1, 2} and GPU.replays >= len(lines) * 4  # a sample that warms up, two, and the checked one
+    captured = [K for stream, K in GPU.launches if stream == 2][:first["time"]["batch"]]  # of the first step's first variant
+    assert len(set(captured[:copies])) == copies and captured == captured[:copies] * (len(captured) // copies)
+    assert {stream for stream, _ in GPU.launches} == {1, 2} and GPU.replays >= len(lines) * 4  # a sample that warms up, two, and the checked one
 
 
 def test_a_step_is_timed_beside_the_one_before_it(timed):
@@ -229,12 +234,27 @@ def test_a_launch_of_a_graph_that_is_wrong(timed, wrong_from):
     assert all(line["check"]["right"] and line["time"] for line in lines if not line["step"])
 
 
-@pytest.mark.parametrize("name", ["copy", "replay"])
-def test_a_copy_or_a_graph_that_does_nothing(timed, monkeypatch, name):
-    monkeypatch.setattr(*{"copy": (Tensor, "copy_", lambda self, other: self), "replay": (CUDAGraph, "replay", lambda self: None)}[name])
+def test_a_copy_that_does_nothing(timed, monkeypatch):
+    monkeypatch.setattr(Tensor, "copy_", lambda self, other: self)
     status, lines, _ = timed("--shape", SHAPES[0])
-    wrong = {line.get("peer") or line["variant"] for line in lines if not line["check"]["right"]}
-    assert status == 1 and wrong == ({peers.COPY} if name == "copy" else {line.get("peer") or line["variant"] for line in lines})
+    assert status == 1 and {line.get("peer") for line in lines if not line["check"]["right"]} == {peers.COPY}
+
+
+@pytest.mark.parametrize("replays", [0, 3])
+def test_a_graph_that_does_nothing(timed, monkeypatch, replays):
+    """From the first on, or when it is checked: what the replays before left must not count."""
+    monkeypatch.setattr(CUDAGraph, "replays", replays)
+    status, lines, _ = timed("--shape", SHAPES[0])
+    assert status == 1 and not any(line["check"]["right"] or line["time"] for line in lines)
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--shape", "8x8"], "a shape is 1x8x8192x64"), (["--iters", "0"], "at least 1"), (["--step", "03"], "no sweep of it"),
+    (["--step", "31"], "--kv-heads 2: in this step each head has its own K and V"), (["--step", "99"], "there is no step '99'")])
+def test_what_is_asked_wrongly(timed, capsys, words, said):
+    with pytest.raises(SystemExit) as stopped:
+        timed(*words)
+    assert stopped.value.code == peers.USAGE and said in capsys.readouterr().err
 
 
 def test_the_rows_are_what_they_are_called():
@@ -289,32 +309,39 @@ def recorded():
 def test_one_query_a_head_is_a_rate_of_k_and_v():
     (words, head, rows), (_, _, many), (other, *_) = decode.tables(STEP, recorded())
     assert words == "One query a head, in fp16" and other == "One query a head, in bf16"
-    assert head == ("B, heads / KV heads, N, D", "K and V, MB", "`one_part`, GB/s", "`split`, GB/s", "step 33, GB/s", "flash, GB/s", "copy, GB/s",
+    assert head == ("B, heads / KV heads, N, D", "K and V, MB", "`split`, GB/s", "step 33, GB/s", "flash, GB/s", "copy, GB/s",
                     "× step 33", "× flash", "× copy")
-    assert rows == [("1, 32/8, 2,048, 128", "8", "1,000", "2,000", "500", "1,000", "4,000", "4.00", "2.00", "0.50"),
-                    ("1, 32/8, 4,096, 128", "8", "–", "8,000", "–", "1,000", "–", "–", "8.00", "–"),
-                    ("1, 32/8, 2,047, 128", "8", "–", "8,000", "–", "80", "–", "–", "100.00", "–"),
-                    ("geometric mean of 2", "", "", "", "", "", "", "4.00", "4.00", "0.50")]
-    assert many == [("B1 H32/8 D128, 512 queries, 2048 keys", "–", "4.00 µs", "3.00 µs", "0.75")]
+    assert rows == [("1, 32/8, 2,048, 128", "8", "2,000", "500", "1,000", "4,000", "4.00", "2.00", "0.50"),
+                    ("1, 32/8, 4,096, 128", "8", "8,000", "–", "1,000", "–", "–", "8.00", "–"),
+                    ("1, 32/8, 2,047, 128", "8", "8,000", "–", "80", "–", "–", "100.00", "–"),
+                    ("geometric mean of 2", "", "", "", "", "", "4.00", "4.00", "0.50")]
+    assert many == [("B1 H32/8 D128, 512 queries, 2048 keys", "4.00 µs", "3.00 µs", "0.75")]
     assert decode.tables(STEP, []) == []
 
 
+def test_each_variant_has_a_column():
+    head, rows = decode.variants(STEP, recorded())
+    assert head[1:] == ("step 33", "`one_part`", "`split`", "copy") and len(rows) == 3
+    assert rows[:2] == [("1, 32/8, 2,048, 128", "500", "1,000", "2,000", "4,000"), ("1, 32/8, 4,096, 128", "–", "–", "8,000", "–")]
+
+
 def test_how_many_sms_have_a_block():
-    lines = [each | {"floor_ms": 0.0015, "parts": 40} if each["variant"] == "split" and each["dtype"] == "fp16" else each for each in recorded()]
-    lines.append(line(STEP["name"], 0.002, n_kv=64, variant="split", parts=1, floor_ms=0.0009))
+    divided = {"floor_ms": 0.0015, "parts": 160, "blocks": 320}
+    lines = [each | divided if each["variant"] == "split" and each["dtype"] == "fp16" else each for each in recorded()]
+    lines.append(line(STEP["name"], 0.002, n_kv=64, variant="split", parts=4, blocks=8, floor_ms=0.0009))
     head, rows = decode.blocks(STEP, lines)
     assert [row for row in rows if row[0] in ("1, 32/8, 2,048, 128", "1, 32/8, 64, 128")] == [
-        ("1, 32/8, 2,048, 128", "32", "32", "40", "320", "132", "1.50 µs", "4.00 µs"), ("1, 32/8, 64, 128", "32", "32", "1", "8", "8", "900 ns", "2.00 µs")]
-    assert len(head) == 8 and len(rows) == 4 and decode.blocks(STEP, recorded())[1] == []
+        ("1, 32/8, 2,048, 128", "32", "32", "160", "320", "132", "1.50 µs", "4.00 µs"), ("1, 32/8, 64, 128", "32", "32", "4", "8", "8", "900 ns", "2.00 µs")]
+    assert len(head) == len(rows[0]) and len(rows) == 4 and decode.blocks(STEP, recorded())[1] == []
 
 
 def test_a_lesson_shows_the_tables(monkeypatch):
     monkeypatch.setattr(steps, "recorded", lambda step, name: [])
     base = ROOT / "steps" / "33_flash_mma_gqa"
-    assert docs.generate("decode", base) == docs.generate("parts", base) == "Not measured on an H200 yet."
+    assert docs.generate("decode", base) == docs.generate("parts", base) == docs.generate("decode_variants", base) == "Not measured on an H200 yet."
     env = {"gpu_driver": "580", "cuda": "13.0", "torch": "2.11", "temperature_c": 40, "date": "2026-11-23"}
     monkeypatch.setattr(steps, "recorded", lambda step, name: [each | {"env": env} for each in recorded()])
     monkeypatch.setattr(steps, "find", lambda name: STEP)
     text = docs.generate("decode", base)
     assert text.startswith("On an NVIDIA H200 (driver 580, CUDA 13.0, PyTorch 2.11, 40 °C at the start, 2026-11-23).")
-    assert "More rows, in fp16:\n\n|  | `one_part` | `split` | step 33 | × step 33 |\n" in text
+    assert "More rows, in fp16:\n\n|  | `split` | step 33 | × step 33 |\n" in text

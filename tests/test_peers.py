@@ -46,7 +46,7 @@ def contenders(monkeypatch):
     monkeypatch.setattr(peers, "load", lambda step: None)
     monkeypatch.setattr(peers, "describe", lambda step, flags, seed: [
         {"step": step["name"], "variant": "a", "operation": "attention", "dtype": step["dtypes"][0], "bytes": 100, "flops": 10, "floor_ms": 1.0,
-         "env": {}}])
+         "parts": 3, "env": {}}])
     torch = SimpleNamespace(__version__="2")
     return lambda steps, dtypes: peers.contenders_of(steps, Tensors, None, 1, dtypes, torch)
 
@@ -57,6 +57,7 @@ def test_types_take_turns_with_the_same_numbers(contenders, capsys):
         ("97_wide", "fp32", None, "fp32", "fp16"), ("98_narrow", "fp16", None, "fp16", "fp16"),
         (None, "fp32", "peer fp32", "fp32", "fp16"), (None, "fp16", "peer fp16", "fp16", "fp16")]
     assert [belongs(each.line, FP32) for each in found] == [True, False, True, False]
+    assert ["parts" in each.line for each in found] == [True, True, False, False]
     assert "refused is left out: no such backend\n" in capsys.readouterr().err
     assert contenders([FP32], ["fp32"])[0].tensors.values == "fp32"
 

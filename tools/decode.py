@@ -7,6 +7,7 @@ from tools.floors import duration
 from tools.occupancy import GPUS
 
 COPY = "copy"
+SHAPE = "B, heads / KV heads, N, D"  # the head of a column of shapes with one query a head
 TILE = 64  # keys; where these divide the number of keys, the last tile is whole
 
 
@@ -43,10 +44,19 @@ def in_cell(value):
     return "–" if math.isnan(value) else f"{value:.2f}"
 
 
-def columns(step, timed):
-    """(the step's variants, what was timed beside them), by what a table's head calls them."""
-    ours = [f"`{variant}`" for variant in step["variants"]]
-    return ours, [name for name in dict.fromkeys(name for _, row in timed for name in row) if name not in ours]
+def ours_of(step):
+    """The last variant, which runs unless another is named, as a table's head calls it."""
+    return f"`{step['variants'][-1]}`"
+
+
+def others_of(timed):
+    """What was timed beside the step's variants, as a table's head calls it."""
+    return [name for name in dict.fromkeys(name for _, row in timed for name in row) if not name.startswith("`")]
+
+
+def rate(row, name):
+    """GB of K and V a second."""
+    return f"{1e-6 * row[name]['kv_bytes'] / median(row[name]):,.0f}" if name in row else "–"
 
 
 def words(shape):
@@ -56,42 +66,45 @@ def words(shape):
 def one_query(step, timed):
     """A table's head and rows: GB of K and V a second of each, and how many times as fast the last variant is; last the geometric means
     of the shapes whose last tile of keys is whole."""
-    ours, others = columns(step, timed)
-    head = "B, heads / KV heads, N, D", "K and V, MB", *(f"{name}, GB/s" for name in [*ours, *others]), *(f"× {name}" for name in others)
-
-    def rate(row, name):
-        return f"{1e-6 * row[name]['kv_bytes'] / median(row[name]):,.0f}" if name in row else "–"
-
-    rows = [(words(shape), f"{1e-6 * next(iter(row.values()))['kv_bytes']:,.0f}", *(rate(row, name) for name in [*ours, *others]),
-             *(in_cell(ratio(row, ours[-1], name)) for name in others)) for shape, row in timed]
+    ours, others = ours_of(step), others_of(timed)
+    head = SHAPE, "K and V, MB", *(f"{name}, GB/s" for name in [ours, *others]), *(f"× {name}" for name in others)
+    rows = [(words(shape), f"{1e-6 * next(iter(row.values()))['kv_bytes']:,.0f}", *(rate(row, name) for name in [ours, *others]),
+             *(in_cell(ratio(row, ours, name)) for name in others)) for shape, row in timed]
     whole = [row for shape, row in timed if keys(shape) % TILE == 0]
-    mean = lambda name: geometric_mean(found) if (found := [each for row in whole if (each := ratio(row, ours[-1], name)) > 0]) else math.nan
-    blank = [""] * (1 + len(ours) + len(others))
+    mean = lambda name: geometric_mean(found) if (found := [each for row in whole if (each := ratio(row, ours, name)) > 0]) else math.nan
+    blank = [""] * (2 + len(others))
     return head, rows + [(f"geometric mean of {len(whole)}", *blank, *(in_cell(mean(name)) for name in others))]
 
 
 def many_rows(step, timed):
     """A table's head and rows: the time of each, and how many times as fast the last variant is."""
-    ours, others = columns(step, timed)
-    others = [name for name in others if name != COPY]
+    ours, others = ours_of(step), [name for name in others_of(timed) if name != COPY]
     time = lambda row, name: duration(1e-3 * median(row[name])) if name in row else "–"
-    rows = [(run.shape_words(shape), *(time(row, name) for name in [*ours, *others]), *(in_cell(ratio(row, ours[-1], name)) for name in others))
+    rows = [(run.shape_words(shape), *(time(row, name) for name in [ours, *others]), *(in_cell(ratio(row, ours, name)) for name in others))
             for shape, row in timed]
-    return ("", *ours, *others, *(f"× {name}" for name in others)), rows
+    return ("", ours, *others, *(f"× {name}" for name in others)), rows
+
+
+def variants(step, lines):
+    """A table's head and rows of one query a head: GB of K and V a second of each variant, and of what else moves bytes or was the step
+    before, in the step's first type."""
+    timed = [(shape, row) for shape, row in by_shape(step, lines, step["dtypes"][0]) if shape["seqlen"] == 1]
+    names = [*(name for name in others_of(timed) if name.startswith("step")), *(f"`{variant}`" for variant in step["variants"]), COPY]
+    return (SHAPE, *names), [(words(shape), *(rate(row, name) for name in names)) for shape, row in timed]
 
 
 def blocks(step, lines):
     """A table's head and rows of what launches of one query a head give an H200's SMs to do, in the step's first type: with a block for
-    each head, and as the last variant's rule divides them, where the heads of a group and one part of their keys are a block's."""
-    sms, ours, rows = GPUS["h200"].sms, f"`{step['variants'][-1]}`", []
+    each head, and as the last variant's rule divides them."""
+    sms, rows = GPUS["h200"].sms, []
     for shape, row in by_shape(step, lines, step["dtypes"][0]):
-        if shape["seqlen"] == 1 and "parts" in row.get(ours, ()):
-            line, heads = row[ours], shape["batch"] * shape["heads"]
-            count = shape["batch"] * shape["kv_heads"] * line["parts"]
-            rows.append((words(shape), f"{heads:,}", f"{min(heads, sms)}", f"{line['parts']:,}", f"{count:,}", f"{min(count, sms)}",
+        line = row.get(ours_of(step), {})
+        if shape["seqlen"] == 1 and {"parts", "blocks"} <= line.keys():
+            heads = shape["batch"] * shape["heads"]
+            rows.append((words(shape), f"{heads:,}", f"{min(heads, sms)}", f"{line['parts']:,}", f"{line['blocks']:,}", f"{min(line['blocks'], sms)}",
                          duration(1e-3 * line["floor_ms"]), duration(1e-3 * median(line))))
-    return ("B, heads / KV heads, N, D", "a block a head", f"SMs of {sms} with one", "parts", "blocks of parts", f"SMs of {sms} with one",
-            "DRAM's least time", "measured"), rows
+    return (SHAPE, "heads, a block each", f"SMs of {sms} with one", "parts", "blocks", f"SMs of {sms} with one", "DRAM's least time",
+            "measured"), rows
 
 
 def tables(step, lines):

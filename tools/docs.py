@@ -551,6 +551,12 @@ def decode_of(step):
             + "\n\n".join(f"{words}:\n\n{table(head, rows)}" for words, head, rows in found))
 
 
+def decode_variants(step):
+    """Of one query a head, what each variant of the step reached."""
+    head, rows = decode.variants(step, steps.recorded(step, "decode.jsonl"))
+    return f"GB of K and V a second:\n\n{table(head, rows)}" if rows else "Not measured on an H200 yet."
+
+
 def parts_of(step):
     """Into how many parts the step divides the keys of one query a head, and how many SMs have a block of them."""
     head, rows = decode.blocks(step, steps.recorded(step, "decode.jsonl"))
@@ -697,7 +703,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "matrix": matrix, "decode": decode_of, "parts": parts_of, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "decode": decode_of, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -725,7 +731,7 @@ def generate(name, base, pictures=None):
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, decode, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):
