@@ -242,20 +242,31 @@ __device__ __forceinline__ void store_part(float *O,  // PITCH elements from row
 }
 
 // [merge_parts] One element of a row of O from those of its parts, which lie O_stride apart: each counts by its share of the sum of
-// all, exp(its log-sum-exp). These lie lse_stride apart. Sets *lse to that of all parts.
+// all, exp(its log-sum-exp). These lie lse_stride apart. Sets *lse to that of all parts. COUNT parts are loaded together.
+template <int COUNT>
 __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_stride, const float *lse_part,
                                              size_t lse_stride, int parts, float *lse)
 {
-    float largest = -FLT_MAX;  // not −∞: where no part has a key, −∞ less −∞ would be no number
-#pragma unroll 8
-    for (int part = 0; part < parts; part++)
-        largest = fmaxf(largest, lse_part[part * lse_stride]);
-    float sum = 0, sum_O = 0;
-#pragma unroll 8
-    for (int part = 0; part < parts; part++) {
-        const float weight = ex2((lse_part[part * lse_stride] - largest) * LOG2_E);
-        sum += weight;
-        sum_O += weight * O_part[part * O_stride];
+    float largest = -FLT_MAX, sum = 0, sum_O = 0;  // not −∞: where no part has a key, −∞ less −∞ would be no number
+    for (int first = 0; first < parts; first += COUNT) {
+        float log_sum[COUNT], o[COUNT], before = largest;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            log_sum[i] = first + i < parts ? lse_part[(first + i) * lse_stride] : -INFINITY;
+            o[i] = first + i < parts ? O_part[(first + i) * O_stride] : 0;
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            largest = fmaxf(largest, log_sum[i]);
+        const float factor = ex2((before - largest) * LOG2_E);
+        sum *= factor;
+        sum_O *= factor;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const float weight = ex2((log_sum[i] - largest) * LOG2_E);
+            sum += weight;
+            sum_O += weight * o[i];
+        }
     }
     *lse = largest + logf(sum);
     return sum > 0 ? sum_O / sum : 0;
@@ -268,9 +279,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
                          const T *K, const T *V,          // [heads / heads_per_kv, n_kv, D]
                          T *O, float *lse,                // [heads, n, D], [heads, n]; lse: or NULL
                          float *O_part, float *lse_part,  // [parts, heads, n, D], [parts, heads, n]
-                         int n, int n_kv, int heads_per_kv, int packed, int keys, float scale, int offset)
+                         int n, int n_kv, int heads_per_kv, int packed_heads, int keys, float scale, int offset)
 {
     constexpr int WARP_KEYS = TILE / KEY_WARPS;
+    const int packed = KEY_WARPS > 1 ? packed_heads : 1;
     extern __shared__ uint4 memory[];
     auto &smem = *(union shared<T, D, ROWS, KEY_WARPS, TILE, BUFFERS, Q_STAYS> *)memory;
 
@@ -335,8 +347,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
         for (int i = threadIdx.x; i < (last - first_row + 1) * D; i += THREADS) {
             const int row = i / D, col = i % D, to = place_of(first_row + row, packed, n);
             float lse_of_all;
-            const float of_all = merge_parts(&smem.part.O[0][row][col], ROWS * MMA_M * (D + VECTOR),
-                                             &smem.part.lse[0][row], ROWS * MMA_M, KEY_WARPS, &lse_of_all);
+            const float of_all = merge_parts<KEY_WARPS>(&smem.part.O[0][row][col], ROWS * MMA_M * (D + VECTOR),
+                                                        &smem.part.lse[0][row], ROWS * MMA_M, KEY_WARPS, &lse_of_all);
             if (gridDim.z == 1)
                 O[(first_of_heads + to) * D + col] = T(of_all);
             else
@@ -365,7 +377,7 @@ __global__ void __launch_bounds__(THREADS) merge(const float *O_part,    // [par
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x, row = i / D;
     if (row < rows) {
         float lse_of_all;
-        O[i] = T(merge_parts(&O_part[i], (size_t)rows * D, &lse_part[row], rows, parts, &lse_of_all));
+        O[i] = T(merge_parts<16>(&O_part[i], (size_t)rows * D, &lse_part[row], rows, parts, &lse_of_all));
         if (lse && i % D == 0)
             lse[row] = lse_of_all;
     }
@@ -374,10 +386,17 @@ __global__ void __launch_bounds__(THREADS) merge(const float *O_part,    // [par
 // [launch]
 enum { WHOLE, SPLIT_BLOCKS, SPLIT_WARPS, PACKED, X1, X2, X3, X4 };
 
+// Whether rows are so few that the warps of a block divide the keys.
+static bool rows_are_few(const struct attention_args *args)
+{
+    const int group = args->variant >= PACKED ? args->heads / args->kv_heads : 1;
+    return args->variant >= SPLIT_WARPS && args->seqlen * group <= FEW_ROWS;
+}
+
 // Heads whose rows share a tile: all that share K and V, where one head's rows would leave most of a tile empty.
 static int packed_heads(const struct attention_args *args)
 {
-    return args->variant >= PACKED && args->seqlen <= FEW_ROWS ? args->heads / args->kv_heads : 1;
+    return args->variant >= PACKED && rows_are_few(args) ? args->heads / args->kv_heads : 1;
 }
 
 // [division] How the rows and keys of these arguments are divided among blocks, of which an SM holds so many.
@@ -396,18 +415,11 @@ static struct division divide(const struct attention_args *args, int block_rows,
     const int packed = packed_heads(args), heads = args->batch * args->heads / packed;
     const int row_tiles = ceil_div(args->seqlen * packed, block_rows), key_tiles = ceil_div(args->kv_seqlen, tile);
     // [parts] As many as fill the SMs once: more would run one after the other, and be merged nevertheless.
-    const int wanted = args->variant == WHOLE
-                           ? 1
-                           : sms *
-                                 (args->head_dim > 64 &&
-                                          (args->variant == X1 || args->variant == X2 || args->variant == X4)
-                                      ? 2
-                                  : args->head_dim <= 64 && (args->variant == X1 || args->variant == X3)
-                                      ? 4
-                                      : blocks_of_sm) /
-                                 (heads * row_tiles);
-    const int most = ceil_div(key_tiles, args->variant >= X2 ? 2 : 1);
-    const int keys = ceil_div(key_tiles, min(min(max(wanted, 1), MAX_PARTS / WARPS), most)) * tile;
+    const int slots = args->head_dim > 64 ? args->variant == X1 ? 3 : 2 : args->variant == X1 ? 4 : 3;
+    const int wanted = args->variant == WHOLE ? 1 : sms * (key_warps > 1 ? slots : blocks_of_sm) / (heads * row_tiles);
+    const int keys = ceil_div(key_tiles,
+                              min(min(max(wanted, 1), MAX_PARTS), ceil_div(key_tiles, args->variant == X4 ? 2 : 1))) *
+                     tile;
     const int blocks = ceil_div(args->kv_seqlen, keys);
     return {packed, row_tiles, keys, blocks, blocks};
 }
@@ -433,6 +445,10 @@ static int start(const struct attention_args *args, cudaStream_t stream, struct 
     kernel<<<blocks, THREADS, shared_bytes, stream>>>(
         (const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O, args->lse, O_part, lse_part, n, n_kv,
         args->heads / args->kv_heads, by.packed, by.keys, LOG2_E * args->scale, offset);
+    if (by.parts > 1 && args->variant == X3)
+        cudaFuncSetAttribute(merge<T, D>, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
+    else
+        cudaFuncSetAttribute(merge<T, D>, cudaFuncAttributePreferredSharedMemoryCarveout, -1);
     if (by.parts > 1)
         merge<T, D><<<((size_t)rows * D + THREADS - 1) / THREADS, THREADS, 0, stream>>>(O_part, lse_part, (T *)args->O,
                                                                                         args->lse, rows, by.parts);
@@ -443,10 +459,7 @@ template <typename T, int D>
 static int few_start(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
     switch (args->variant) {
-    case X1:
     case X2: return start<T, D, 1, 4, 128, 3, true>(args, stream, only);
-    case X3: return start<T, D, 1, 4, 64, 4, true>(args, stream, only);
-    case X4: return start<T, D, 1, 4, 64, 6, true>(args, stream, only);
     default: return start<T, D, 1, 4, 128, 2, true>(args, stream, only);
     }
 }
@@ -454,7 +467,7 @@ static int few_start(const struct attention_args *args, cudaStream_t stream, str
 template <typename T>
 static int start_type(const struct attention_args *args, cudaStream_t stream, struct division *only)
 {
-    const bool few = args->variant >= SPLIT_WARPS && args->seqlen * packed_heads(args) <= FEW_ROWS;
+    const bool few = rows_are_few(args);
     switch (args->head_dim) {
     case 32: return few ? few_start<T, 32>(args, stream, only) : start<T, 32, 1, 1, 64, 2, false>(args, stream, only);
     case 64: return few ? few_start<T, 64>(args, stream, only) : start<T, 64, 2, 1, 64, 2, false>(args, stream, only);
