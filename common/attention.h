@@ -78,7 +78,8 @@ static inline bool strides_are_packed(struct strides strides, int heads, int seq
     return strides.batch == packed.batch && strides.head == packed.head && strides.row == packed.row;
 }
 
-// Whether all tensors are of this type, and nothing lies between their rows, heads or batches.
+// Whether all tensors are of this type, and nothing lies between their rows, heads or batches. The launch of a step that takes
+// two types asks for one after the other, and starts the kernel of the one that it is.
 static inline bool attention_is_packed(const struct attention_args *args, enum dtype dtype)
 {
     const int heads = args->heads, kv_heads = args->kv_heads, n = args->seqlen, n_kv = args->kv_seqlen,
