@@ -639,7 +639,14 @@ def load(step):
         stop(USAGE, f"{path.relative_to(ROOT)} is not built: cmake --preset cuda && cmake --build --preset cuda")
     library = ctypes.CDLL(str(path))
     library.launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    if hasattr(library, "workspace"):
+        library.workspace.restype = ctypes.c_size_t
     return library
+
+
+def workspace_bytes(library, call):
+    """Of device memory that a launch with these arguments needs beside its tensors."""
+    return library.workspace(ctypes.byref(call)) if hasattr(library, "workspace") else 0
 
 
 def dtype_flags(step, dtype):
