@@ -427,7 +427,7 @@ static int blocks(const struct attention_args *args)
     return by.heads * by.row_tiles * by.parts;
 }
 
-static size_t workspace(const struct attention_args *args)
+size_t workspace(const struct attention_args *args)
 {
     const size_t rows = (size_t)args->batch * args->heads * args->seqlen;
     return parts(args) > 1 ? parts(args) * rows * (args->head_dim + 1) * sizeof(float) : 0;
