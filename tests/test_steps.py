@@ -219,7 +219,7 @@ def test_json_lines(step, tmp_path):
 
 OPERATION = {step["name"]: step["operation"] for step in STEPS}
 PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
-                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after),
+                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after), bug.header,
                                  head_dim=bug.shape[3] if OPERATION[bug.step] == "attention" else 0)
            for bug in BUGS for plain in (True, False)}
 
