@@ -12,15 +12,12 @@
 
 #include <cuda_fp16.h>
 
-constexpr int WARPS = 4;                          // of a block
-constexpr int THREADS = 32 * WARPS;               // of a block
-constexpr int MMA_M = 16, MMA_N = 8;              // rows and columns of what one mma computes
-constexpr int MMA_K = 16;                         // and the products that it sums for each element
+constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
+constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 constexpr int ROWS = 1;                           // tiles of 16 rows of Q that a warp computes
 constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
 constexpr int VECTOR = 8;        // elements in 16 bytes, which is the most that one load or store moves
-constexpr int PAD = VECTOR;      // elements between rows of shared memory: the rows that ldmatrix reads together
-                                 // meet different banks
+constexpr int PAD = VECTOR;      // elements between rows of shared memory, against bank conflicts
 constexpr float P_LARGEST = 15;  // log2 of the largest P in a row: a half holds no more than 65504
 
 // Keys in a tile of K, and of V.
@@ -38,15 +35,15 @@ struct shared {
 };
 
 // [load_tile] The first rows of a tile are there; those beyond the last of the matrix count as 0.
-template <int ROWS, int D>
-__device__ void load_tile(half tile[ROWS][D + PAD],
+template <int HEIGHT, int D>
+__device__ void load_tile(half tile[HEIGHT][D + PAD],
                           const half *from,  // [count, D]
                           int count)
 {
     constexpr int C = D / VECTOR;
-    static_assert(ROWS * C % THREADS == 0, "each thread loads as many vectors");
+    static_assert(HEIGHT * C % THREADS == 0, "each thread loads as many vectors");
 #pragma unroll
-    for (int first = 0; first < ROWS * C; first += THREADS) {
+    for (int first = 0; first < HEIGHT * C; first += THREADS) {
         const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
         *(uint4 *)&tile[row][col] = row < count ? *(const uint4 *)&from[i * VECTOR] : make_uint4(0, 0, 0, 0);
     }
@@ -65,8 +62,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
 
     // [index] A warp has rows of its own. Its lanes hold S and O as mma does: a lane has two neighbours in row lane / 4 of
     // every tile of 16 × 8, and two in row lane / 4 + 8.
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int warp_row = warp * ROWS * MMA_M;
+    const int warp_row = threadIdx.x / 32 * ROWS * MMA_M, lane = threadIdx.x % 32;
     const int first_row = (heads_first ? blockIdx.y : blockIdx.x) * BLOCK_ROWS;
     const size_t head = (size_t)(heads_first ? blockIdx.x : blockIdx.y) * n * D;
 
@@ -181,12 +177,11 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    const int n = args->seqlen, tiles = ceil_div(n, BLOCK_ROWS), heads = args->batch * args->heads;
+    const int tiles = ceil_div(args->seqlen, BLOCK_ROWS), heads = args->batch * args->heads;
     const bool heads_first = args->variant == HEADS_FIRST;
     const dim3 blocks = heads_first ? dim3(heads, tiles) : dim3(tiles, heads);
-    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                               (half *)args->O, n, scale, heads_first);
+                                               (half *)args->O, args->seqlen, LOG2_E * args->scale, heads_first);
     return cudaGetLastError();
 }
 
