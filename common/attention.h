@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include "step.h"
 
+static const float LOG2_E = 1.44269504f;  // log2 e: exp(x) is exp2(x log2 e)
+
 #ifdef __cplusplus
 extern "C" {
 #endif

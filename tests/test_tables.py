@@ -169,3 +169,19 @@ def test_a_line_of_results_holds_what_its_readers_take_for_granted(change):
     line = steps.recorded(step)[0]
     assert steps.is_line(line) and not steps.is_line(line | change)
     assert not steps.is_line({name: value for name, value in line.items() if name != next(iter(change))})
+
+
+# ---- lines of programs ----
+
+def test_lines_that_a_page_shows_have_the_numbers_of_the_source():
+    main, extern = (places("16_flash_wmma_warp_max/fp16_range.cu", words) for words in ("int main(", "#include"))
+    text = "```\nfp16_range.cu:16  int main(…\n    sum 16\nfp16_range.cu:1  #include <…\nfp16_range.cu:999  #include\n```\nat fp16_range.cu:16  no\n"
+    fresh, pictures, changed = docs.renew(text, BASE)
+    assert fresh == text.replace(":16  int", f":{main[0]}  int").replace(":1  #", f":{extern[0]}  #").replace(":999  ", f":{extern[-1]}  ")
+    assert (pictures, changed) == ({}, ["fp16_range.cu:16", "fp16_range.cu:1", "fp16_range.cu:999"]) and len(extern) > 1
+    assert docs.renew(fresh, BASE) == (fresh, {}, [])
+
+
+def places(path, words):
+    """The numbers of the lines of a step's file that begin with these words."""
+    return [number for number, line in enumerate((ROOT / "steps" / path).read_text().splitlines(), 1) if line.startswith(words)]

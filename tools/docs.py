@@ -15,6 +15,7 @@ from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
+QUOTED = re.compile(r"^(?P<file>\w+\.cu):(?P<line>\d+)  (?P<code>\S.*?)…?$", re.MULTILINE)  # of what ./learn profile prints
 MILESTONES = 7  # of the steps, those that gained the most
 TOUR_LINES = 6
 HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
@@ -742,9 +743,28 @@ def is_file_with(path, content):
     return path.is_file() and path.read_text() == content
 
 
+def quoted(match, base):
+    """What `./learn profile` printed of a line of a step's program, with the number that this line has now; of several lines that begin
+    so, the nearest."""
+    source = next(ROOT.glob(f"steps/*/{match['file']}"), None)
+    lines = source.read_text().splitlines() if source else []
+    places = [number for number, line in enumerate(lines, 1) if line.strip().startswith(match["code"].rstrip())]
+    if not places:
+        stop(f"{base / 'README.md'} shows {match['file']}:{match['line']}, but no line of such a program begins with: {match['code']}")
+    nearest = min(places, key=lambda number: abs(number - int(match["line"])))
+    return f"{match['file']}:{nearest}{match[0][match.end('line') - match.start():]}"
+
+
 def renew(text, base):
-    """(the text with its generated parts made anew, the files that they show and that changed, the names of the parts that changed)."""
+    """(the text with its generated parts made anew, and the numbers of the lines that it shows; the files that the parts show and that
+    changed; the names of the parts that changed)."""
     changed, pictures = [], {}
+
+    def line(match):
+        now = quoted(match, base)
+        if now != match[0]:
+            changed.append(f"{match['file']}:{match['line']}")
+        return now
 
     def block(match):
         shown = {}
@@ -757,7 +777,7 @@ def renew(text, base):
 
     if len(BLOCK.findall(text)) != text.count(OPEN):
         stop(f"{base / 'README.md'}: a generated part has no <!-- /generated -->.")
-    return BLOCK.sub(block, text), pictures, changed
+    return QUOTED.sub(line, BLOCK.sub(block, text)), pictures, changed
 
 
 def docs(check):

@@ -28,10 +28,11 @@ template <class T>
 __device__ __forceinline__ void store_pair(T *C,  // [m, n], C_pitch elements from row to row
                                            const float sum[2], int row, int col, int m, int n, int C_pitch)
 {
+    alignas(4) const T pair[2] = {T(sum[0]), T(sum[1])};
     if (row < m && col + 1 < n)
-        *(uint32_t *)&C[(size_t)row * C_pitch + col] = pack(sum[0], sum[1], T());
+        *(uint32_t *)&C[(size_t)row * C_pitch + col] = *(const uint32_t *)pair;
     else if (row < m && col < n)
-        C[(size_t)row * C_pitch + col] = T(sum[0]);
+        C[(size_t)row * C_pitch + col] = pair[0];
 }
 
 // [gather] Four neighbouring lanes hold the pairs of a row, and each lane has four such rows: pairs[i] is its pair of row i. Each

@@ -355,7 +355,7 @@ static struct division divide(const struct attention_args *args, int packed, int
 
 // [launch] Where `only` is not NULL, it is set, and nothing is launched.
 template <typename T, int D, int ROWS, int KEY_WARPS, int TILE, bool Q_STAYS>
-static int start(const struct attention_args *args, int packed, cudaStream_t stream, struct division *only)
+static int start(const struct attention_args *args, cudaStream_t stream, int packed, struct division *only)
 {
     constexpr int bytes = sizeof(union shared<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>);
     const auto kernel = flash_mma_split_keys<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS>;
@@ -386,17 +386,17 @@ static int start_type(const struct attention_args *args, cudaStream_t stream, st
     const int packed = args->variant == PACKED ? args->heads / args->kv_heads : 1;
     if (args->variant >= SPLIT_WARPS && packed * args->seqlen <= FEW_ROWS)
         switch (args->head_dim) {
-        case 32: return start<T, 32, 1, 4, 128, true>(args, packed, stream, only);
-        case 64: return start<T, 64, 1, 4, 128, true>(args, packed, stream, only);
-        case 96: return start<T, 96, 1, 4, 128, true>(args, packed, stream, only);
-        case 128: return start<T, 128, 1, 4, 128, true>(args, packed, stream, only);
+        case 32: return start<T, 32, 1, 4, 128, true>(args, stream, packed, only);
+        case 64: return start<T, 64, 1, 4, 128, true>(args, stream, packed, only);
+        case 96: return start<T, 96, 1, 4, 128, true>(args, stream, packed, only);
+        case 128: return start<T, 128, 1, 4, 128, true>(args, stream, packed, only);
         default: return cudaErrorInvalidValue;
         }
     switch (args->head_dim) {
-    case 32: return start<T, 32, 1, 1, 64, false>(args, 1, stream, only);
-    case 64: return start<T, 64, 2, 1, 64, false>(args, 1, stream, only);
-    case 96: return start<T, 96, 2, 1, 64, true>(args, 1, stream, only);
-    case 128: return start<T, 128, 2, 1, 48, true>(args, 1, stream, only);
+    case 32: return start<T, 32, 1, 1, 64, false>(args, stream, 1, only);
+    case 64: return start<T, 64, 2, 1, 64, false>(args, stream, 1, only);
+    case 96: return start<T, 96, 2, 1, 64, true>(args, stream, 1, only);
+    case 128: return start<T, 128, 2, 1, 48, true>(args, stream, 1, only);
     default: return cudaErrorInvalidValue;
     }
 }

@@ -19,6 +19,7 @@ class Bug:
     input: str = ""
     shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols, or batch, heads, seqlen, head_dim: no multiples of the tile
     flags: str = ""  # more of the command line
+    header: str = ""  # of common/, that the edit is in; else it is in the step's source
 
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
@@ -49,6 +50,7 @@ LANES = "17_mma_lanes"
 WHOLE_TILES = "__syncthreads();  // both tiles are whole before any warp reads them"
 WHOLE_PAIR = "if (row < m && col + 1 < n)\n        *("
 LAST_HALF = "else if (row < m && col < n)"
+PAIR = "ptx/pair.h"
 RING = (70, 45, 300)  # more pairs of tiles than a block has stages
 CP_ASYNC = "19_matmul_cp_async"
 WARP_TILE = "20_matmul_warp_tile"
@@ -285,10 +287,11 @@ BUGS = [
     Bug(MMA, "lower_rows_on_the_right", "C_row + 8, C_col, m", "C_row, C_col + 8, m", plain="was never written",
         checked="was never written"),
     Bug(MMA, "write_out_of_bounds", WHOLE_PAIR, WHOLE_PAIR.replace("row < m", "row <= m"), plain="past the end of C",
-        checked="out of bounds"),
+        checked="out of bounds", header=PAIR),
     Bug(MMA, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(MMA, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
@@ -309,8 +312,9 @@ BUGS = [
     Bug(CP_ASYNC, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
     Bug(CP_ASYNC, "registers_of_b_swapped", "a[y], &b[0], T()", "a[y], &b[2], T()"),
     Bug(CP_ASYNC, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(CP_ASYNC, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
@@ -347,8 +351,9 @@ BUGS = [
     Bug(SWIZZLE, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
     Bug(SWIZZLE, "b_not_transposed", "ldmatrix_x4_trans(b", "ldmatrix_x4(b"),
     Bug(SWIZZLE, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(SWIZZLE, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(SWIZZLE, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(SWIZZLE, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 
@@ -374,7 +379,8 @@ BUGS = [
     Bug(AHEAD, "swizzle_in_copies_only", "[place(lane_row, i + lane_col)]", "[i + lane_col]"),
     Bug(AHEAD, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
     Bug(AHEAD, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
-    Bug(AHEAD, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+    Bug(AHEAD, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(AHEAD, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 

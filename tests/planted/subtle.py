@@ -352,7 +352,7 @@ SUBTLE = [
 
     # Numbers.
     Subtle(FLASH, "exp_for_exp2", "factor[r] = exp2f(m[r] - m_new);", "factor[r] = expf(m[r] - m_new);", "should be"),
-    Subtle(FLASH, "no_log2_e", "1.44269504f * args->scale", "args->scale", "should be"),
+    Subtle(FLASH, "no_log2_e", "LOG2_E * args->scale", "args->scale", "should be"),
     Subtle(ATTENTION, "scale_of_64_columns", "args->scale", "0.125f", "should be", KEYS_96),
     Subtle(SOFTMAX, "exp2_for_exp", SUMMAND, "l += exp2f(x[col] - m);", "should be"),
     Subtle(SOFTMAX, "sum_begins_above_0", "float l = 0;", "float l = 1e-5f;", "should be"),
