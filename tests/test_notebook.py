@@ -195,11 +195,11 @@ def test_banks_as_drawn_are_those_counted(tensor_cores, number):
 
 def test_blocks_by_their_limits(tensor_cores):
     """By hand, in lessons 25 and 26; of what was not recorded there is a bound, and of what a step refuses nothing."""
-    found = tensor_cores.blocks(["26:two_stages", "28:two_stages", "29:two_stages"], (64, 128, 256), ("h200", "rtx4090"))
+    found = tensor_cores.blocks(["26:two_stages", "28:two_buffers", "29:two_stages"], (64, 128, 256), ("h200", "rtx4090"))
     assert found["26 two_stages"][64] == {"bytes": 46080, "H200": (4, ["registers", "shared memory"], 0.25),
                                           "RTX 4090": (2, ["shared memory"], 2 * 4 / 48)}
-    assert found["28 two_stages"][64]["RTX 4090"] == (4, ["registers"], 4 * 4 / 48)
-    assert found["28 two_stages"].keys() == {64, 128}
+    assert found["28 two_buffers"][64]["RTX 4090"] == (4, ["registers"], 4 * 4 / 48)
+    assert found["28 two_buffers"].keys() == {64, 128}
 
 
 def test_blocks_where_registers_are_not_recorded(tensor_cores, monkeypatch):

@@ -141,13 +141,13 @@ def test_the_matrix_by_its_tests(recorded):
 
 
 def test_shared_memory_by_head_dimension():
-    """Step 27 has Q beside its stages of 64 keys, or 32 at D256; step 28 has its stages alone, and refuses D256."""
+    """Step 27 has Q beside its buffers of 64 keys, or 32 at D256; step 28 has its buffers alone, and refuses D256."""
     rows = lambda tiles, *dims: [f"{2 * rows * (d + 8):,}" for d, rows in zip(dims, tiles)]
     found = {row[0].split(", ", 1)[0][:2] + row[0].rsplit(", ", 1)[1]: row[1:] for row in cells(docs.generate("shared_memory 27 28", BASE))[1:]}
-    assert found == {"27`one_stage`": rows((128, 128, 128, 128, 96), 32, 64, 96, 128, 256),
-                     "27`two_stages`": rows((192, 192, 192, 192, 128), 32, 64, 96, 128, 256),
-                     "28`one_stage`": [*rows((64,) * 4, 32, 64, 96, 128), "–"],
-                     "28`two_stages`": [*rows((128,) * 4, 32, 64, 96, 128), "–"]}
+    assert found == {"27`one_buffer`": rows((128, 128, 128, 128, 96), 32, 64, 96, 128, 256),
+                     "27`two_buffers`": rows((192, 192, 192, 192, 128), 32, 64, 96, 128, 256),
+                     "28`one_buffer`": [*rows((64,) * 4, 32, 64, 96, 128), "–"],
+                     "28`two_buffers`": [*rows((128,) * 4, 32, 64, 96, 128), "–"]}
     alike = cells(docs.generate("shared_memory 25", BASE))
     assert alike[0] == ["D32", "D64", "D96", "D128", "D256"]
     assert [row[0] for row in alike[1:]] == ["25 flash_mma_split_q, `heads_first`, `rows_first`"]
