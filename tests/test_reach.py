@@ -57,8 +57,9 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{(step, f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for step in ("19_matmul_cp_async", "20_matmul_warp_tile")
                         for stages in ("one", "two", "three", "four")},
                      **{("21_matmul_swizzle", layout): COPIES for layout in ("unpadded", "padded", "swizzled")},
-                     **{(step, variant): COPIES for step in ("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv",
-                                                              "29_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},
+                     **{(step, variant): COPIES for step in ("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv")
+                        for variant in ("one_stage", "two_stages")},
+                     ("29_flash_mma_collective_store", "collective"): COPIES,
                      **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled")},
                      ("31_flash_mma_warp_rows", "rows_32"): COPIES,
                      **{("32_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
