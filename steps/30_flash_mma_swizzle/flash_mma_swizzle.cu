@@ -25,7 +25,7 @@ template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
 // [swizzle] The column in shared memory of an element of a tile. Vectors change places within 128 bytes, by the last three
 // bits of the row's number; where a row is an odd multiple of 64 bytes, within 64, by the two bits above the last.
 template <int D, bool SWIZZLE>
-__host__ __device__ constexpr int place(int row, int col)
+__device__ constexpr int place(int row, int col)
 {
     // exercise: begin place
     return !SWIZZLE ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
