@@ -10,7 +10,7 @@
 
 // ---- the command line ----
 
-enum { BATCH, HEADS, KV_HEADS, SEQLEN, KV_SEQLEN, HEAD_DIM, CAUSAL, LSE, ROW_PADDING, LAYOUT };
+enum { BATCH, HEADS, KV_HEADS, SEQLEN, KV_SEQLEN, HEAD_DIM, CAUSAL, LSE, ROW_PADDING };
 
 static const struct size sizes[] = {
     [BATCH] = {.name = "batch", .doc = "sequences (default 1)", .gpu = 1, .emulator = 1},
@@ -33,7 +33,6 @@ static const struct size sizes[] = {
              .is_switch = true,
              .unsaid = true},
     [ROW_PADDING] = ROW_PADDING_SIZE,
-    [LAYOUT] = LAYOUT_SIZE,
     {0},
 };
 
@@ -234,7 +233,6 @@ int attention_main(int argc, char **argv, const struct attention_step *step)
     memcpy(size, sizes, sizeof sizes);
     size[LSE].hidden = !step->lse;
     size[ROW_PADDING].hidden = !step->row_bytes;
-    size[LAYOUT].hidden = !step->print_layout;
     const struct options options = options_parse(
         argc, argv,
         &(struct command_line){
@@ -244,8 +242,6 @@ int attention_main(int argc, char **argv, const struct attention_step *step)
             .inputs = attention_inputs,
             .dtypes = step->dtypes,
         });
-    if (size[LAYOUT].value)
-        return options_each_variant(&options, step->print_layout);
     const struct device device = device_open(step->arch);
     sizes_default(size, device.emulated);
     if (!size[KV_HEADS].value)

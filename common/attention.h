@@ -57,7 +57,6 @@ struct attention_step {
     int (*blocks)(const struct attention_args *args);   // that find them, of all rows and heads; NULL: not said
     int (*prepare)(const struct attention_args *args);  // NULL: there is nothing to prepare
     int (*launch)(const struct attention_args *args, cudaStream_t stream);
-    void (*print_layout)(int variant);  // how its tiles lie in shared memory, for --layout; NULL: not offered
 };
 
 // Fills args->prepared with what launches with these arguments need and what may take its time, such as tensor maps.

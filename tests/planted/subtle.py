@@ -381,9 +381,9 @@ SUBTLE = [
     Subtle(SPLIT_Q, "heads_of_the_first_batch", "dim3(tiles, heads);", "dim3(tiles, args->heads);", NEVER, SIX_HEADS, "rows_first"),
     Subtle(SPLIT_Q, "tiles_replaced_while_read", "__syncthreads();  // every warp has read both tiles before the next two replace them", "",
            "race in shared memory", checked=True),
-    Subtle(COLLECTIVE, "stored_word_by_word", "((uint4 *)&O[head + (size_t)row * D])[x + lane % 4] = *(const uint4 *)whole;",
+    Subtle(COLLECTIVE, "stored_word_by_word", "((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)whole;",
            "for (int word = 0; word < 4; word++)\n"
-           "                        ((uint32_t *)&O[head + (size_t)row * D])[(x + lane % 4) * 4 + word] = whole[word];", "", PROFILE),
+           "                        ((uint32_t *)&O[(size_t)row * D])[(x + lane % 4) * 4 + word] = whole[word];", "", PROFILE),
     Subtle(COLLECTIVE, "half_a_warps_mask", "__shfl_sync(0xffffffff, mine", "__shfl_sync(0xffff, mine", "divergent collective", checked=True),
     Subtle(COLLECTIVE, "row_512", "if (row < n)", "if (row < min(n, 512))", NEVER, KEYS_64),
     Subtle(COLLECTIVE, "heads_wrap", "head = (size_t)blockIdx.y * n * D", "head = (size_t)(blockIdx.y % 4) * n * D", NEVER, SIX_HEADS),
@@ -391,7 +391,7 @@ SUBTLE = [
     Subtle(SWIZZLED_FLASH, "query_replaced_while_read", "__syncthreads();  // every warp has read Q before K replaces it", "",
            "race in shared memory", variant="swizzled", checked=True),
     Subtle(SWIZZLED_FLASH, "tail_unmasked_from_512_on", "if (tile + TILE > n)", "if (tile < 512 && tile + TILE > n)", "should be", KEYS_32),
-    Subtle(SWIZZLED_FLASH, "first_batch_only", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, SIX_HEADS),
+    Subtle(SWIZZLED_FLASH, "first_batch_only", "args->batch * args->heads);", "args->heads);", NEVER, SIX_HEADS),
     Subtle(WARP_ROWS, "a_fragment_of_v_for_each_tile_of_rows",
            "ldmatrix_x4_trans(v, &V_smem[key + lane % 16][place<D>(lane % 16, col + lane / 16 * 8)]);\n                for (int y = 0; y < ROWS; y++) {",
            "for (int y = 0; y < ROWS; y++) {\n"
