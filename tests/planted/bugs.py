@@ -697,6 +697,8 @@ BUGS = [
         checked="race in shared memory", shape=HEADS),
     Bug(WARP_ROWS, "weights_beyond_a_half", "constexpr float P_LARGEST = 15;", "constexpr float P_LARGEST = 16;", plain="is NaN",
         shape=HEADS),
+    Bug(WARP_ROWS, "weights_lost_below_2^-24", "constexpr float P_LARGEST = 15;", "constexpr float P_LARGEST = 0;", input="scaled",
+        shape=(1, 2, 130, 32)),
     Bug(WARP_ROWS, "bf16_packed_as_halves", "pack(first, second, T())", "pack(first, second, half())", shape=HEADS, flags="--dtype bf16"),
     Bug(WARP_ROWS, "bf16_multiplied_as_halves", "p[y][key / MMA_K], &v[0], T()", "p[y][key / MMA_K], &v[0], half()", shape=HEADS,
         flags="--dtype bf16"),
