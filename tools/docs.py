@@ -517,6 +517,48 @@ def lengths(step, *words):
                      "fastest, × as fast as SDPA fp32"), rows))
 
 
+def of_head_dims(step, *words):
+    """{head dimension: {(variant or peer, type): line}} of what was timed at a shape without it, such as B1 H8 N8192."""
+    found = {}
+    for line in steps.recorded(step):
+        d = line["shape"]["head_dim"]
+        if line.get("time") and results.on_h200(line) and {*words, f"D{d}"} == set(run.shape_words(line["shape"]).split()):
+            found.setdefault(d, {})[line.get("peer") or line["variant"], line["dtype"]] = line
+    return dict(sorted(found.items()))
+
+
+def head_dims(step, dtype, *words):
+    """TFLOPS of each variant and of the first peer at each head dimension, such as fp16 B1 H8 N8192; the fastest variant is bold."""
+    found = of_head_dims(step, *words)
+    peers = list(dict.fromkeys(name for lines in found.values() for name, of in lines if of == dtype and name not in step["variants"]))[:1]
+    if not peers:
+        return "Not measured on an H200 yet."
+
+    def row(d, lines):
+        rate = lambda name: lines[name, dtype]["tflops"] if (name, dtype) in lines else None
+        most = max((rate(name) or 0 for name in step["variants"]), default=0)
+        cell = lambda name: ("**{:.0f}**" if rate(name) == most else "{:.0f}").format(rate(name)) if rate(name) else "–"
+        return (str(d), *map(cell, [*step["variants"], *peers]))
+
+    return (f"TFLOPS in {dtype} at {' '.join(words)}:\n\n"
+            + table(("D", *(f"`{variant}`" for variant in step["variants"]), *peers), [row(*each) for each in found.items()]))
+
+
+def types(step, *words):
+    """The last variant in each of the step's types, at each head dimension, such as B1 H8 N8192: TFLOPS, and the errors."""
+    found, last = of_head_dims(step, *words), step["variants"][-1]
+    whole = {d: [lines[last, dtype] for dtype in step["dtypes"]] for d, lines in found.items()
+             if all((last, dtype) in lines for dtype in step["dtypes"])}
+    if not whole:
+        return "Not measured on an H200 yet."
+    rows = [(str(d), *(f"{line['tflops']:.0f}" for line in lines), *(f"{line['tflops'] / lines[0]['tflops']:.2f}" for line in lines[1:]),
+             *(f"{line['check']['error']:.1e}" for line in lines)) for d, lines in whole.items()]
+    first, *others = step["dtypes"]
+    return (f"`{last}` at {' '.join(words)}:\n\n"
+            + table(("D", *(f"{dtype}, TFLOPS" for dtype in step["dtypes"]), *(f"{dtype}, × as fast as {first}" for dtype in others),
+                     *(f"{dtype}, error" for dtype in step["dtypes"])), rows))
+
+
 def matrix(step):
     """The cases that bench/attention_matrix.py tried of the step, a table for each element type."""
     lines = steps.recorded(step, "matrix.jsonl")
@@ -731,12 +773,12 @@ def generate(name, base, pictures=None):
         return tour(words[0])
     if kind in each and not words:
         return each[kind](steps.find(base.name))
-    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "lengths": (lengths, 3), "against": (against, 1)}
+    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 3), "lengths": (lengths, 3), "against": (against, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):
