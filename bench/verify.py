@@ -138,7 +138,6 @@ ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 
 SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "31_flash_mma_warp_rows": ("sweep", "bench/attention_sweep.py"),
           "33_flash_mma_gqa": ("matrix", "bench/attention_matrix.py"),
           "35_flash_mma_tiling_qk": ("sweep", "bench/attention_sweep.py", "--step", "35")}
-ALSO_SWEPT = {"34_flash_mma_split_keys": ("matrix", "bench/attention_matrix.py", "--step", "34")}
 
 
 def kind(step):
@@ -317,7 +316,8 @@ def main():
                 shapes, dtypes = ALSO_TIMED[step["name"]]
                 lines[step["name"]] += new_lines(log, timed, sys.executable, "bench/peers.py", step["number"], "--shape", *shapes,
                                                  "--dtype", *dtypes)
-            for what, *command in (table[step["name"]] for table in (SWEEPS, ALSO_SWEPT) if step["name"] in table):
+            if step["name"] in SWEEPS:
+                what, *command = SWEEPS[step["name"]]
                 swept = asked.out / f"{step['name']}.{what}.jsonl"
                 swept.unlink(missing_ok=True)
                 print(run(log, sys.executable, *command, "--json", swept).stdout)
