@@ -633,8 +633,8 @@ BUGS = [
     Bug(FLASH_STAGES, "copied_to_the_stage_that_is_read", "&smem.stage[1 - stage]", "&smem.stage[stage]", checked="copy still in flight",
         variant="two_stages", shape=HEADS),
     Bug(FLASH_STAGES, "same_tiles_again", "tile + TILE<D>, n);", "tile, n);", variant="two_stages", shape=HEADS),
-    Bug(FLASH_STAGES, "last_row_zeroed", "first + row < n ? VECTOR", "first + row < n - 1 ? VECTOR", shape=HEADS),
-    Bug(FLASH_STAGES, "tail_read_as_it_comes", "first + row < n ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
+    Bug(FLASH_STAGES, "last_row_zeroed", "row < n - first ? VECTOR", "row < n - first - 1 ? VECTOR", shape=HEADS),
+    Bug(FLASH_STAGES, "tail_read_as_it_comes", "row < n - first ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
         shape=HEADS),
 
     Bug(SHARED_KV, "missing_wait_for_v", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V", "__syncthreads();  // the tile of V",
