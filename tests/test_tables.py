@@ -156,16 +156,19 @@ def test_the_matrix_by_its_tests(recorded):
     assert cells(text)[1:] == [["`test_a`", "2", "2", "0.50", "3.0e-07"], ["lengths of ours", "2", "1", "0.75", "0.0e+00"],
                                ["together", "4", "3", "0.75", "3.0e-07"]]
     assert text.startswith("`two_rows` on an NVIDIA H200, fp16:")
+    recorded["matrix.jsonl"] += [of("test_b", check(1e-3, 0.0)) | {"dtype": "bf16"}]
+    before, narrow = docs.generate("matrix", BASE).split("\n\n`two_rows` on an NVIDIA H200, bf16:")
+    assert before == text and cells(narrow)[1:] == [[name, "1", "1", "0.50", "0.0e+00"] for name in ("`test_b`", "together")]
 
 
 def test_shared_memory_by_head_dimension():
-    """Step 27 has Q beside its stages of 64 keys, or 32 at D256; step 28 has its stages alone, and refuses D256."""
+    """Step 27 has Q beside its buffers of 64 keys, or 32 at D256; step 28 has its buffers alone, and refuses D256."""
     rows = lambda tiles, *dims: [f"{2 * rows * (d + 8):,}" for d, rows in zip(dims, tiles)]
     found = {row[0].split(", ", 1)[0][:2] + row[0].rsplit(", ", 1)[1]: row[1:] for row in cells(docs.generate("shared_memory 27 28", BASE))[1:]}
-    assert found == {"27`one_stage`": rows((128, 128, 128, 128, 96), 32, 64, 96, 128, 256),
-                     "27`two_stages`": rows((192, 192, 192, 192, 128), 32, 64, 96, 128, 256),
-                     "28`one_stage`": [*rows((64,) * 4, 32, 64, 96, 128), "–"],
-                     "28`two_stages`": [*rows((128,) * 4, 32, 64, 96, 128), "–"]}
+    assert found == {"27`one_buffer`": rows((128, 128, 128, 128, 96), 32, 64, 96, 128, 256),
+                     "27`two_buffers`": rows((192, 192, 192, 192, 128), 32, 64, 96, 128, 256),
+                     "28`one_buffer`": [*rows((64,) * 4, 32, 64, 96, 128), "–"],
+                     "28`two_buffers`": [*rows((128,) * 4, 32, 64, 96, 128), "–"]}
     alike = cells(docs.generate("shared_memory 25", BASE))
     assert alike[0] == ["D32", "D64", "D96", "D128", "D256"]
     assert [row[0] for row in alike[1:]] == ["25 flash_mma_split_q, `heads_first`, `rows_first`"]
@@ -187,3 +190,19 @@ def test_a_line_of_results_holds_what_its_readers_take_for_granted(change):
     line = steps.recorded(step)[0]
     assert steps.is_line(line) and not steps.is_line(line | change)
     assert not steps.is_line({name: value for name, value in line.items() if name != next(iter(change))})
+
+
+# ---- lines of programs ----
+
+def test_lines_that_a_page_shows_have_the_numbers_of_the_source():
+    main, extern = (places("16_flash_wmma_warp_max/fp16_range.cu", words) for words in ("int main(", "#include"))
+    text = "```\nfp16_range.cu:16  int main(…\n    sum 16\nfp16_range.cu:1  #include <…\nfp16_range.cu:999  #include\n```\nat fp16_range.cu:16  no\n"
+    fresh, pictures, changed = docs.renew(text, BASE)
+    assert fresh == text.replace(":16  int", f":{main[0]}  int").replace(":1  #", f":{extern[0]}  #").replace(":999  ", f":{extern[-1]}  ")
+    assert (pictures, changed) == ({}, ["fp16_range.cu:16", "fp16_range.cu:1", "fp16_range.cu:999"]) and len(extern) > 1
+    assert docs.renew(fresh, BASE) == (fresh, {}, [])
+
+
+def places(path, words):
+    """The numbers of the lines of a step's file that begin with these words."""
+    return [number for number, line in enumerate((ROOT / "steps" / path).read_text().splitlines(), 1) if line.startswith(words)]

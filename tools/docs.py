@@ -8,13 +8,14 @@ import subprocess
 
 from rich.console import Console
 
-from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
+from tools import (analyze, build, decode, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
                    timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
+QUOTED = re.compile(r"^(?P<file>\w+\.cu):(?P<line>\d+)  (?P<code>\S.*?)…?$", re.MULTILINE)  # of what ./learn profile prints
 MILESTONES = 7  # of the steps, those that gained the most
 TOUR_LINES = 6
 HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
@@ -559,10 +560,14 @@ def types(step, *words):
 
 
 def matrix(step):
-    """The cases that bench/attention_matrix.py tried of the step, by the test that they come from."""
+    """The cases that bench/attention_matrix.py tried of the step, a table for each element type."""
     lines = steps.recorded(step, "matrix.jsonl")
-    if not lines:
-        return "Not tried on an H200 yet."
+    of_types = ([line for line in lines if line["dtype"] == dtype] for dtype in dict.fromkeys(line["dtype"] for line in lines))
+    return "\n\n".join(map(matrix_of, of_types)) or "Not tried on an H200 yet."
+
+
+def matrix_of(lines):
+    """Those of one type, by the test that they come from."""
     groups = {}
     for line in lines:
         groups.setdefault(line["test"], []).append(line["check"])
@@ -579,6 +584,30 @@ def matrix(step):
     head = "cases of", "tried", "right", "largest error of O, of its bound", "of the log-sum-exp"
     variants = " and ".join(f"`{variant}`" for variant in dict.fromkeys(line["variant"] for line in lines))
     return f"{variants} on an {lines[0]['device']}, {lines[0]['dtype']}:\n\n{table(head, rows)}"
+
+
+def decode_of(step):
+    """What bench/attention_decode.py timed of the step, its launches and the peers' as CUDA graphs."""
+    lines = steps.recorded(step, "decode.jsonl")
+    found = decode.tables(step, lines)
+    if not found:
+        return "Not measured on an H200 yet."
+    env = lines[0]["env"]
+    return (f"On an {lines[0]['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, {env['temperature_c']} °C at the start, "
+            f"{env['date']}). *× a name* is how many times as fast the last variant is.\n\n"
+            + "\n\n".join(f"{words}:\n\n{table(head, rows)}" for words, head, rows in found))
+
+
+def decode_variants(step):
+    """Of one query a head, what each variant of the step reached."""
+    head, rows = decode.variants(step, steps.recorded(step, "decode.jsonl"))
+    return f"GB of K and V a second:\n\n{table(head, rows)}" if rows else "Not measured on an H200 yet."
+
+
+def parts_of(step):
+    """Into how many parts the step divides the keys of one query a head, and how many SMs have a block of them."""
+    head, rows = decode.blocks(step, steps.recorded(step, "decode.jsonl"))
+    return table(head, rows) if rows else "Not measured on an H200 yet."
 
 
 def fastest_at(step):
@@ -721,7 +750,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "matrix": matrix, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "decode": decode_of, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -749,16 +778,35 @@ def generate(name, base, pictures=None):
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):
     return path.is_file() and path.read_text() == content
 
 
+def quoted(match, base):
+    """What `./learn profile` printed of a line of a step's program, with the number that this line has now; of several lines that begin
+    so, the nearest."""
+    source = next(ROOT.glob(f"steps/*/{match['file']}"), None)
+    lines = source.read_text().splitlines() if source else []
+    places = [number for number, line in enumerate(lines, 1) if line.strip().startswith(match["code"].rstrip())]
+    if not places:
+        stop(f"{base / 'README.md'} shows {match['file']}:{match['line']}, but no line of such a program begins with: {match['code']}")
+    nearest = min(places, key=lambda number: abs(number - int(match["line"])))
+    return f"{match['file']}:{nearest}{match[0][match.end('line') - match.start():]}"
+
+
 def renew(text, base):
-    """(the text with its generated parts made anew, the files that they show and that changed, the names of the parts that changed)."""
+    """(the text with its generated parts made anew, and the numbers of the lines that it shows; the files that the parts show and that
+    changed; the names of the parts that changed)."""
     changed, pictures = [], {}
+
+    def line(match):
+        now = quoted(match, base)
+        if now != match[0]:
+            changed.append(f"{match['file']}:{match['line']}")
+        return now
 
     def block(match):
         shown = {}
@@ -771,7 +819,7 @@ def renew(text, base):
 
     if len(BLOCK.findall(text)) != text.count(OPEN):
         stop(f"{base / 'README.md'}: a generated part has no <!-- /generated -->.")
-    return BLOCK.sub(block, text), pictures, changed
+    return QUOTED.sub(line, BLOCK.sub(block, text)), pictures, changed
 
 
 def docs(check):
