@@ -92,7 +92,7 @@ class Program:
         before, after = self.edit
         assert text.count(before) == 1, f"{self.source.name} has {text.count(before)} places that read: {before}"
         text = text.replace(before, after)
-        others = rf"^ *case (?!{self.head_dim}:)\d+: return \w+<\d+>\(args, stream\);$"
+        others = rf"^ *case (?!{self.head_dim}:)\d+: return \w+<.*>\(args, stream\);$"
         return re.sub(others, "", text, flags=re.MULTILINE) if self.head_dim else text
 
     def key(self):

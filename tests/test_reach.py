@@ -60,7 +60,8 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{(step, variant): COPIES for step in ("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv",
                                                               "29_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},
                      **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled")},
-                     ("31_flash_mma_warp_rows", "rows_32"): COPIES,
+                     **{("31_flash_mma_warp_rows", variant): COPIES
+                        for variant in ("rows_16", "keys_32", "keys_64", "q_stays_32", "q_stays_64", "rows_32")},
                      **{("32_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
                      **{("33_flash_mma_gqa", variant): COPIES for variant in ("grouped", "small_blocks")},
                      ("35_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
