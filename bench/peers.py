@@ -3,7 +3,7 @@
 
 A step comes as its shared object, build/cuda/libNN_name.so; a peer comes from PyTorch. What the step's program knows of
 the case (shape, flops, floor, device, versions) is asked of the program itself, by its --json line. Steps of attention on
-different types take turns, too: their tensors hold the same numbers.
+different types take turns, too: fp32's tensors hold the numbers of one of 16 bits.
 """
 import argparse
 import ctypes
@@ -639,7 +639,14 @@ def load(step):
         stop(USAGE, f"{path.relative_to(ROOT)} is not built: cmake --preset cuda && cmake --build --preset cuda")
     library = ctypes.CDLL(str(path))
     library.launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    if hasattr(library, "workspace"):
+        library.workspace.restype = ctypes.c_size_t
     return library
+
+
+def workspace_bytes(library, call):
+    """Of device memory that a launch with these arguments needs beside its tensors."""
+    return library.workspace(ctypes.byref(call)) if hasattr(library, "workspace") else 0
 
 
 def dtype_flags(step, dtype):
@@ -659,10 +666,12 @@ def describe(step, flags, seed):
 
 
 def tensors_of(operation, torch, shape, seed, dtype, dtypes):
-    """An operation that has but one type is not asked for it; types that take turns hold the numbers of the narrowest."""
+    """An operation that has but one type is not asked for it. Of types that take turns, fp32 holds the numbers of the first of 16 bits.
+    Those hold their own: products of bf16's few digits, held in fp16, would cost less power than fp16's."""
     if len(operation.DTYPES) == 1:
         return operation(torch, shape, seed)
-    return operation(torch, shape, seed, dtype, *([min(dtypes, key=ELEMENT_BYTES.get)] if len(dtypes) > 1 else []))
+    narrow = [other for other in dtypes if other in ROW_BOUND]
+    return operation(torch, shape, seed, dtype, *(narrow[:1] if dtype == "fp32" else []))
 
 
 def steps_of(steps, tensors, flags, seed, dtype, torch):

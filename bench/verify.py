@@ -137,6 +137,7 @@ ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 
 # What else a step's lesson rests on: (the name of its file, the command that writes it).
 SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "31_flash_mma_warp_rows": ("sweep", "bench/attention_sweep.py"),
           "33_flash_mma_gqa": ("matrix", "bench/attention_matrix.py"),
+          "34_flash_mma_split_keys": ("matrix", "bench/attention_matrix.py", "--step", "34"),
           "35_flash_mma_tiling_qk": ("sweep", "bench/attention_sweep.py", "--step", "35")}
 
 

@@ -60,8 +60,11 @@ struct attention_step {
 // Called once before the first of them, and never while a launch is timed. Returns a cudaError_t.
 __attribute__((visibility("default"))) int prepare(const struct attention_args *args);
 
-// Queues the step's kernels on the stream and returns a cudaError_t. Beside prepare(), the one symbol that a step's shared
-// object exports.
+// Bytes of device memory that a launch with these arguments needs beside the tensors, of a step that needs any.
+__attribute__((visibility("default"))) size_t workspace(const struct attention_args *args);
+
+// Queues the step's kernels on the stream and returns a cudaError_t. Beside prepare() and workspace(), the one symbol that a
+// step's shared object exports.
 __attribute__((visibility("default"))) int launch(const struct attention_args *args, cudaStream_t stream);
 
 // The strides of a tensor [batch, heads, seqlen, head_dim] in which nothing lies between rows, heads or batches.
@@ -78,7 +81,8 @@ static inline bool strides_are_packed(struct strides strides, int heads, int seq
     return strides.batch == packed.batch && strides.head == packed.head && strides.row == packed.row;
 }
 
-// Whether all tensors are of this type, and nothing lies between their rows, heads or batches.
+// Whether all tensors are of this type, and nothing lies between their rows, heads or batches. The launch of a step that takes
+// two types asks for one after the other, and starts the kernel of the one that it is.
 static inline bool attention_is_packed(const struct attention_args *args, enum dtype dtype)
 {
     const int heads = args->heads, kv_heads = args->kv_heads, n = args->seqlen, n_kv = args->kv_seqlen,

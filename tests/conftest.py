@@ -73,7 +73,8 @@ class Program:
     """A CUDA source and how it is compiled: by the emulator's driver with a C++ compiler, or by nvcc.
 
     An edit is applied to a copy of the source first: (before, after), at the one place where `before` stands, or a
-    function from text to text. Of a program that is run at one head dimension alone, no kernel of another is compiled."""
+    function from text to text. Of a program of attention that is run at one head dimension and in one type alone, no kernel of
+    another is compiled."""
 
     source: pathlib.Path
     compiler: str = "g++"
@@ -81,6 +82,7 @@ class Program:
     libraries: tuple = ()
     edit: object = ()
     head_dim: int = 0
+    dtype: str = ""
 
     def __str__(self):
         return f"{self.source.stem}-{self.compiler}"
@@ -92,8 +94,12 @@ class Program:
         before, after = self.edit
         assert text.count(before) == 1, f"{self.source.name} has {text.count(before)} places that read: {before}"
         text = text.replace(before, after)
-        others = rf"^ *case (?!{self.head_dim}:)\d+: return \w+<.*>\(args, stream\);$"
-        return re.sub(others, "", text, flags=re.MULTILINE) if self.head_dim else text
+        if self.head_dim:
+            text = re.sub(rf"^ *case (?!{self.head_dim}:)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
+        if self.dtype:
+            of_type = rf"^ *if \(attention_is_\w+\(args, (?!{self.dtype.upper()})\w+\)\)\n *return \w+<\w+>\(args, stream.*\);$"
+            text = re.sub(of_type, "\n", text, flags=re.MULTILINE)
+        return text
 
     def key(self):
         """The same for the same program, whichever process of pytest asks, today or another day."""

@@ -326,6 +326,40 @@ def test_planted_mistake_is_seen(compile_cu, program, arguments):
     assert "WRONG" in done.stdout or "simt: " in done.stderr, done.stdout + done.stderr
 
 
+ELEMENT, QUOTIENT = "sums[(size_t)row * shape.n + col]", "keys > 0 ? sum / l : 0"
+PRODUCT = "sum += expf((score(q, K + key * args.K_strides.row, d) - m) * scale)"
+DROPPED = {"fp16": 13, "bf16": 16}  # bits of an fp32 that the type has no room for
+
+
+def cut(value, dtype, added="0"):
+    """A float without those bits. added: what is added to the bits first."""
+    return f"__uint_as_float((__float_as_uint({value}) + {added}) >> {DROPPED[dtype]} << {DROPPED[dtype]})"
+
+
+def cut_weights(added):
+    return "attention", PRODUCT, f"sum += {cut(PRODUCT.removeprefix('sum += '), 'bf16', added)}", "bf16"
+
+
+@pytest.mark.parametrize("name, before, after, dtype, said", [
+    ("matmul", f"T({ELEMENT})", f"T({cut(ELEMENT, 'bf16')})", "bf16", "WRONG: "),
+    ("attention", f"T({QUOTIENT})", f"T({cut(QUOTIENT, 'fp16')})", "fp16", "WRONG: "),
+    (*cut_weights("0"), "too small: numbers are cut off"), (*cut_weights("0xffff"), "too large: numbers are rounded up"),
+    (*cut_weights("0x8000"), "right: error "),
+], ids=lambda value: value[-30:])
+def test_numbers_cut_off_in_place_of_rounded(compile_cu, name, before, after, dtype, said):
+    """Of an output, and of attention's weights. To round those to nearest is right."""
+    sizes = {"matmul": ("-m", 70, "-n", 31), "attention": ("--seqlen", 130)}
+    done = run(compile_cu(program(f"{name}_plain.cu", before, after)), *sizes[name], "--dtype", dtype)
+    assert done.returncode == (0 if "right" in said else 1) and said in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dtype", DROPPED)
+def test_numbers_that_are_all_rounded_to_one_side(compile_cu, dtype):
+    """Every element is 1 / 300, and so is every error."""
+    done = run(compile_cu(SOFTMAX), "--rows", 80, "--cols", 300, "--input", "equal", "--dtype", dtype)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("before, after, fault", [
     ("keys > 0 ? sum / l : 0", "keys > 0 ? sum / l : 1e-45f * (head == 1 && row == 3)", "head 1, row 3, column 0: 1.4"),
     ("keys > 0 ? sum / l : 0", "sum / l", "head 0, row 0, column 0 is NaN"),

@@ -61,6 +61,11 @@ def test_types_take_turns_with_the_same_numbers(contenders, capsys):
     assert contenders([FP32], ["fp32"])[0].tensors.values == "fp32"
 
 
+def test_types_of_16_bits_hold_their_own_numbers(contenders):
+    found = contenders([FP32], ["fp32", "bf16", "fp16"])
+    assert [(each.tensors.dtype, each.tensors.values) for each in found[1:]] == [("fp32", "bf16"), ("bf16", "bf16"), ("fp16", "fp16")]
+
+
 def test_peers_of_a_type_that_no_step_has_are_kept_with_the_steps(contenders):
     ours, *others = contenders([FP16], ["fp16", "fp32"])
     wide = next(each.line for each in others if each.line["dtype"] == "fp32")

@@ -18,7 +18,7 @@ from tools.lines import apart  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
-OPERATION = {step["name"]: step["operation"] for step in STEPS}
+OPERATION, DTYPES = ({step["name"]: step[what] for step in STEPS} for what in ("operation", "dtypes"))
 
 
 def runs_of(table, name):
@@ -107,10 +107,10 @@ DEFAULT_HEAD_DIM = 64  # of the emulator's default shape
 
 def planted(bug):
     plain = () if bug.checked or bug.run == PROFILE else ("--plain",)
-    head_dim = re.search(r"--head-dim (\d+)", bug.run) or ["", DEFAULT_HEAD_DIM]
+    head_dim, [dtype, *_] = re.search(r"--head-dim (\d+)", bug.run) or ["", DEFAULT_HEAD_DIM], DTYPES[bug.step]
     return Program(source_of(bug.step), options=(*plain, "-I", str(ROOT / "common")),
                    libraries=(str(BUILD / "common" / "libcommon.a"),), edit=(bug.before, bug.after),
-                   head_dim=int(head_dim[1]) if OPERATION[bug.step] == "attention" else 0)
+                   **({"head_dim": int(head_dim[1]), "dtype": dtype} if OPERATION[bug.step] == "attention" else {}))
 
 
 @pytest.mark.parametrize("program, bug", [pytest.param(planted(bug), bug, id=f"{bug.step[:2]}-{bug.name}") for bug in SUBTLE])

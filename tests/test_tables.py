@@ -135,6 +135,9 @@ def test_the_matrix_by_its_tests(recorded):
     assert cells(text)[1:] == [["`test_a`", "2", "2", "0.50", "3.0e-07"], ["lengths of ours", "2", "1", "0.75", "0.0e+00"],
                                ["together", "4", "3", "0.75", "3.0e-07"]]
     assert text.startswith("`two_rows` on an NVIDIA H200, fp16:")
+    recorded["matrix.jsonl"] += [of("test_b", check(1e-3, 0.0)) | {"dtype": "bf16"}]
+    before, narrow = docs.generate("matrix", BASE).split("\n\n`two_rows` on an NVIDIA H200, bf16:")
+    assert before == text and cells(narrow)[1:] == [[name, "1", "1", "0.50", "0.0e+00"] for name in ("`test_b`", "together")]
 
 
 def test_shared_memory_by_head_dimension():

@@ -517,10 +517,14 @@ def lengths(step, *words):
 
 
 def matrix(step):
-    """The cases that bench/attention_matrix.py tried of the step, by the test that they come from."""
+    """The cases that bench/attention_matrix.py tried of the step, a table for each element type."""
     lines = steps.recorded(step, "matrix.jsonl")
-    if not lines:
-        return "Not tried on an H200 yet."
+    of_types = ([line for line in lines if line["dtype"] == dtype] for dtype in dict.fromkeys(line["dtype"] for line in lines))
+    return "\n\n".join(map(matrix_of, of_types)) or "Not tried on an H200 yet."
+
+
+def matrix_of(lines):
+    """Those of one type, by the test that they come from."""
     groups = {}
     for line in lines:
         groups.setdefault(line["test"], []).append(line["check"])
