@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An attention step against the matrix of cases that FlashAttention's own tests have for the forward pass, by their rule.
 
-    bench/attention_matrix.py --json FILE    needs a GPU, PyTorch, and the steps built: cmake --build --preset cuda
+    bench/attention_matrix.py --step 33 34 --record    needs a GPU, PyTorch, and the steps built: cmake --build --preset cuda
 
 The rule: the largest error of O, against attention computed in fp32, is at most twice that of attention computed in its type throughout.
 Beyond it: the log-sum-exp is right, a row that sees no key is 0 and its log-sum-exp −∞, and a second launch gives the same bits. Cases
@@ -136,24 +136,30 @@ def summary(lines):
     return f"{right} of {len(lines)} cases are right; the largest error is {worst:.2f} of what is allowed"
 
 
-def command_line():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--step", default="33")
-    parser.add_argument("--variant", help="default: each of the step's")
-    parser.add_argument("--dtype", nargs="+", choices=peers.ROW_BOUND, help="default: each of the step's that has 16 bits")
-    parser.add_argument("--head-dim", type=int, nargs="+", default=HEAD_DIMS)
-    parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per case and variant")
-    asked = parser.parse_args()
-    step = peers.find_step(asked.step)
+def chosen(parser, asked, text):
+    """(the step, its types, its variants) of those asked for that it is to be tried with."""
+    step = peers.find_step(text)
     has = [dtype for dtype in step["dtypes"] if dtype in peers.ROW_BOUND]
     if step["operation"] != "attention" or not has:
-        parser.error(f"--step {asked.step}: it is not attention in {' or '.join(peers.ROW_BOUND)}")
+        parser.error(f"--step {text}: it is not attention in {' or '.join(peers.ROW_BOUND)}")
     dtypes = list(dict.fromkeys(asked.dtype or has))
     if not set(dtypes) <= set(has):
         parser.error(f"--dtype {' '.join(dtypes)}: {step['name']} has {', '.join(has)}")
     if asked.variant not in (None, *step["variants"]):
         parser.error(f"--variant {asked.variant}: {step['name']} has {', '.join(step['variants'])}")
-    return asked, step, dtypes, [asked.variant] if asked.variant else step["variants"]
+    return step, dtypes, [asked.variant] if asked.variant else step["variants"]
+
+
+def command_line():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--step", nargs="+", default=["33"])
+    parser.add_argument("--variant", help="default: each of the step's")
+    parser.add_argument("--dtype", nargs="+", choices=peers.ROW_BOUND, help="default: each of the step's that has 16 bits")
+    parser.add_argument("--head-dim", type=int, nargs="+", default=HEAD_DIMS)
+    parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per case and variant")
+    parser.add_argument("--record", action="store_true", help="make these lines each step's matrix.jsonl, from which its page is generated")
+    asked = parser.parse_args()
+    return asked, [chosen(parser, asked, text) for text in asked.step]
 
 
 def described(step, dtype, variants):
@@ -162,25 +168,36 @@ def described(step, dtype, variants):
     return [line for line in peers.describe(step, flags, seed=1) if line["variant"] in variants]
 
 
-def main():
-    asked, step, dtypes, variants = command_line()
-    torch = peers.pytorch(step)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    library, lines = peers.load(step), []
+def lines_of(torch, step, dtypes, variants, head_dims):
+    """A line for each case, as soon as it was tried."""
+    library = peers.load(step)
     of_types = [line for dtype in dtypes for line in described(step, dtype, variants)]
-    for line, (seed, (group, shape)) in itertools.product(of_types, enumerate(cases(asked.head_dim))):
+    for line, (seed, (group, shape)) in itertools.product(of_types, enumerate(cases(head_dims))):
         dtype = line["dtype"]
         launch = launcher_of(torch, library, step["variants"].index(line["variant"]), dtype)
         check = tried(torch, launch, shape, dtype, seed, group.allowed)
-        env = {name: line["env"][name] for name in ("gpu_driver", "cuda", "date")} | {"torch": torch.__version__}
-        lines.append({**{name: line[name] for name in ("step", "variant", "operation", "dtype", "device")}, "shape": shape._asdict(),
-                      "test": group.test, "check": check, "time": None, "env": env})
-        if asked.json:
-            asked.json.write(peers.json_line(lines[-1]))
         if not check["right"]:
             print(f"{line['variant']} {dtype} {group.test} {shape}: {check}")
-    print(summary(lines))
-    return 0 if all(line["check"]["right"] for line in lines) else 1
+        env = {name: line["env"][name] for name in ("gpu_driver", "cuda", "date")} | {"torch": torch.__version__}
+        yield {**{name: line[name] for name in ("step", "variant", "operation", "dtype", "device")}, "shape": shape._asdict(),
+               "test": group.test, "check": check, "time": None, "env": env}
+
+
+def main():
+    asked, every = command_line()
+    torch, right = peers.pytorch(every[0][0]), True
+    torch.backends.cuda.matmul.allow_tf32 = False
+    for step, dtypes, variants in every:
+        lines = []
+        for line in lines_of(torch, step, dtypes, variants, asked.head_dim):
+            lines.append(line)
+            if asked.json:
+                asked.json.write(peers.json_line(line))
+        if asked.record:
+            (peers.ROOT / step["dir"] / "matrix.jsonl").write_text("".join(map(peers.json_line, lines)))
+        print(f"{step['name']}: {summary(lines)}")
+        right &= all(line["check"]["right"] for line in lines)
+    return 0 if right else 1
 
 
 if __name__ == "__main__":

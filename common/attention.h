@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include "step.h"
 
+static const float LOG2_E = 1.44269504f;  // log2 e: exp(x) is exp2(x log2 e)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,9 +53,10 @@ struct attention_step {
     size_t (*workspace)(const struct attention_args *args);  // bytes of device memory beside the tensors; NULL: none
     size_t (*shared)(const struct attention_args *args);     // bytes of dynamic shared memory that a block asks for;
                                                              // NULL: as `variants` say
-    int (*prepare)(const struct attention_args *args);       // NULL: there is nothing to prepare
+    int (*parts)(const struct attention_args *args);    // into how many the keys are divided, to be merged; NULL: one
+    int (*blocks)(const struct attention_args *args);   // that find them, of all rows and heads; NULL: not said
+    int (*prepare)(const struct attention_args *args);  // NULL: there is nothing to prepare
     int (*launch)(const struct attention_args *args, cudaStream_t stream);
-    void (*print_layout)(int variant);  // how its tiles lie in shared memory, for --layout; NULL: not offered
 };
 
 // Fills args->prepared with what launches with these arguments need and what may take its time, such as tensor maps.

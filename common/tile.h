@@ -16,12 +16,12 @@ __device__ __forceinline__ void copy_tile(T tile[HEIGHT][D],  // in shared memor
                                           int first, int n)
 {
     constexpr int C = D / VECTOR;
-    static_assert(HEIGHT * C % THREADS == 0, "each thread copies as many vectors");
 #pragma unroll
     for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
-        cp_async_16(&tile[row][place<D>(row, col)], &from[(size_t)first * D + i * VECTOR],
-                    first + row < n ? VECTOR * sizeof(T) : 0);
+        if (HEIGHT * C % THREADS == 0 || i < HEIGHT * C)
+            cp_async_16(&tile[row][place<D>(row, col)], &from[(size_t)first * D + i * VECTOR],
+                        first + row < n ? VECTOR * sizeof(T) : 0);
     }
     cp_async_commit_group();
 }

@@ -39,8 +39,8 @@ def program(monkeypatch, tmp_path):
     asked = []
 
     def run(checks, *words, has=("fp16",), types=1):
-        """has: the types of the step; types: of how many the cases are tried."""
-        step = {"name": "33_flash_mma_gqa", "number": "33", "operation": "attention", "dtypes": list(has), "variants": ["a", "b"]}
+        """has: the types of the step; types: how many times the cases are tried, of each variant."""
+        step = {"name": "33_flash_mma_gqa", "number": "33", "operation": "attention", "dtypes": list(has), "variants": ["a", "b"], "dir": "."}
         from types import SimpleNamespace
         torch = SimpleNamespace(__version__="2", backends=SimpleNamespace(cuda=SimpleNamespace(matmul=SimpleNamespace())))
         turn = iter(checks)
@@ -98,6 +98,17 @@ def test_a_launch_gets_the_memory_that_it_asks_for(monkeypatch):
         matrix.launcher_of(torch, library, 1, "bf16")(O, O, O, O, O, True)
     assert made == [((40,), 0xff, "uint8"), ((0,), 0xff, "uint8")]
     assert [(call.workspace, call.dtype, call.variant, call.causal) for call in calls] == [(77, 3, 1, 1)] * 2
+
+
+def test_each_steps_lines_become_its_record(program, monkeypatch, tmp_path, capsys):
+    """A record is replaced, also by lines of which one is wrong: the status says so."""
+    monkeypatch.setattr(peers, "ROOT", tmp_path)
+    (tmp_path / "matrix.jsonl").write_text("what was there\n")
+    status, lines, _ = program([RIGHT, RIGHT | {"error": 3e-3}], "--variant", "a", "--record")
+    assert status == 1 and (tmp_path / "matrix.jsonl").read_text() == (tmp_path / "lines").read_text()
+    status, lines, _ = program([RIGHT] * 2, "--variant", "a", "--step", "33", "33", types=2)
+    assert status == 0 and len(lines) == 4 and capsys.readouterr().out.count("33_flash_mma_gqa: 1 of 1 cases are right") == 2
+    assert len((tmp_path / "matrix.jsonl").read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize("words, said", [(["--step", "8"], "not attention in fp16 or bf16"), (["--variant", "c"], "has a, b"),

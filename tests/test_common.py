@@ -188,6 +188,19 @@ def test_head_dimensions_up_to_one(compile_cu, takes, sentence, taken, refused):
         assert done.returncode == 2 and f"--head-dim {size}: {sentence}\n" in done.stderr, done.stdout + done.stderr
 
 
+def test_a_step_says_in_how_many_parts_the_keys_are(compile_cu, tmp_path):
+    plain = program("attention_plain.cu")
+    divided = program("attention_plain.cu", ".prepare = prepare,",
+                      ".parts = [](const attention_args *args) { return args->kv_seqlen / 4; }, "
+                      ".blocks = [](const attention_args *args) { return args->heads * 7; }, .prepare = prepare,")
+    for source, keys, parts in ((plain, 12, None), (divided, 12, 3), (divided, 4, 1)):
+        lines = tmp_path / f"{keys} {parts}"
+        done = run(compile_cu(source), "--seqlen", 2, "--kv-seqlen", keys, "--head-dim", 12, "--json", lines)
+        line = json.loads(lines.read_text())
+        assert done.returncode == 0 and (line.get("parts"), line.get("blocks")) == (parts, parts and 14)
+        assert ("\nkeys in 3 parts, 14 blocks\n" in done.stdout) == (parts == 3) and ("parts" in done.stdout) == (parts == 3)
+
+
 @pytest.mark.parametrize("arguments", [("--dtype", "fp16"), ("--row-padding", 8), ("--b-transposed",), ("--lse",)], ids=str)
 @pytest.mark.parametrize("step", ["03_matmul_naive", "08_softmax_naive", "12_attention_naive"])
 def test_a_step_offers_only_what_it_can(step, arguments):

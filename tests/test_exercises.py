@@ -195,16 +195,16 @@ def test_most_of_the_overlap_is_wanted(exercise, compiled, tmp_path):
 
 UNUSUAL = {
     "the wait at the end of the pass": ("flash_mma_stages/prefetch", {
-        "ahead": "if (STAGES<F> == 2)\n    copy_stage(&smem.stage[0], &K[head], &V[head], 0, n);\ncp_async_wait_group<0>();\n",
-        "wait": "if (STAGES<F> == 1)\n    cp_async_wait_group<0>();\n__syncthreads();\nif (STAGES<F> == 2)\n"
+        "ahead": "if (STAGES == 2)\n    copy_stage(&smem.stage[0], &K[head], &V[head], 0, n);\ncp_async_wait_group<0>();\n",
+        "wait": "if (STAGES == 1)\n    cp_async_wait_group<0>();\n__syncthreads();\nif (STAGES == 2)\n"
                 "    copy_stage(&smem.stage[1 - stage], &K[head], &V[head], tile + TILE<D>, n);\n",
-        "next": "stage = STAGES<F> - 1 - stage;\ncp_async_wait_group<0>();\n"}),
+        "next": "stage = STAGES - 1 - stage;\ncp_async_wait_group<0>();\n"}),
     "an empty group behind the copies": ("flash_mma_shared_kv/turns", {
-        "turn_of_V": "cp_async_commit_group();\ncp_async_wait_group<1>();\n__syncthreads();\nif (STAGES<F> == 2)\n"
-                     "    copy_stage<D>(K_smem, &K[head], tile + TILE<D>, n);\n"}),
+        "turn_of_V": "cp_async_commit_group();\ncp_async_wait_group<1>();\n__syncthreads();\nif (BUFFERS == 2)\n"
+                     "    copy_tile<TILE<D>, D>(K_smem, &K[head], tile + TILE<D>, n);\n"}),
     "nothing copied beyond the last key": ("flash_mma_shared_kv/turns", {
-        "turn_of_V": "cp_async_wait_group<0>();\n__syncthreads();\nif (STAGES<F> == 2 && tile + TILE<D> < n)\n"
-                     "    copy_stage<D>(K_smem, &K[head], tile + TILE<D>, n);\n"}),
+        "turn_of_V": "cp_async_wait_group<0>();\n__syncthreads();\nif (BUFFERS == 2 && tile + TILE<D> < n)\n"
+                     "    copy_tile<TILE<D>, D>(K_smem, &K[head], tile + TILE<D>, n);\n"}),
     "all copies that are not the slice's": ("flash_mma_tiling_qk/slices", {
         "slice_of_QK": "cp_async_commit_group();\ncp_async_wait_group<STAGES - 1>();\n__syncthreads();\ncopy_next(smem, left);\n"
                        "auto &slice = smem.stage[stage];\nstage = stage + 1 < STAGES ? stage + 1 : 0;\n"}),
@@ -223,14 +223,14 @@ UNUSUAL = {
 CHEATS = {
     "a quarter of V left under way": ("flash_mma_shared_kv/turns", {
         "turn_of_K": "cp_async_wait_group<0>();\n__syncthreads();\n"
-                     "for (int i = threadIdx.x; STAGES<F> == 2 && i < TILE<D> * D / VECTOR; i += THREADS) {\n"
+                     "for (int i = threadIdx.x; BUFFERS == 2 && i < TILE<D> * D / VECTOR; i += THREADS) {\n"
                      "    const int row = i / (D / VECTOR), col = i % (D / VECTOR) * VECTOR;\n"
                      "    cp_async_wait_group<0>();\n"
                      "    cp_async_16(&V_smem[row][col], &V[head + (size_t)(tile + row) * D + col], tile + row < n ? 16 : 0);\n"
                      "    cp_async_commit_group();\n}\n"}),
     "all of V once more": ("flash_mma_shared_kv/turns", {
-        "turn_of_K": "cp_async_wait_group<0>();\n__syncthreads();\nif (STAGES<F> == 2)\n    copy_stage<D>(V_smem, &V[head], tile, n);\n"
-                     "cp_async_wait_group<0>();\nif (STAGES<F> == 2)\n    copy_stage<D>(V_smem, &V[head], tile, n);\n"}),
+        "turn_of_K": "cp_async_wait_group<0>();\n__syncthreads();\nif (BUFFERS == 2)\n    copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);\n"
+                     "cp_async_wait_group<0>();\nif (BUFFERS == 2)\n    copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);\n"}),
 }
 
 

@@ -57,8 +57,10 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{(step, f"{stages}_stage{'s' * (stages != 'one')}"): COPIES for step in ("19_matmul_cp_async", "20_matmul_warp_tile")
                         for stages in ("one", "two", "three", "four")},
                      **{("21_matmul_swizzle", layout): COPIES for layout in ("unpadded", "padded", "swizzled")},
-                     **{(step, variant): COPIES for step in ("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv",
-                                                              "29_flash_mma_collective_store") for variant in ("one_stage", "two_stages")},
+                     **{("26_flash_mma_stages", variant): COPIES for variant in ("one_stage", "two_stages")},
+                     **{(step, variant): COPIES for step in ("27_flash_mma_shared_kv", "28_flash_mma_shared_qkv")
+                        for variant in ("one_buffer", "two_buffers")},
+                     ("29_flash_mma_collective_store", "collective"): COPIES,
                      **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled")},
                      **{("31_flash_mma_warp_rows", variant): COPIES
                         for variant in ("rows_16", "keys_32", "keys_64", "q_stays_32", "q_stays_64", "rows_32")},

@@ -177,7 +177,7 @@ def constants(step):
     ("05", "register", lambda c: ("FFMA", c["THREAD_TILE"] ** 2), lambda c: ("LDS", 2 * c["THREAD_TILE"])),
     ("18", "padded", lambda c: ("HMMA", c["WARP_M"] * c["WARP_N"] * c["TILE_K"] // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
      lambda c: ("LDSM", (c["WARP_M"] // c["MMA_M"] + c["WARP_N"] // (2 * c["MMA_N"])) * c["TILE_K"] // c["MMA_K"])),
-    ("28", "two_stages", lambda c: ("HMMA", 2 * 16 * c["TILE"] * 64 // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
+    ("28", "two_buffers", lambda c: ("HMMA", 2 * 16 * c["TILE"] * 64 // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
      lambda c: ("LDSM", 2 * c["TILE"] * 64 // (16 * 16))),
     ("31", "rows_32", lambda c: ("HMMA", 2 * 32 * 64 * 64 // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
      lambda c: ("LDSM", 2 * 64 * 64 // (16 * 16)))])
@@ -199,7 +199,7 @@ def letter(name, question):
 def test_letters_are_right_for_what_is_recorded():
     """The answers of exercises that are no numbers."""
     main, before, after = (actual.sass(steps.find(number), variant) for number, variant in
-                           (("15", "pad_8"), ("27", "two_stages"), ("28", "two_stages")))
+                           (("15", "pad_8"), ("27", "two_buffers"), ("28", "two_buffers")))
     classes = {"a": ["integer and address"], "b": ["shared memory, load", "shared memory, store"], "c": ["fp32"]}
     assert letter("15.loop", "largest") == [max(classes, key=lambda each: main.count(*classes[each]))]
     classes = dict(zip("abcd", ("integer and address", "fp32", "asynchronous copy", "barrier and wait")))

@@ -230,7 +230,7 @@ def only(bug):
 
 
 PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
-                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after), **only(bug))
+                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after), bug.header, **only(bug))
            for bug in BUGS for plain in (True, False)}
 
 

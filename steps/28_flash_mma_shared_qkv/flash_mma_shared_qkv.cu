@@ -52,9 +52,11 @@ __device__ void copy_tile(half tile[HEIGHT][D + PAD],
 template <int D>
 __device__ __forceinline__ void load_query(uint32_t q[ROWS][D / MMA_K][4], const half Q[][D + PAD], int lane)
 {
+    // exercise: begin load
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < D / MMA_K; x++)
             ldmatrix_x4(q[y][x], &Q[y * MMA_M + lane % 16][x * MMA_K + lane / 16 * 8]);
+    // exercise: end load
 }
 
 // [scores] S = Q Kᵀ, of a warp's rows. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.

@@ -149,7 +149,6 @@ __device__ __forceinline__ void store_rows(T *O, const float o[ROWS][D / MMA_N][
             const float inverse = 1 / (sum + __shfl_xor_sync(0xffffffff, sum, 2));
             const int row = first + y * MMA_M + lane / 4 + i * 8;
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
                 alignas(16) uint32_t pairs[4];
                 for (int tile = 0; tile < 4; tile++)
                     pairs[tile] = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse, T());
@@ -188,7 +187,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         m[y][0] = m[y][1] = -INFINITY;
 
     // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
+    // exercise: begin stages
     auto *K_smem = &smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS>], *V_smem = &K_smem[TILE];
+    // exercise: end stages
     copy_tile<TILE, D>(K_smem, &K[head], 0, n);
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.

@@ -19,6 +19,7 @@ class Bug:
     input: str = ""
     shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols, or batch, heads, seqlen, head_dim: no multiples of the tile
     flags: str = ""  # more of the command line
+    header: str = ""  # of common/, that the edit is in; else it is in the step's source
 
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
@@ -49,6 +50,7 @@ LANES = "17_mma_lanes"
 WHOLE_TILES = "__syncthreads();  // both tiles are whole before any warp reads them"
 WHOLE_PAIR = "if (row < m && col + 1 < n)\n        *("
 LAST_HALF = "else if (row < m && col < n)"
+PAIR = "ptx/pair.h"
 RING = (70, 45, 300)  # more pairs of tiles than a block has stages
 CP_ASYNC = "19_matmul_cp_async"
 WARP_TILE = "20_matmul_warp_tile"
@@ -285,10 +287,11 @@ BUGS = [
     Bug(MMA, "lower_rows_on_the_right", "C_row + 8, C_col, m", "C_row, C_col + 8, m", plain="was never written",
         checked="was never written"),
     Bug(MMA, "write_out_of_bounds", WHOLE_PAIR, WHOLE_PAIR.replace("row < m", "row <= m"), plain="past the end of C",
-        checked="out of bounds"),
+        checked="out of bounds", header=PAIR),
     Bug(MMA, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(MMA, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
@@ -309,8 +312,9 @@ BUGS = [
     Bug(CP_ASYNC, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
     Bug(CP_ASYNC, "registers_of_b_swapped", "a[y], &b[0], T()", "a[y], &b[2], T()"),
     Bug(CP_ASYNC, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(CP_ASYNC, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
@@ -347,8 +351,9 @@ BUGS = [
     Bug(SWIZZLE, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
     Bug(SWIZZLE, "b_not_transposed", "ldmatrix_x4_trans(b", "ldmatrix_x4(b"),
     Bug(SWIZZLE, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(SWIZZLE, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(SWIZZLE, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(SWIZZLE, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 
@@ -374,7 +379,8 @@ BUGS = [
     Bug(AHEAD, "swizzle_in_copies_only", "[place(lane_row, i + lane_col)]", "[i + lane_col]"),
     Bug(AHEAD, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
     Bug(AHEAD, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
-    Bug(AHEAD, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+    Bug(AHEAD, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(AHEAD, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 
@@ -627,18 +633,18 @@ BUGS = [
     Bug(FLASH_STAGES, "copied_to_the_stage_that_is_read", "&smem.stage[1 - stage]", "&smem.stage[stage]", checked="copy still in flight",
         variant="two_stages", shape=HEADS),
     Bug(FLASH_STAGES, "same_tiles_again", "tile + TILE<D>, n);", "tile, n);", variant="two_stages", shape=HEADS),
-    Bug(FLASH_STAGES, "last_row_zeroed", "row < count ? VECTOR", "row < count - 1 ? VECTOR", shape=HEADS),
-    Bug(FLASH_STAGES, "tail_read_as_it_comes", "row < count ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
+    Bug(FLASH_STAGES, "last_row_zeroed", "first + row < n ? VECTOR", "first + row < n - 1 ? VECTOR", shape=HEADS),
+    Bug(FLASH_STAGES, "tail_read_as_it_comes", "first + row < n ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
         shape=HEADS),
 
     Bug(SHARED_KV, "missing_wait_for_v", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V", "__syncthreads();  // the tile of V",
         checked="copy still in flight", shape=HEADS),
     Bug(SHARED_KV, "missing_barrier_before_v_is_read", "__syncthreads();  // the tile of V is whole, and every warp has read that of K", "",
-        checked="race in shared memory", variant="two_stages", shape=HEADS),
-    Bug(SHARED_KV, "v_copied_into_the_buffer_of_k", "copy_stage<D>(V_smem, &V[head], tile, n);\n        // exercise: end turn_of_K",
-        "copy_stage<D>(K_smem, &V[head], tile, n);\n        // exercise: end turn_of_K", checked="copy still in flight",
-        variant="two_stages", shape=HEADS),
-    Bug(SHARED_KV, "stale_k", "tile + TILE<D>, n);", "tile, n);", variant="two_stages", shape=HEADS),
+        checked="race in shared memory", variant="two_buffers", shape=HEADS),
+    Bug(SHARED_KV, "v_copied_into_the_buffer_of_k", "copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);\n        // exercise: end turn_of_K",
+        "copy_tile<TILE<D>, D>(K_smem, &V[head], tile, n);\n        // exercise: end turn_of_K", checked="copy still in flight",
+        variant="two_buffers", shape=HEADS),
+    Bug(SHARED_KV, "stale_k", "tile + TILE<D>, n);", "tile, n);", variant="two_buffers", shape=HEADS),
     Bug(SHARED_KV, "missing_rescale", "o[y][x][2 * i] *= factor;", "o[y][x][2 * i] *= 1;", shape=HEADS),
     Bug(SHARED_KV, "v_not_transposed", "ldmatrix_x4_trans(v,", "ldmatrix_x4(v,", shape=HEADS),
 
@@ -647,7 +653,7 @@ BUGS = [
     Bug(SHARED_QKV, "missing_barrier_before_q_is_read", "__syncthreads();  // Q is whole before any warp reads it", "",
         checked="race in shared memory", shape=HEADS),
     Bug(SHARED_QKV, "first_fragment_for_all_columns", "q[y][d / MMA_K], &k[0]", "q[y][0], &k[0]", shape=HEADS),
-    Bug(SHARED_QKV, "rows_of_the_first_warp", "smem.Q[warp_row + y * MMA_M", "smem.Q[y * MMA_M", shape=HEADS),
+    Bug(SHARED_QKV, "rows_of_the_first_warp", "&smem.Q[warp_row], lane", "smem.Q, lane", shape=HEADS),
     Bug(SHARED_QKV, "left_columns_twice", "[x * MMA_K + lane / 16 * 8]", "[x * MMA_K]", shape=HEADS),
     Bug(SHARED_QKV, "k_transposed", "ldmatrix_x4(k,", "ldmatrix_x4_trans(k,", shape=HEADS),
     Bug(SHARED_QKV, "one_group_too_few_for_k", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of K",
@@ -667,12 +673,12 @@ BUGS = [
     Bug(COLLECTIVE, "missing_barrier", "__syncthreads();  // the tile of K is whole, and", ";  // the tile of K is whole, and",
         checked="race in shared memory", shape=HEADS),
 
-    Bug(SWIZZLED_FLASH, "swizzle_in_ldmatrix_only", "[place<D, F>(row, col)]", "[col]", variant="swizzled", shape=HEADS),
-    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_k_only", "[place<D, F>(lane % 8, d + lane / 8 % 2 * 8)]", "[d + lane / 8 % 2 * 8]",
+    Bug(SWIZZLED_FLASH, "swizzle_in_ldmatrix_only", "[place<D, SWIZZLE>(row, col)]", "[col]", variant="swizzled", shape=HEADS),
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_k_only", "[place<D, SWIZZLE>(lane % 8, d + key_col)]", "[d + key_col]",
         variant="swizzled", shape=HEADS),
-    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_v_only", "[place<D, F>(lane % 16, col + lane / 16 * 8)]", "[col + lane / 16 * 8]",
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_v_only", "[place<D, SWIZZLE>(lane % 16, col + lane / 16 * 8)]", "[col + lane / 16 * 8]",
         variant="swizzled", shape=(1, 2, 70, 96)),
-    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_q_only", "[place<D, F>(lane % 16, x * MMA_K + lane / 16 * 8)]", "[x * MMA_K + lane / 16 * 8]",
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_q_only", "[place<D, SWIZZLE>(lane % 16, x * MMA_K + lane / 16 * 8)]", "[x * MMA_K + lane / 16 * 8]",
         variant="swizzled", shape=HEADS),
     Bug(SWIZZLED_FLASH, "swizzled_beyond_the_row", "(D % 64 == 0 ? row % 8 : row / 2 % 4)", "row % 8", checked="race in shared memory",
         variant="swizzled", shape=(1, 2, 70, 96)),
@@ -697,6 +703,8 @@ BUGS = [
         checked="race in shared memory", shape=HEADS),
     Bug(WARP_ROWS, "weights_beyond_a_half", "constexpr float P_LARGEST = 15;", "constexpr float P_LARGEST = 16;", plain="is NaN",
         shape=HEADS),
+    Bug(WARP_ROWS, "weights_lost_below_2^-24", "constexpr float P_LARGEST = 15;", "constexpr float P_LARGEST = 0;", input="scaled",
+        shape=(1, 2, 130, 32)),
     Bug(WARP_ROWS, "bf16_packed_as_halves", "pack(first, second, T())", "pack(first, second, half())", shape=HEADS, flags="--dtype bf16"),
     Bug(WARP_ROWS, "bf16_multiplied_as_halves", "p[y][key / MMA_K], &v[0], T()", "p[y][key / MMA_K], &v[0], half()", shape=HEADS,
         flags="--dtype bf16"),

@@ -5,6 +5,7 @@
 #include "attention.h"
 
 #include "ptx/cp_async.h"
+#include "ptx/ex2.h"
 
 #include <cuda_fp16.h>
 
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(THREADS) attention_row(const half *Q,  // [hea
         for (int d = 0; d < D; d++)
             s += Q_smem[d] * __half2float(ring[warp][stage].K[lane][d]);
         s = tile + lane < n ? s * scale : -INFINITY;
-        const float m_new = fmaxf(m, largest_of(s)), factor = exp2f(m - m_new), p = exp2f(s - m_new);
+        const float m_new = fmaxf(m, largest_of(s)), factor = ex2(m - m_new), p = ex2(s - m_new);
         m = m_new;
         l = l * factor + p;
         o *= factor;
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(THREADS) attention_row(const half *Q,  // [hea
             m = fmaxf(m, m_smem[other]);
         o = l = 0;
         for (int other = 0; other < WARPS; other++) {
-            const float weight = exp2f(m_smem[other] - m);
+            const float weight = ex2(m_smem[other] - m);
             o += weight * O_smem[other][lane];
             l += weight * l_smem[other];
         }
@@ -122,9 +123,8 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     if (!is_packed || !has_own_keys || args->causal || args->lse || args->head_dim != D)
         return cudaErrorInvalidValue;
     const dim3 blocks(args->seqlen, args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
     attention_row<<<blocks, THREADS, 0, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                                  (half *)args->O, args->kv_seqlen, scale);
+                                                  (half *)args->O, args->kv_seqlen, LOG2_E * args->scale);
     return cudaGetLastError();
 }
 
