@@ -187,8 +187,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         load_query<D, ROWS>(q[d / MMA_K], &smem.Q[warp_row], d, lane);
     __syncthreads();  // every warp has read Q before K replaces it
     float o[ROWS][D / MMA_N][4] = {};
-    float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
-    float l[ROWS][2] = {};  // and the sum of this lane's weights there
+    float m[ROWS][2], l[ROWS][2] = {};  // of rows lane / 4 and lane / 4 + 8: the max so far, and this lane's sum
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -FLT_MAX;  // not −∞: of a row that sees no key, −∞ less −∞ would be no number
 
@@ -228,12 +227,11 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     if (status != cudaSuccess)
         return status;
     // [order] Blocks start in the order of their numbers, x first: all heads' last rows, which see the most keys, and so on.
-    const int n = args->seqlen, n_kv = args->kv_seqlen;
+    const int n = args->seqlen, n_kv = args->kv_seqlen, heads_per_kv = args->heads / args->kv_heads;
     const dim3 blocks(args->batch * args->heads, ceil_div(n, BLOCK_ROWS<ROWS>));
     const int offset = args->causal ? n_kv - n : n_kv;  // with no mask, more than any row can see
     kernel<<<blocks, THREADS, bytes, stream>>>((const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O,
-                                               args->lse, n, n_kv, args->heads / args->kv_heads, LOG2_E * args->scale,
-                                               offset);
+                                               args->lse, n, n_kv, heads_per_kv, LOG2_E * args->scale, offset);
     return cudaGetLastError();
 }
 
