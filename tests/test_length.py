@@ -6,7 +6,7 @@ import pytest
 from test_cli import learn
 from tools import exercises, length, steps
 
-SHORT = [step for step in steps.load() if not step["number"] or int(step["number"]) <= 23]
+SHORT = [step for step in steps.load() if not step["number"] or int(step["number"]) <= 23 or step["number"] == "35"]
 MINUTES = re.compile(r"Reading and the first task take about (\d+) minutes, and the other exercises about (\d+)\.")
 WORDS_A_MINUTE = 150  # are read at most, with what stands in tables and code
 
