@@ -65,13 +65,16 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, bool causal, int lane)
 {
+#pragma unroll
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < TILE / MMA_N; x++)
-            for (int i = 0; i < 4; i++) {
-                const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
-                if (key >= (causal ? min(n, row + 1) : n))
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, keys = (causal ? min(n, row + 1) : n) - tile;
+#pragma unroll
+            for (int x = 0; x < TILE / MMA_N; x++)
+                if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
                     s[y][x][i] = -INFINITY;
-            }
+        }
 }
 
 // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
