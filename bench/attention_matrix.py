@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """An attention step against the matrix of cases that FlashAttention's own tests have for the forward pass, by their rule.
 
-    bench/attention_matrix.py --json FILE    needs a GPU, PyTorch, and the steps built: cmake --build --preset cuda
+    bench/attention_matrix.py --step 33 34 --record    needs a GPU, PyTorch, and the steps built: cmake --build --preset cuda
 
-The rule: the largest error of O, against attention computed in fp32, is at most twice that of attention computed in fp16 throughout.
+The rule: the largest error of O, against attention computed in fp32, is at most twice that of attention computed in its type throughout.
 Beyond it: the log-sum-exp is right, a row that sees no key is 0 and its log-sum-exp −∞, and a second launch gives the same bits. Cases
 are those of tests/test_flash_attn.py in Dao-AILab/flash-attention, as far as a step has what they ask for (no dropout, ALiBi, local
-window, cap of scores, or padding within a batch), and lengths of ours. Exit status 1 if a case misses.
+window, cap of scores, or padding within a batch), and lengths of ours; in each of the step's types of 16 bits. Exit status 1 if a case
+misses.
 """
 import argparse
 import itertools
@@ -89,22 +90,23 @@ def verdict(check):
 def compare(torch, tensors, outputs, again, causal, allowed):
     """What the two launches on these tensors gave, as the check of a line."""
     (O, lse), reference = outputs, attention(torch, *tensors, causal, in_fp32=True)
-    in_fp16, exact, empty = attention(torch, *tensors, causal, in_fp32=False)[0], reference[1], reference[2]
+    in_16_bits, exact, empty = attention(torch, *tensors, causal, in_fp32=False)[0], reference[1], reference[2]
     furthest = lambda O: (O.float() - reference[0].float()).abs().max().item()
     difference = ((lse - exact).abs() / exact.abs().clamp(min=1)).masked_fill(lse == exact, 0)  # −∞ is −∞
-    error_fp16 = furthest(in_fp16)
-    check = {"error": furthest(O), "bound": FACTOR * error_fp16 + allowed, "error_fp16": error_fp16,
+    error_16_bits = furthest(in_16_bits)
+    check = {"error": furthest(O), "bound": FACTOR * error_16_bits + allowed, "error_16_bits": error_16_bits,
              "lse_error": difference.max().item(), "lse_bound": LSE_BOUND,
              "empty_rows": O[:, :, empty].float().abs().sum().item(),
              "same_bits": all(torch.equal(one, other) for one, other in zip(outputs, again))}
     return {"right": verdict(check), **check}
 
 
-def tried(torch, launch, shape, seed, allowed, device="cuda"):
+def tried(torch, launch, shape, dtype, seed, allowed, device="cuda"):
     """The check of one case. launch(Q, K, V, O, lse, causal) queues it."""
     b, h, h_kv, n, n_kv, d, causal = shape
     generator = torch.Generator(device).manual_seed(seed)
-    tensors = [torch.randn(*size, device=device, generator=generator).half() for size in ((b, h, n, d), *((b, h_kv, n_kv, d),) * 2)]
+    tensors = [torch.randn(*size, device=device, generator=generator).to(peers.torch_type(torch, dtype))
+               for size in ((b, h, n, d), *((b, h_kv, n_kv, d),) * 2)]
     given = []
     for _ in range(2):
         O, lse = torch.full_like(tensors[0], math.nan), torch.full((b, h, n), math.nan, device=device)
@@ -113,9 +115,11 @@ def tried(torch, launch, shape, seed, allowed, device="cuda"):
     return compare(torch, tensors, *given, causal, allowed)
 
 
-def launcher_of(torch, library, variant):
+def launcher_of(torch, library, variant, dtype):
     def launch(Q, K, V, O, lse, causal):
-        call = peers.Attention.arguments(Q, K, V, O, lse=lse.data_ptr(), causal=causal, dtype=peers.ENUM_DTYPE["fp16"], variant=variant)
+        call = peers.Attention.arguments(Q, K, V, O, lse=lse.data_ptr(), causal=causal, dtype=peers.ENUM_DTYPE[dtype], variant=variant)
+        workspace = torch.full((peers.workspace_bytes(library, call),), 0xff, dtype=torch.uint8, device=Q.device)  # each float is NaN
+        call.workspace = workspace.data_ptr()
         peers.launcher(torch, library, [call])(0)
     return launch
 
@@ -132,40 +136,68 @@ def summary(lines):
     return f"{right} of {len(lines)} cases are right; the largest error is {worst:.2f} of what is allowed"
 
 
-def command_line():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--step", default="33")
-    parser.add_argument("--variant", help="default: each of the step's")
-    parser.add_argument("--head-dim", type=int, nargs="+", default=HEAD_DIMS)
-    parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per case and variant")
-    asked = parser.parse_args()
-    step = peers.find_step(asked.step)
-    if step["operation"] != "attention" or "fp16" not in step["dtypes"]:
-        parser.error(f"--step {asked.step}: it is not attention in fp16")
+def chosen(parser, asked, text):
+    """(the step, its types, its variants) of those asked for that it is to be tried with."""
+    step = peers.find_step(text)
+    has = [dtype for dtype in step["dtypes"] if dtype in peers.ROW_BOUND]
+    if step["operation"] != "attention" or not has:
+        parser.error(f"--step {text}: it is not attention in {' or '.join(peers.ROW_BOUND)}")
+    dtypes = list(dict.fromkeys(asked.dtype or has))
+    if not set(dtypes) <= set(has):
+        parser.error(f"--dtype {' '.join(dtypes)}: {step['name']} has {', '.join(has)}")
     if asked.variant not in (None, *step["variants"]):
         parser.error(f"--variant {asked.variant}: {step['name']} has {', '.join(step['variants'])}")
-    return asked, step, [asked.variant] if asked.variant else step["variants"]
+    return step, dtypes, [asked.variant] if asked.variant else step["variants"]
+
+
+def command_line():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--step", nargs="+", default=["33"])
+    parser.add_argument("--variant", help="default: each of the step's")
+    parser.add_argument("--dtype", nargs="+", choices=peers.ROW_BOUND, help="default: each of the step's that has 16 bits")
+    parser.add_argument("--head-dim", type=int, nargs="+", default=HEAD_DIMS)
+    parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per case and variant")
+    parser.add_argument("--record", action="store_true", help="make these lines each step's matrix.jsonl, from which its page is generated")
+    asked = parser.parse_args()
+    return asked, [chosen(parser, asked, text) for text in asked.step]
+
+
+def described(step, dtype, variants):
+    """The lines of these variants, still without a result."""
+    flags = ["--heads", "1", "--seqlen", "1", "--causal", *peers.dtype_flags(step, dtype)]
+    return [line for line in peers.describe(step, flags, seed=1) if line["variant"] in variants]
+
+
+def lines_of(torch, step, dtypes, variants, head_dims):
+    """A line for each case, as soon as it was tried."""
+    library = peers.load(step)
+    of_types = [line for dtype in dtypes for line in described(step, dtype, variants)]
+    for line, (seed, (group, shape)) in itertools.product(of_types, enumerate(cases(head_dims))):
+        dtype = line["dtype"]
+        launch = launcher_of(torch, library, step["variants"].index(line["variant"]), dtype)
+        check = tried(torch, launch, shape, dtype, seed, group.allowed)
+        if not check["right"]:
+            print(f"{line['variant']} {dtype} {group.test} {shape}: {check}")
+        env = {name: line["env"][name] for name in ("gpu_driver", "cuda", "date")} | {"torch": torch.__version__}
+        yield {**{name: line[name] for name in ("step", "variant", "operation", "dtype", "device")}, "shape": shape._asdict(),
+               "test": group.test, "check": check, "time": None, "env": env}
 
 
 def main():
-    asked, step, variants = command_line()
-    torch = peers.pytorch(step)
+    asked, every = command_line()
+    torch, right = peers.pytorch(every[0][0]), True
     torch.backends.cuda.matmul.allow_tf32 = False
-    described = [line for line in peers.describe(step, ["--heads", "1", "--seqlen", "1", "--causal"], seed=1) if line["variant"] in variants]
-    if any(line["workspace_bytes"] for line in described):
-        peers.stop(peers.CANNOT_RUN, f"{step['name']} needs memory beside its tensors, which these cases do not give it")
-    library, lines = peers.load(step), []
-    for line, (seed, (group, shape)) in itertools.product(described, enumerate(cases(asked.head_dim))):
-        check = tried(torch, launcher_of(torch, library, step["variants"].index(line["variant"])), shape, seed, group.allowed)
-        env = {name: line["env"][name] for name in ("gpu_driver", "cuda", "date")} | {"torch": torch.__version__}
-        lines.append({**{name: line[name] for name in ("step", "variant", "operation", "dtype", "device")}, "shape": shape._asdict(),
-                      "test": group.test, "check": check, "time": None, "env": env})
-        if asked.json:
-            asked.json.write(peers.json_line(lines[-1]))
-        if not check["right"]:
-            print(f"{line['variant']} {group.test} {shape}: {check}")
-    print(summary(lines))
-    return 0 if all(line["check"]["right"] for line in lines) else 1
+    for step, dtypes, variants in every:
+        lines = []
+        for line in lines_of(torch, step, dtypes, variants, asked.head_dim):
+            lines.append(line)
+            if asked.json:
+                asked.json.write(peers.json_line(line))
+        if asked.record:
+            (peers.ROOT / step["dir"] / "matrix.jsonl").write_text("".join(map(peers.json_line, lines)))
+        print(f"{step['name']}: {summary(lines)}")
+        right &= all(line["check"]["right"] for line in lines)
+    return 0 if right else 1
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 A step comes as its shared object, build/cuda/libNN_name.so; a peer comes from PyTorch. What the step's program knows of
 the case (shape, flops, floor, device, versions) is asked of the program itself, by its --json line. Steps of attention on
-different types take turns, too: their tensors hold the same numbers.
+different types take turns, too: fp32's tensors hold the numbers of one of 16 bits.
 """
 import argparse
 import ctypes
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ WARMUP = 3
 LONG_MS, LONG_BUDGET_MS, LEAST_ITERS = 100, 2000, 5  # a launch above LONG_MS is repeated only as long as that
 SHORT_MS, BATCH_MS, MAX_BATCH = 0.05, 0.2, 100       # one below SHORT_MS is timed in batches of that length
 MAX_COPIES = 256
+GRAPH_MS, MAX_GRAPH = 1, 512                         # as a graph so many launches that it takes that long
 SPIN_CYCLES, LONGEST_SPIN = 4_000_000, 64_000_000    # about 2 ms: longer than Python takes to queue one sample; if not, more
 SAMPLED_ROWS = 256
 COPY = "cudaMemcpyAsync, device to device (Tensor.copy_)"  # the peer of what moves bytes and computes little
@@ -45,7 +47,6 @@ PREPARED_BYTES, PREPARED_ALIGN = 1024, 64       # common/step.h
 
 def launcher(torch, library, calls):
     """A function that queues one launch with calls[i], for each of which the step has prepared what it needs."""
-    stream = torch.cuda.current_stream().cuda_stream
     memory = ctypes.create_string_buffer(len(calls) * PREPARED_BYTES + PREPARED_ALIGN)
     first = -(-ctypes.addressof(memory) // PREPARED_ALIGN) * PREPARED_ALIGN
     for i, call in enumerate(calls):
@@ -54,6 +55,7 @@ def launcher(torch, library, calls):
             raise RuntimeError(f"what prepares the launch was refused: CUDA error {status}")
 
     def queue(i):
+        stream = torch.cuda.current_stream().cuda_stream  # another one while a graph is captured
         if status := library.launch(ctypes.byref(calls[i]), stream):
             raise RuntimeError(f"the launch was refused: CUDA error {status}")
     queue.keeps = memory  # as long as the function lives
@@ -363,11 +365,12 @@ class Attention:
     """O = softmax(Q Kᵀ / √D) V, all of one type, in as many copies as together exceed L2: Q and O [batch, heads, seqlen, head_dim],
     K and V [batch, kv_heads, kv_seqlen, head_dim]."""
 
-    DTYPES = ["fp32", "fp16"]
+    DTYPES = list(ENUM_DTYPE)
     SHAPE = (f"1x8x8192x64 for batch, heads, seqlen, head dimension, and {CAUSAL} behind it for a causal mask; 8x32/8x2048x64 has 8 heads of "
              "K and V, 1x8x512/4096x64 4096 keys of a head")
     LADDER = ["1x8x8192x64"]
-    SAMPLED = 32  # rows of each head
+    SAMPLED = 32   # rows of each head
+    BEYOND_L2 = 1  # the copies have at least so many times the bytes of L2
 
     class Args(ctypes.Structure):  # struct attention_args in common/attention.h
         _fields_ = [*((name, ctypes.c_void_p) for name in ("Q", "K", "V", "O", "lse", "workspace", "prepared")),
@@ -385,7 +388,7 @@ class Attention:
                  for mean, size in ((0.25, (b, h, n, d)), (0.25, (b, h_kv, n_kv, d)), (1, (b, h_kv, n_kv, d))))
         Q, K, V = (numbers.to(torch_type(torch, values or dtype)).to(torch_type(torch, dtype)) for numbers in drawn)
         self.bytes = 2 * (Q.nbytes + K.nbytes)
-        self.copies = min(MAX_COPIES, 2 + torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
+        self.copies = min(MAX_COPIES, 2 + self.BEYOND_L2 * torch.cuda.get_device_properties(0).L2_cache_size // self.bytes)
         self.inputs = [tuple(tensor.clone() for tensor in (Q, K, V)) for _ in range(self.copies)]
         self.O = [torch.full_like(Q, math.nan) for _ in range(self.copies)]
         self.result, self.workspace, self.scores_fit = None, [None] * self.copies, False
@@ -468,8 +471,9 @@ class Attention:
                 with sdpa_kernel(backend) if backend else nullcontext():
                     self.result = self.torch.nn.functional.scaled_dot_product_attention(*self.inputs[i], **choice)
             return queue
-        backends = {"fp32": {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH},
-                    "fp16": {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "its own choice": None}}[self.dtype]
+        of_fp32 = {"efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH}
+        of_16_bits = {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "its own choice": None}
+        backends = of_fp32 if self.dtype == "fp32" else of_16_bits
         if self.sizes.head_dim > MOST_OF_FLASH:
             backends["efficient"] = SDPBackend.EFFICIENT_ATTENTION
         fused = {f"PyTorch SDPA {self.dtype}, {name}": sdpa(backend) for name, backend in backends.items()}
@@ -545,6 +549,8 @@ TYPES_TOGETHER = {"attention"}  # whose types take turns in one measurement
 class Contender:
     """One thing to be timed: a step's variant, or a peer."""
 
+    graph = None  # of its launches
+
     def __init__(self, line, queue, tensors):
         self.line, self.queue, self.tensors, self.copies = line, queue, tensors, tensors.copies
         self.launches, self.batch, self.iters, self.spin, self.ms = 0, 1, 0, SPIN_CYCLES, []
@@ -553,13 +559,20 @@ class Contender:
         self.queue(self.launches % self.copies)
         self.launches += 1
 
+    def queue_sample(self):
+        for _ in range(self.batch):
+            self.queue_next()
+
+    def queue_checked(self):
+        """What is then checked."""
+        self.queue(0)
+
     def sample(self, torch):
         """Milliseconds of one launch, queued behind a spin so that Python's own time stays out."""
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda._sleep(self.spin)
         begin.record()
-        for _ in range(self.batch):
-            self.queue_next()
+        self.queue_sample()
         end.record()
         late = begin.query()  # the spin was over before all was queued, and the GPU may have waited for Python
         end.synchronize()
@@ -571,11 +584,42 @@ class Contender:
         return self.sample(torch)
 
     def prepare(self, torch, iters):
+        """Returns about how many milliseconds a launch takes."""
         for _ in range(WARMUP):
             self.queue_next()
         ms = self.sample(torch)
         self.iters = iters if ms <= LONG_MS else max(LEAST_ITERS, min(iters, int(LONG_BUDGET_MS / ms)))
         self.batch = 1 if ms >= SHORT_MS else min(MAX_BATCH, math.ceil(BATCH_MS / ms))
+        return ms
+
+
+class Graph(Contender):
+    """One thing to be timed whose launches are a CUDA graph, in whole rounds over the copies. They follow one another with neither the
+    host nor the queue of a stream between them, and what the last of them leaves is checked."""
+
+    def prepare(self, torch, iters):
+        ms = super().prepare(torch, iters)
+        rounds = max(1, min(round(GRAPH_MS / (ms * self.copies)), MAX_GRAPH // self.copies))
+        self.batch, graph = rounds * self.copies, torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for i in range(self.batch):
+                self.queue(i % self.copies)
+        self.graph, self.result = graph, self.tensors.result  # a peer's output lies where only the graph writes
+        self.sample(torch)
+        return ms
+
+    def queue_sample(self):
+        if self.graph:
+            self.graph.replay()
+        else:
+            super().queue_sample()
+
+    def queue_checked(self):
+        if not self.graph:
+            return super().queue_checked()
+        self.result.fill_(math.nan)
+        self.graph.replay()
+        self.tensors.result = self.result
 
 
 def quantile(values, fraction):
@@ -590,7 +634,7 @@ def checked(contender):
     """Whether a launch is right. A peer that computes something else is right by something else."""
     tensors = contender.tensors
     tensors.poison()
-    contender.queue(0)
+    contender.queue_checked()
     check = getattr(tensors, "peer_checks", {}).get(contender.line.get("peer"), tensors.check)
     contender.line["check"] = check()
     return contender.line["check"]["right"]
@@ -614,7 +658,7 @@ def fill_in_time(contender):
     line, median = contender.line, quantile(contender.ms, 0.5)
     line |= {"time": {"median_ms": median, "p10_ms": quantile(contender.ms, 0.1), "p90_ms": quantile(contender.ms, 0.9),
                       "iters": contender.iters, "warmup": WARMUP, "batch": contender.batch, "cold": False,
-                      "copies": contender.copies},
+                      "copies": contender.copies, "graph": contender.graph is not None},
              "tflops": 1e-9 * line["flops"] / median, "gbps": 1e-6 * line["bytes"] / median,
              "of_floor": line["floor_ms"] and line["floor_ms"] / median}
 
@@ -639,7 +683,14 @@ def load(step):
         stop(USAGE, f"{path.relative_to(ROOT)} is not built: cmake --preset cuda && cmake --build --preset cuda")
     library = ctypes.CDLL(str(path))
     library.launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    if hasattr(library, "workspace"):
+        library.workspace.restype = ctypes.c_size_t
     return library
+
+
+def workspace_bytes(library, call):
+    """Of device memory that a launch with these arguments needs beside its tensors."""
+    return library.workspace(ctypes.byref(call)) if hasattr(library, "workspace") else 0
 
 
 def dtype_flags(step, dtype):
@@ -659,30 +710,44 @@ def describe(step, flags, seed):
 
 
 def tensors_of(operation, torch, shape, seed, dtype, dtypes):
-    """An operation that has but one type is not asked for it; types that take turns hold the numbers of the narrowest."""
+    """An operation that has but one type is not asked for it. Of types that take turns, fp32 holds the numbers of the first of 16 bits.
+    Those hold their own: products of bf16's few digits, held in fp16, would cost less power than fp16's."""
     if len(operation.DTYPES) == 1:
         return operation(torch, shape, seed)
-    return operation(torch, shape, seed, dtype, *([min(dtypes, key=ELEMENT_BYTES.get)] if len(dtypes) > 1 else []))
+    narrow = [other for other in dtypes if other in ROW_BOUND]
+    return operation(torch, shape, seed, dtype, *(narrow[:1] if dtype == "fp32" else []))
 
 
-def steps_of(steps, tensors, flags, seed, dtype, torch):
-    """The variants of the steps that have the type."""
+def described(steps, dtypes, flags, seed, at_once):
+    """{(a step's name, a type that it has): its lines}. at_once: so many programs run side by side."""
+    cases = [(step, dtype) for step in steps for dtype in dtypes if dtype in step["dtypes"]]
+    with ThreadPoolExecutor(at_once) as pool:
+        lines = pool.map(lambda case: describe(case[0], [*flags, *dtype_flags(*case)], seed), cases)
+        return {(step["name"], dtype): each for (step, dtype), each in zip(cases, lines)}
+
+
+def steps_of(steps, tensors, known, dtype, torch, timed_as=Contender):
+    """The variants of the steps that have the type; known: what the programs say of them."""
     for step in (step for step in steps if dtype in step["dtypes"]):
-        library, lines = load(step), describe(step, [*flags, *dtype_flags(step, dtype)], seed)
+        library, lines = load(step), known[step["name"], dtype]
         if hasattr(tensors, "reserve"):
             tensors.reserve(lines)
         for variant, line in enumerate(lines):
             line["env"]["torch"] = torch.__version__
             layout = {"row_bytes": step["row_bytes"]} if hasattr(tensors, "lay_out") else {}
-            yield Contender(line, tensors.launch(library, variant, **layout), tensors)
+            yield timed_as(line, tensors.launch(library, variant, **layout), tensors)
+
+
+OURS_ALONE = {"parts", "blocks"}  # of a line, how a step divides the work
 
 
 def peer_line(steps, ours, dtype):
     """What a peer's line says of the case. Of a type that no step here has, it is kept with these steps, and has no floor."""
-    line = next((contender.line for contender in ours if contender.line["dtype"] == dtype), None)
+    lines = [{key: value for key, value in contender.line.items() if key not in OURS_ALONE} for contender in ours]
+    line = next((line for line in lines if line["dtype"] == dtype), None)
     if line:
         return line | {"step": None, "variant": None}
-    line = ours[0].line
+    line = lines[0]
     size = ELEMENT_BYTES[dtype] / ELEMENT_BYTES[line["dtype"]]
     return line | {"step": None, "variant": None, "dtype": dtype, "bytes": int(line["bytes"] * size), "floor_ms": None,
                    "beside": [step["name"] for step in steps]}
@@ -698,12 +763,13 @@ def accepted(name, queue):
     return True
 
 
-def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None):
-    """Of each type the steps that have it, then its peers; only: the variants and peers wanted, where not all are."""
-    flags = operation.flags(shape)
+def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed_as=Contender, at_once=1):
+    """Of each type the steps that have it, then its peers; only: the variants and peers wanted, where not all are; timed_as: Graph, to
+    be timed as graphs; at_once: how many programs may have the tensors on the host at the same time."""
+    known = described(steps, dtypes, operation.flags(shape), seed, at_once)
     tensors = {dtype: tensors_of(operation, torch, shape, seed, dtype, dtypes) for dtype in dtypes}
     wanted = lambda name: only is None or name in only
-    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], flags, seed, dtype, torch)
+    ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], known, dtype, torch, timed_as)
             if wanted(contender.line["variant"])]
     peers = []
     for dtype in dtypes:
@@ -713,7 +779,7 @@ def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None):
             line = peer_line(steps, ours, dtype) | {"peer": name}
             if "device_bytes" in line:
                 line |= tensors[dtype].memory(queue)
-            peers.append(Contender(line, queue, tensors[dtype]))
+            peers.append(timed_as(line, queue, tensors[dtype]))
     return ours + peers
 
 
@@ -757,7 +823,7 @@ def command_line():
     parser.add_argument("--shape", nargs="+",
                         help="; ".join(f"{name}: {operation.SHAPE}" for name, operation in OPERATIONS.items()))
     parser.add_argument("--dtype", nargs="+", help="of what the steps have: " + ", ".join(ENUM_DTYPE) + " (default: all); of attention "
-                        "fp32 and fp16, and where no step has one, the peers on it")
+                        "any, and where no step has one, the peers on it")
     parser.add_argument("--iters", type=int, default=20, help="timed launches of each (fewer above 100 ms)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per item")

@@ -134,10 +134,12 @@ TIMED["35_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x5
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
-# What else a step's lesson rests on: (the name of its file, the command that writes it).
-SWEEPS = {"11_softmax_shaped": ("sweep", "bench/softmax_sweep.py"), "31_flash_mma_warp_rows": ("sweep", "bench/attention_sweep.py"),
-          "33_flash_mma_gqa": ("matrix", "bench/attention_matrix.py"),
-          "35_flash_mma_tiling_qk": ("sweep", "bench/attention_sweep.py", "--step", "35")}
+# What else a step's lesson rests on: (the step, the name of its file, the command that writes it).
+SWEEPS = [("11_softmax_shaped", "sweep", "bench/softmax_sweep.py"), ("31_flash_mma_warp_rows", "sweep", "bench/attention_sweep.py"),
+          ("33_flash_mma_gqa", "matrix", "bench/attention_matrix.py"),
+          ("34_flash_mma_split_keys", "matrix", "bench/attention_matrix.py", "--step", "34"),
+          ("34_flash_mma_split_keys", "decode", "bench/attention_decode.py"),
+          ("35_flash_mma_tiling_qk", "sweep", "bench/attention_sweep.py", "--step", "35")]
 
 
 def kind(step):
@@ -316,8 +318,7 @@ def main():
                 shapes, dtypes = ALSO_TIMED[step["name"]]
                 lines[step["name"]] += new_lines(log, timed, sys.executable, "bench/peers.py", step["number"], "--shape", *shapes,
                                                  "--dtype", *dtypes)
-            if step["name"] in SWEEPS:
-                what, *command = SWEEPS[step["name"]]
+            for what, *command in [sweep[1:] for sweep in SWEEPS if sweep[0] == step["name"]]:
                 swept = asked.out / f"{step['name']}.{what}.jsonl"
                 swept.unlink(missing_ok=True)
                 print(run(log, sys.executable, *command, "--json", swept).stdout)

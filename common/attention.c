@@ -10,7 +10,7 @@
 
 // ---- the command line ----
 
-enum { BATCH, HEADS, KV_HEADS, SEQLEN, KV_SEQLEN, HEAD_DIM, CAUSAL, LSE, ROW_PADDING, LAYOUT };
+enum { BATCH, HEADS, KV_HEADS, SEQLEN, KV_SEQLEN, HEAD_DIM, CAUSAL, LSE, ROW_PADDING };
 
 static const struct size sizes[] = {
     [BATCH] = {.name = "batch", .doc = "sequences (default 1)", .gpu = 1, .emulator = 1},
@@ -33,7 +33,6 @@ static const struct size sizes[] = {
              .is_switch = true,
              .unsaid = true},
     [ROW_PADDING] = ROW_PADDING_SIZE,
-    [LAYOUT] = LAYOUT_SIZE,
     {0},
 };
 
@@ -132,6 +131,20 @@ static size_t shared_bytes(const void *context, int variant)
     return attention->step->shared(&args);
 }
 
+static int parts(const void *context, int variant)
+{
+    const struct attention *attention = context;
+    const struct attention_args args = shape_of(attention, variant);
+    return attention->step->parts(&args);
+}
+
+static int blocks(const void *context, int variant)
+{
+    const struct attention *attention = context;
+    const struct attention_args args = shape_of(attention, variant);
+    return attention->step->blocks(&args);
+}
+
 static struct tensor describe_tensor(const char *name, const struct attention_args *shape, int heads, int seqlen,
                                      struct row_layout layout)
 {
@@ -187,6 +200,8 @@ static void describe(struct attention *attention, const struct size *size, const
         .outputs = {{.tensor = &attention->O, .terms = n_kv > d ? n_kv : d}},
         .workspace_bytes = step->workspace ? workspace_bytes : NULL,
         .shared_bytes = step->shared ? shared_bytes : NULL,
+        .parts = step->parts ? parts : NULL,
+        .blocks = step->blocks ? blocks : NULL,
         .tells_memory = true,
         .work = {.queue = queue, .prepare = step->prepare ? prepare_copy : NULL, .context = attention},
     };
@@ -218,7 +233,6 @@ int attention_main(int argc, char **argv, const struct attention_step *step)
     memcpy(size, sizes, sizeof sizes);
     size[LSE].hidden = !step->lse;
     size[ROW_PADDING].hidden = !step->row_bytes;
-    size[LAYOUT].hidden = !step->print_layout;
     const struct options options = options_parse(
         argc, argv,
         &(struct command_line){
@@ -228,8 +242,6 @@ int attention_main(int argc, char **argv, const struct attention_step *step)
             .inputs = attention_inputs,
             .dtypes = step->dtypes,
         });
-    if (size[LAYOUT].value)
-        return options_each_variant(&options, step->print_layout);
     const struct device device = device_open(step->arch);
     sizes_default(size, device.emulated);
     if (!size[KV_HEADS].value)

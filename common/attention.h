@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include "step.h"
 
+static const float LOG2_E = 1.44269504f;  // log2 e: exp(x) is exp2(x log2 e)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,17 +53,21 @@ struct attention_step {
     size_t (*workspace)(const struct attention_args *args);  // bytes of device memory beside the tensors; NULL: none
     size_t (*shared)(const struct attention_args *args);     // bytes of dynamic shared memory that a block asks for;
                                                              // NULL: as `variants` say
-    int (*prepare)(const struct attention_args *args);       // NULL: there is nothing to prepare
+    int (*parts)(const struct attention_args *args);    // into how many the keys are divided, to be merged; NULL: one
+    int (*blocks)(const struct attention_args *args);   // that find them, of all rows and heads; NULL: not said
+    int (*prepare)(const struct attention_args *args);  // NULL: there is nothing to prepare
     int (*launch)(const struct attention_args *args, cudaStream_t stream);
-    void (*print_layout)(int variant);  // how its tiles lie in shared memory, for --layout; NULL: not offered
 };
 
 // Fills args->prepared with what launches with these arguments need and what may take its time, such as tensor maps.
 // Called once before the first of them, and never while a launch is timed. Returns a cudaError_t.
 __attribute__((visibility("default"))) int prepare(const struct attention_args *args);
 
-// Queues the step's kernels on the stream and returns a cudaError_t. Beside prepare(), the one symbol that a step's shared
-// object exports.
+// Bytes of device memory that a launch with these arguments needs beside the tensors, of a step that needs any.
+__attribute__((visibility("default"))) size_t workspace(const struct attention_args *args);
+
+// Queues the step's kernels on the stream and returns a cudaError_t. Beside prepare() and workspace(), the one symbol that a
+// step's shared object exports.
 __attribute__((visibility("default"))) int launch(const struct attention_args *args, cudaStream_t stream);
 
 // The strides of a tensor [batch, heads, seqlen, head_dim] in which nothing lies between rows, heads or batches.
@@ -78,7 +84,8 @@ static inline bool strides_are_packed(struct strides strides, int heads, int seq
     return strides.batch == packed.batch && strides.head == packed.head && strides.row == packed.row;
 }
 
-// Whether all tensors are of this type, and nothing lies between their rows, heads or batches.
+// Whether all tensors are of this type, and nothing lies between their rows, heads or batches. The launch of a step that takes
+// two types asks for one after the other, and starts the kernel of the one that it is.
 static inline bool attention_is_packed(const struct attention_args *args, enum dtype dtype)
 {
     const int heads = args->heads, kv_heads = args->kv_heads, n = args->seqlen, n_kv = args->kv_seqlen,

@@ -65,14 +65,18 @@ static const struct type {
     size_t bytes;
     uint16_t (*encode)(float value);  // NULL: as it is
     float (*decode)(uint16_t bits);
+    int digits;
     double row_bound;
 } types[DTYPE_COUNT] = {
-    [FP32] = {.name = "fp32", .bytes = 4},
-    [FP16] = {.name = "fp16", .bytes = 2, .encode = fp16_of, .decode = float_of_fp16, .row_bound = 0x1p-9},
-    [BF16] = {.name = "bf16", .bytes = 2, .encode = bf16_of, .decode = float_of_bf16, .row_bound = 0x1p-7},
+    [FP32] = {.name = "fp32", .bytes = 4, .digits = 24},
+    [FP16] =
+        {.name = "fp16", .bytes = 2, .encode = fp16_of, .decode = float_of_fp16, .digits = 11, .row_bound = 0x1p-9},
+    [BF16] = {.name = "bf16", .bytes = 2, .encode = bf16_of, .decode = float_of_bf16, .digits = 8, .row_bound = 0x1p-7},
 };
 
 const char *dtype_name(enum dtype dtype) { return types[dtype].name; }
+
+int dtype_digits(enum dtype dtype) { return types[dtype].digits; }
 
 struct bound dtype_bound(enum dtype dtype, int terms, double rounded)
 {

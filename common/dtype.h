@@ -24,6 +24,9 @@ void dtype_round(enum dtype dtype, float *values, size_t count);
 void dtype_encode(enum dtype dtype, const float *values, void *bits, size_t count);
 void dtype_decode(enum dtype dtype, const void *bits, float *values, size_t count);
 
+// Of a number of the type, in binary. Rounding changes a number by at most 2^-digits of itself; to cut digits off, by less than twice that.
+int dtype_digits(enum dtype dtype);
+
 // The largest relative error that is still right, as a norm over all that is checked and in any one row.
 struct bound {
     double all, row;

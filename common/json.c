@@ -78,6 +78,14 @@ static void memory(FILE *file, const struct job *job)
         fprintf(file, ",\"device_bytes\":%.0f,\"workspace_bytes\":%.0f", job_tensor_bytes(job) + workspace, workspace);
 }
 
+static void parts(FILE *file, const struct job *job)
+{
+    if (job->parts)
+        fprintf(file, ",\"parts\":%d", job->parts(job->work.context, job->work.variant));
+    if (job->blocks)
+        fprintf(file, ",\"blocks\":%d", job->blocks(job->work.context, job->work.variant));
+}
+
 static void figure(FILE *file, const struct result *result)
 {
     const struct figure *figure = &result->job->figure;
@@ -119,6 +127,7 @@ void json_append(FILE *file, const struct result *result)
     check(file, result);
     timing(file, result);
     memory(file, job);
+    parts(file, job);
     figure(file, result);
     environment(file, &result->environment);
     if (job->peer)

@@ -51,11 +51,22 @@ static void report_memory(const struct job *job)
                1e-6 * workspace);
 }
 
+static void report_parts(const struct job *job)
+{
+    const struct work *work = &job->work;
+    int parts = job->parts ? job->parts(work->context, work->variant) : 1;
+    if (parts > 1 && job->blocks)
+        printf("keys in %d parts, %d blocks\n", parts, job->blocks(work->context, work->variant));
+    else if (parts > 1)
+        printf("keys in %d parts\n", parts);
+}
+
 void report_variant(const struct job *job, const struct device *device, const struct options *options)
 {
     const struct variant *variant = &options->variants[job->work.variant];
     printf("%s: %s\n", variant->name, variant->idea);
     report_memory(job);
+    report_parts(job);
     if (options->profile && !device->emulated)
         printf("ncu counts the same on this GPU:\n  ncu --clock-control none --metrics %s%s \\\n"
                "      %s --no-check --no-time --variant %s %s\n",

@@ -49,7 +49,10 @@ struct job {
     // Bytes of device memory that the variant takes beside the tensors; NULL: none.
     size_t (*workspace_bytes)(const void *context, int variant);
     size_t (*shared_bytes)(const void *context, int variant);  // of a block, where it depends on the shape; or NULL
-    bool tells_memory;                                         // whether reports say what memory the operation takes
+    // Into how many parts that of which an output is a sum is divided, to be merged, and how many blocks find them; NULL: not said.
+    int (*parts)(const void *context, int variant);
+    int (*blocks)(const void *context, int variant);
+    bool tells_memory;  // whether reports say what memory the operation takes
 
     struct work work;  // its variant is set for each run, its number of copies by job_allocate()
 };

@@ -72,33 +72,46 @@ def beside_no_timing():
 class Program:
     """A CUDA source and how it is compiled: by the emulator's driver with a C++ compiler, or by nvcc.
 
-    An edit is applied to a copy of the source first: (before, after), at the one place where `before` stands, or a
-    function from text to text. Of a program that is run at one head dimension alone, no kernel of another is compiled."""
+    An edit is applied to a copy of the source first, or of a header in common/: (before, after), at the one place where
+    `before` stands, or a function from text to text. Of a program of attention that is run at one head dimension and in one type alone, no kernel of
+    another is compiled."""
 
     source: pathlib.Path
     compiler: str = "g++"
     options: tuple = ()
     libraries: tuple = ()
     edit: object = ()
+    header: str = ""  # that the edit is in, as the source includes it
     head_dim: int = 0
+    dtype: str = ""
 
     def __str__(self):
         return f"{self.source.stem}-{self.compiler}"
 
+    @property
+    def target(self):
+        """What the edit is in."""
+        return ROOT / "common" / self.header if self.header else self.source
+
     def edited(self):
-        text = self.source.read_text()
+        text = self.target.read_text()
         if callable(self.edit):
             return self.edit(text)
         before, after = self.edit
-        assert text.count(before) == 1, f"{self.source.name} has {text.count(before)} places that read: {before}"
+        assert text.count(before) == 1, f"{self.target.name} has {text.count(before)} places that read: {before}"
         text = text.replace(before, after)
-        others = rf"^ *case (?!{self.head_dim}:)\d+: return \w+<\d+>\(args, stream\);$"
-        return re.sub(others, "", text, flags=re.MULTILINE) if self.head_dim else text
+        if self.head_dim:
+            text = re.sub(rf"^ *case (?!{self.head_dim}:)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
+        if self.dtype:
+            of_type = rf"^ *if \(attention_is_\w+\(args, (?!{self.dtype.upper()})\w+\)\)\n *return \w+<\w+>\(args, stream.*\);$"
+            text = re.sub(of_type, "\n", text, flags=re.MULTILINE)
+        return text
 
     def key(self):
         """The same for the same program, whichever process of pytest asks, today or another day."""
         named = [pathlib.Path(word) for word in (*self.options, *self.libraries)]
-        texts = {self.source: self.edited() if self.edit else self.source.read_text(errors="replace")}
+        texts = {self.source: self.source.read_text(errors="replace")}
+        texts |= {self.target: self.edited()} if self.edit else {}
         texts |= {file: file.read_text() for file in named if file.is_file() and file.suffix != ".a"}
         parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=bool(self.edit))), *texts.values(),
                  *(header for file, text in texts.items() for header in included(text, [file.parent, *named]))]
@@ -109,8 +122,10 @@ class Program:
         output = folder / "program"
         source = self.source
         if self.edit:
-            source = folder / self.source.name
-            source.write_text(self.edited())
+            source, copy = folder / self.source.name, folder / (self.header or self.source.name)
+            source.write_text(self.source.read_text())
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_text(self.edited())  # the source finds a header beside itself first
         if self.compiler == "nvcc":
             return output, run(machine.nvcc(), "-std=c++20", "-arch=native", source, "-o", output)
         simtcc = ROOT / "emulator" / "simtcc"

@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """A step, and what its source says that it can do."""
     name: str
     variants: list
-    dtype: str
+    dtypes: list     # the default first
     can: set         # of causal, grouped, lengths and lse
     listed: bool     # whether it is compiled for a list of head dimensions, and takes no others
     head_dims: list  # those, or some of what it takes
@@ -55,7 +55,7 @@ def step_of(entry):
     else:
         head_dims = [int(size) for size in said["head_dims"].strip("{}").split(",")]
         refused, takes = {1, 31, 63, 80, 256} - set(head_dims), f"this step is compiled for {' '.join(map(str, head_dims))}"
-    return Step(entry["name"], entry["variants"], entry["dtypes"][0], can, not most, head_dims, sorted(refused), takes)
+    return Step(entry["name"], entry["variants"], entry["dtypes"], can, not most, head_dims, sorted(refused), takes)
 
 
 STEPS = [step_of(entry) for entry in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
@@ -140,6 +140,25 @@ def test_right_with_one_column(step):
 @pytest.mark.parametrize("step, mask", MASKS, ids=words)
 def test_right_for_other_batches_and_seeds(step, mask, arguments):
     expect_right(attention(BUILD / step.name, 50, 32, *arguments, *mask, "--all-variants"), len(step.variants))
+
+
+# ---- other types ----
+
+@pytest.mark.parametrize("step, mask, dtype", [(*way, dtype) for way in MASKS for dtype in way[0].dtypes[1:]], ids=words)
+def test_right_in_every_type(step, mask, dtype):
+    """All tests but these take a step's first type. The head dimensions, the inputs and the masks share the edges of tiles."""
+    dims, edges = step.small_head_dims(), [*EDGES, BEYOND][len(mask)::2 if "causal" in step.can else 1]
+    cases = [(n, dims[i % len(dims)], INPUTS[i // len(dims) % len(INPUTS)], 2) for i, n in enumerate(edges)]
+    expect_all_right(BUILD / "plain" / step.name, step, cases, *mask, "--dtype", dtype)
+    expect_all_right(BUILD / step.name, step, [(70, d, "normal", 1) for d in dims[-1:]], *mask, "--dtype", dtype)
+
+
+@pytest.mark.parametrize("step, dtype", [(step, dtype) for step in STEPS if step.can >= {"grouped", "lengths", "lse"} for dtype in step.dtypes[1:]],
+                         ids=words)
+def test_right_with_grouped_heads_and_lengths_that_differ_in_every_type(step, dtype):
+    pairs = (1, 200), (64, 65), (129, 2), (200, 48)
+    cases = [(n, d, kind, 4, "--kv-heads", 2, "--kv-seqlen", n_kv, "--lse") for (n, n_kv), d, kind in zip(pairs, HEAD_DIMS, INPUTS)]
+    expect_all_right(BUILD / "plain" / step.name, step, masked_or_not(cases), "--dtype", dtype)
 
 
 # ---- grouped heads, lengths that differ, log-sum-exp ----
@@ -250,9 +269,9 @@ def test_json_lines(step, mask, tmp_path):
     lines = lines_of(tmp_path / "lines", BUILD / step.name, "--batch", 2, "--heads", 3, "--seqlen", 17, "--head-dim", 96,
                      "--all-variants", *mask)
     assert [line["variant"] for line in lines] == step.variants
-    element = {"fp32": 4, "fp16": 2}[step.dtype]
+    element = {"fp32": 4, "fp16": 2}[step.dtypes[0]]
     for line in lines:
-        assert (line["step"], line["operation"], line["dtype"]) == (step.name, "attention", step.dtype)
+        assert (line["step"], line["operation"], line["dtype"]) == (step.name, "attention", step.dtypes[0])
         assert line["shape"] == {"batch": 2, "heads": 3, "kv_heads": 3, "seqlen": 17, "head_dim": 96, "causal": bool(mask)}
         assert line["flops"] == 4 * 2 * 3 * 17 * 17 * 96 / (2 if mask else 1) and line["bytes"] == 4 * element * 2 * 3 * 17 * 96
         assert line["check"]["right"] and line["check"]["rows"] == 2 * 3 * 17 and line["time"] is None

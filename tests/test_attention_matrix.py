@@ -12,7 +12,7 @@ sys.path += [str(ROOT / "bench")]
 import attention_matrix as matrix  # noqa: E402
 import peers  # noqa: E402
 
-RIGHT = {"error": 2e-3, "bound": 2e-3, "error_fp16": 1e-3, "lse_error": 0.0, "lse_bound": matrix.LSE_BOUND, "empty_rows": 0.0, "same_bits": True}
+RIGHT = {"error": 2e-3, "bound": 2e-3, "error_16_bits": 1e-3, "lse_error": 0.0, "lse_bound": matrix.LSE_BOUND, "empty_rows": 0.0, "same_bits": True}
 
 
 @pytest.mark.parametrize("wrong", [{"error": 2.1e-3}, {"error": math.nan}, {"bound": math.nan}, {"lse_error": 2 * matrix.LSE_BOUND}, {"lse_error": math.nan},
@@ -36,10 +36,11 @@ def test_the_cases_are_those_of_their_tests_and_lengths_of_ours():
 @pytest.fixture
 def program(monkeypatch, tmp_path):
     """program(checks of the cases in turn, words): the exit status, and the lines that were written."""
-    step = {"name": "33_flash_mma_gqa", "number": "33", "operation": "attention", "dtypes": ["fp16"], "variants": ["a", "b"]}
     asked = []
 
-    def run(checks, *words, workspace=0):
+    def run(checks, *words, has=("fp16",), types=1):
+        """has: the types of the step; types: how many times the cases are tried, of each variant."""
+        step = {"name": "33_flash_mma_gqa", "number": "33", "operation": "attention", "dtypes": list(has), "variants": ["a", "b"], "dir": "."}
         from types import SimpleNamespace
         torch = SimpleNamespace(__version__="2", backends=SimpleNamespace(cuda=SimpleNamespace(matmul=SimpleNamespace())))
         turn = iter(checks)
@@ -47,11 +48,11 @@ def program(monkeypatch, tmp_path):
         monkeypatch.setattr(peers, "pytorch", lambda step: torch)
         monkeypatch.setattr(peers, "load", lambda step: "library")
         monkeypatch.setattr(peers, "describe", lambda step, flags, seed: [
-            {"step": step["name"], "variant": name, "operation": "attention", "dtype": "fp16", "device": "NVIDIA H200", "workspace_bytes": workspace,
-             "env": {"gpu_driver": "1", "cuda": "2", "date": "3", "commit": "4"}} for name in "ab"])
+            {"step": step["name"], "variant": name, "operation": "attention", "dtype": flags[-1] if "--dtype" in flags else has[0],
+             "device": "NVIDIA H200", "env": {"gpu_driver": "1", "cuda": "2", "date": "3", "commit": "4"}} for name in "ab"])
         monkeypatch.setattr(matrix, "cases", lambda head_dims: asked.append(head_dims) or [
-            (matrix.GROUPS[0], peers.Attention.shape("4x6/2x113/203x64-causal"))] * (len(checks) // (1 if "--variant" in words else 2)))
-        monkeypatch.setattr(matrix, "tried", lambda torch, launch, shape, seed, allowed: {"right": matrix.verdict(check := next(turn)), **check})
+            (matrix.GROUPS[0], peers.Attention.shape("4x6/2x113/203x64-causal"))] * (len(checks) // types // (1 if "--variant" in words else 2)))
+        monkeypatch.setattr(matrix, "tried", lambda torch, launch, shape, dtype, seed, allowed: {"right": matrix.verdict(check := next(turn)), **check})
         monkeypatch.setattr(sys, "argv", ["attention_matrix.py", "--json", str(tmp_path / "lines"), *words])
         status = matrix.main()
         return status, [json.loads(line) for line in (tmp_path / "lines").read_text().splitlines()], asked[-1]
@@ -67,7 +68,7 @@ def test_a_miss_is_the_exit_status(program, capsys):
         status, lines, _ = program([RIGHT, RIGHT | miss, RIGHT], "--variant", "a", "--head-dim", "64")
         assert status == 1 and [line["check"]["right"] for line in lines[-3:]] == [True, False, True]
         worst = "inf" if math.isnan(miss["error"]) else "1.50"
-        assert f"2 of 3 cases are right; the largest error is {worst} of" in (said := capsys.readouterr().out) and "a test_flash_attn_output 4x6/2x113/203x64-causal: {" in said
+        assert f"2 of 3 cases are right; the largest error is {worst} of" in (said := capsys.readouterr().out) and "a fp16 test_flash_attn_output 4x6/2x113/203x64-causal: {" in said
     assert lines[-2]["check"]["error"] is None  # JSON has no NaN
 
 
@@ -76,17 +77,46 @@ def test_each_variant_is_tried_where_none_is_named(program):
     assert status == 1 and [(line["variant"], line["check"]["right"]) for line in lines] == [("a", True), ("a", True), ("b", True), ("b", False)]
 
 
-@pytest.mark.parametrize("words, said", [(["--step", "8"], "not attention in fp16"), (["--variant", "c"], "has a, b")])
+def test_each_type_of_16_bits_is_tried_where_none_is_named(program, capsys):
+    tried = lambda lines: [(line["variant"], line["dtype"], line["check"]["right"]) for line in lines]
+    status, lines, _ = program([RIGHT, RIGHT, RIGHT, RIGHT | {"error": 3e-3}], "--variant", "b", has=("fp32", "fp16", "bf16"), types=2)
+    assert status == 1 and tried(lines) == [("b", "fp16", True), ("b", "fp16", True), ("b", "bf16", True), ("b", "bf16", False)]
+    assert "b bf16 test_flash_attn_output" in capsys.readouterr().out
+    status, lines, _ = program([RIGHT], "--variant", "b", "--dtype", "bf16", has=("fp16", "bf16"))
+    assert status == 0 and tried(lines)[4:] == [("b", "bf16", True)]
+
+
+def test_a_launch_gets_the_memory_that_it_asks_for(monkeypatch):
+    """As many bytes as the library says of the very arguments, all 0xff; of a library that says nothing, none."""
+    from types import SimpleNamespace
+    made, calls = [], []
+    torch = SimpleNamespace(uint8="uint8", full=lambda size, fill, dtype, device: made.append((size, fill, dtype)) or SimpleNamespace(data_ptr=lambda: 77))
+    monkeypatch.setattr(peers.Attention, "arguments", lambda *tensors, **more: peers.Attention.Args(seqlen=5, **more))
+    monkeypatch.setattr(peers, "launcher", lambda torch, library, calls_: lambda i: calls.extend(calls_))
+    O = SimpleNamespace(device="cuda", data_ptr=lambda: 1)
+    for library in (SimpleNamespace(workspace=lambda call: 8 * call._obj.seqlen), SimpleNamespace()):
+        matrix.launcher_of(torch, library, 1, "bf16")(O, O, O, O, O, True)
+    assert made == [((40,), 0xff, "uint8"), ((0,), 0xff, "uint8")]
+    assert [(call.workspace, call.dtype, call.variant, call.causal) for call in calls] == [(77, 3, 1, 1)] * 2
+
+
+def test_each_steps_lines_become_its_record(program, monkeypatch, tmp_path, capsys):
+    """A record is replaced, also by lines of which one is wrong: the status says so."""
+    monkeypatch.setattr(peers, "ROOT", tmp_path)
+    (tmp_path / "matrix.jsonl").write_text("what was there\n")
+    status, lines, _ = program([RIGHT, RIGHT | {"error": 3e-3}], "--variant", "a", "--record")
+    assert status == 1 and (tmp_path / "matrix.jsonl").read_text() == (tmp_path / "lines").read_text()
+    status, lines, _ = program([RIGHT] * 2, "--variant", "a", "--step", "33", "33", types=2)
+    assert status == 0 and len(lines) == 4 and capsys.readouterr().out.count("33_flash_mma_gqa: 1 of 1 cases are right") == 2
+    assert len((tmp_path / "matrix.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("words, said", [(["--step", "8"], "not attention in fp16 or bf16"), (["--variant", "c"], "has a, b"),
+                                         (["--dtype", "bf16"], "33_flash_mma_gqa has fp16"), (["--dtype", "fp32"], "invalid choice")])
 def test_what_cannot_be_tried(program, capsys, words, said):
     with pytest.raises(SystemExit) as stopped:
         program([RIGHT], *words)
     assert stopped.value.code == peers.USAGE and said in capsys.readouterr().err
-
-
-def test_a_step_that_needs_memory_beside_its_tensors(program, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        program([RIGHT], workspace=4)
-    assert stopped.value.code == peers.CANNOT_RUN and "memory beside" in capsys.readouterr().err
 
 
 # ---- with PyTorch ----
@@ -100,7 +130,8 @@ def spoilt(torch, spoil):
     return launch
 
 
-SPOILS = {"O": lambda O, lse: O[0, 0, 20, 0].add_(0.01), "NaN": lambda O, lse: O[0, 1, 32, 5].fill_(math.nan),
+COARSER = 8  # bf16 than fp16
+SPOILS = {"O": lambda O, lse: O[0, 0, 20, 0].add_(0.01 * (COARSER if "bfloat16" in str(O.dtype) else 1)), "NaN": lambda O, lse: O[0, 1, 32, 5].fill_(math.nan),
           "a row that sees no key": lambda O, lse: O[0, 0, 0, 0].add_(6e-8), "its log-sum-exp": lambda O, lse: lse[0, 0, 0].fill_(-1e9),
           "another log-sum-exp": lambda O, lse: lse[0, 1, 30].add_(1e-3)}
 
@@ -108,11 +139,13 @@ SPOILS = {"O": lambda O, lse: O[0, 0, 20, 0].add_(0.01), "NaN": lambda O, lse: O
 def test_attention_by_its_definition_is_right():
     torch = pytest.importorskip("torch")
     for text in ("2x4x17x32", "1x6/2x33x16-causal", "1x4/1x5/70x32-causal", "1x4/2x33/17x32-causal"):
-        assert matrix.tried(torch, spoilt(torch, lambda O, lse: None), peers.Attention.shape(text), 1, 1e-5, "cpu")["right"]
+        for dtype in ("fp16", "bf16"):
+            assert matrix.tried(torch, spoilt(torch, lambda O, lse: None), peers.Attention.shape(text), dtype, 1, 1e-5, "cpu")["right"]
 
 
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
 @pytest.mark.parametrize("what", SPOILS)
-def test_what_is_spoilt_is_wrong(what):
+def test_what_is_spoilt_is_wrong(what, dtype):
     torch = pytest.importorskip("torch")
     shape = peers.Attention.shape("1x4/2x33/17x32-causal")
-    assert not matrix.tried(torch, spoilt(torch, SPOILS[what]), shape, 1, 1e-5, "cpu")["right"]
+    assert not matrix.tried(torch, spoilt(torch, SPOILS[what]), shape, dtype, 1, 1e-5, "cpu")["right"]

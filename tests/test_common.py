@@ -188,6 +188,19 @@ def test_head_dimensions_up_to_one(compile_cu, takes, sentence, taken, refused):
         assert done.returncode == 2 and f"--head-dim {size}: {sentence}\n" in done.stderr, done.stdout + done.stderr
 
 
+def test_a_step_says_in_how_many_parts_the_keys_are(compile_cu, tmp_path):
+    plain = program("attention_plain.cu")
+    divided = program("attention_plain.cu", ".prepare = prepare,",
+                      ".parts = [](const attention_args *args) { return args->kv_seqlen / 4; }, "
+                      ".blocks = [](const attention_args *args) { return args->heads * 7; }, .prepare = prepare,")
+    for source, keys, parts in ((plain, 12, None), (divided, 12, 3), (divided, 4, 1)):
+        lines = tmp_path / f"{keys} {parts}"
+        done = run(compile_cu(source), "--seqlen", 2, "--kv-seqlen", keys, "--head-dim", 12, "--json", lines)
+        line = json.loads(lines.read_text())
+        assert done.returncode == 0 and (line.get("parts"), line.get("blocks")) == (parts, parts and 14)
+        assert ("\nkeys in 3 parts, 14 blocks\n" in done.stdout) == (parts == 3) and ("parts" in done.stdout) == (parts == 3)
+
+
 @pytest.mark.parametrize("arguments", [("--dtype", "fp16"), ("--row-padding", 8), ("--b-transposed",), ("--lse",)], ids=str)
 @pytest.mark.parametrize("step", ["03_matmul_naive", "08_softmax_naive", "12_attention_naive"])
 def test_a_step_offers_only_what_it_can(step, arguments):
@@ -324,6 +337,40 @@ def test_planted_mistake_is_seen(compile_cu, program, arguments):
     done = run(compile_cu(program), *size, *arguments)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "WRONG" in done.stdout or "simt: " in done.stderr, done.stdout + done.stderr
+
+
+ELEMENT, QUOTIENT = "sums[(size_t)row * shape.n + col]", "keys > 0 ? sum / l : 0"
+PRODUCT = "sum += expf((score(q, K + key * args.K_strides.row, d) - m) * scale)"
+DROPPED = {"fp16": 13, "bf16": 16}  # bits of an fp32 that the type has no room for
+
+
+def cut(value, dtype, added="0"):
+    """A float without those bits. added: what is added to the bits first."""
+    return f"__uint_as_float((__float_as_uint({value}) + {added}) >> {DROPPED[dtype]} << {DROPPED[dtype]})"
+
+
+def cut_weights(added):
+    return "attention", PRODUCT, f"sum += {cut(PRODUCT.removeprefix('sum += '), 'bf16', added)}", "bf16"
+
+
+@pytest.mark.parametrize("name, before, after, dtype, said", [
+    ("matmul", f"T({ELEMENT})", f"T({cut(ELEMENT, 'bf16')})", "bf16", "WRONG: "),
+    ("attention", f"T({QUOTIENT})", f"T({cut(QUOTIENT, 'fp16')})", "fp16", "WRONG: "),
+    (*cut_weights("0"), "too small: numbers are cut off"), (*cut_weights("0xffff"), "too large: numbers are rounded up"),
+    (*cut_weights("0x8000"), "right: error "),
+], ids=lambda value: value[-30:])
+def test_numbers_cut_off_in_place_of_rounded(compile_cu, name, before, after, dtype, said):
+    """Of an output, and of attention's weights. To round those to nearest is right."""
+    sizes = {"matmul": ("-m", 70, "-n", 31), "attention": ("--seqlen", 130)}
+    done = run(compile_cu(program(f"{name}_plain.cu", before, after)), *sizes[name], "--dtype", dtype)
+    assert done.returncode == (0 if "right" in said else 1) and said in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dtype", DROPPED)
+def test_numbers_that_are_all_rounded_to_one_side(compile_cu, dtype):
+    """Every element is 1 / 300, and so is every error."""
+    done = run(compile_cu(SOFTMAX), "--rows", 80, "--cols", 300, "--input", "equal", "--dtype", dtype)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("before, after, fault", [

@@ -100,6 +100,17 @@ def test_any_change_compiles_it_again(compile_output, monkeypatch, tmp_path):
     assert [times(), times()] == [1, 0]
 
 
+def test_an_edit_of_a_header_is_in_the_program(compile_cu):
+    """And in no other: each edit of it makes a program of its own."""
+    plain = Program(conftest.source_of("18_matmul_mma"), options=("-I", str(conftest.ROOT / "common")),
+                    libraries=(str(conftest.BUILD / "common" / "libcommon.a"),))
+    other = dataclasses.replace(plain, edit=("pair[0];", "T(7);"), header="ptx/pair.h")
+    third = dataclasses.replace(other, edit=("pair[0];", "pair[1];"))
+    assert len({plain.key(), other.key(), third.key()}) == 3
+    done = conftest.run(compile_cu(other), "--variant", "padded", "-m", "1", "-n", "1", "-k", "1")
+    assert done.returncode == 1 and "element 0: 7, should be" in done.stdout, done.stdout
+
+
 def test_the_emulator_is_known_by_all_that_goes_into_a_program(monkeypatch, tmp_path):
     def key():
         conftest.emulator_key.cache_clear()

@@ -34,6 +34,17 @@ def test_the_parts_in_their_order():
         at = PAGE.index(part, at)
 
 
+def test_optional_steps_say_so():
+    """Those that the first page names, each in the same words and at the beginning of a paragraph of its Idea."""
+    named = re.search(r"([\d, ]+ and \d+) are optional", " ".join(PAGE.split()))[1]
+    saying = []
+    for step in steps.load():
+        idea = (steps.directory(step) / "README.md").read_text().partition("## Idea\n")[2].partition("\n## ")[0]
+        assert ("optional:" in idea) == ("\n\nThis step is optional: " in idea), step["name"]
+        saying += [step["number"]] if "optional:" in idea else []
+    assert saying == re.findall(r"\d+", named)
+
+
 def test_the_first_page_is_short():
     assert len(generated("tour")) == 6
     assert len(generated("piece")) == 5

@@ -457,7 +457,8 @@ def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
     (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
     (block("report none.cu"), "no none.cu"), (block("piece none.cu a"), "no none.cu"),
     (block("tour poem"), "No step is a poem"), (block("memory card"), "memory levels and memory gpus"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
-    (block("ncu colour"), "takes one to three of dram, l2"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
+    ("x.cu:3  sum += 1;\n", "shows x.cu:3, but no line of such a program begins with: sum += 1;"),
+    ("matmul_naive.cu:3  sum +…\n", "no line of such a program begins with: sum +"), (block("ncu colour"), "takes one to three of dram, l2"), ("<!-- generated: diff -->\n", "no <!-- /generated -->"),
 ])
 def test_docs_of_an_unknown_part(learn, clone, text, words):
     (clone / "steps/04_matmul_tiled/README.md").write_text(text)

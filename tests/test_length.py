@@ -6,8 +6,9 @@ import pytest
 from test_cli import learn
 from tools import exercises, length, steps
 
-SHORT = [step for step in steps.load() if not step["number"] or int(step["number"]) <= 23 or step["number"] in ("26", "27", "28")]
+SHORT = [step for step in steps.load() if not step["number"] or int(step["number"]) <= 35]
 MINUTES = re.compile(r"Reading and the first task take about (\d+) minutes, and the other exercises about (\d+)\.")
+MOST_COLUMNS = 4  # of a table in Why
 WORDS_A_MINUTE = 150  # are read at most, with what stands in tables and code
 
 PAGE = """# 04 title of a page
@@ -65,6 +66,40 @@ def test_what_is_counted():
 def test_a_page_is_short(step):
     page, why = length.lengths(step)
     assert page <= length.MOST and why <= length.MOST_OF_WHY, f"{page:,} words of prose, {why} of them in Why"
+
+
+INNERMOST = re.compile(r"<details>(?:(?!<details>).)*?</details>", re.DOTALL)
+
+
+def complaint_of_why(page):
+    """What is wrong with a page's Why outside its folds, or None: the conclusion comes first, and then at most one table."""
+    why = page.partition("\n## Why\n")[2].partition("\n## ")[0]
+    while INNERMOST.search(why):
+        why = INNERMOST.sub("", why)
+    tables = re.findall(r"^\|[ :|-]+\|$", why, re.MULTILINE)
+    if not why.lstrip()[:1].isalnum() and not why.lstrip().startswith("**"):
+        return "no prose stands first"
+    if len(tables) > 1:
+        return f"{len(tables)} tables"
+    return next((f"a table of {columns} columns" for table in tables if (columns := table.count("|") - 1) > MOST_COLUMNS), None)
+
+
+@pytest.mark.parametrize("step", SHORT, ids=lambda step: step["name"])
+def test_why_begins_with_its_conclusion(step):
+    assert not complaint_of_why((steps.directory(step) / "README.md").read_text())
+
+
+TABLE = "| a | b |\n| --- | ---: |\n| 1 | 2 |\n"
+
+
+@pytest.mark.parametrize("why, said", [
+    (f"Shared memory binds.\n\n{TABLE}", None), (f"**It binds.**\n\n<details><summary>x</summary>\n\n{TABLE}\n</details>\n\n{TABLE}", None),
+    (f"{TABLE}\nIt binds.\n", "no prose"), ("<!-- generated: ncu dram -->\nncu counted:\n", "no prose"),
+    ("<details><summary>x</summary>\n\nIt binds.\n\n</details>\n", "no prose"), (f"It binds.\n\n{TABLE}\n{TABLE}", "2 tables"),
+    ("It binds.\n\n| a | b | c | d | e |\n|---|---|---|---|---|\n", "5 columns")])
+def test_a_why_of_another_order_is_noticed(why, said):
+    found = complaint_of_why(f"# x\n\n{TABLE}\n## Why\n\n{why}\n## Exercises\n\n{TABLE}")
+    assert found is None if said is None else said in found
 
 
 def test_every_page_has_its_row():

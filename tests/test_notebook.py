@@ -182,20 +182,19 @@ def test_dealt_reads_any_program_of_the_reader(tensor_cores, monkeypatch, capsys
     assert found["one"][1][1] == 31 and found["one"][0][0] is None
 
 
-@pytest.mark.parametrize("number", ["21", "30"])
-def test_banks_as_drawn_are_those_counted(tensor_cores, number):
+def test_banks_as_drawn_are_those_counted(tensor_cores):
     """The banks come from --layout, the wavefronts from the counters: four matrices in an ldmatrix.x4."""
     from lesson import counters
 
-    counted = counters(number)
-    for variant, rows in tensor_cores.layouts(number).items():
+    counted = counters("21")
+    for variant, rows in tensor_cores.layouts("21").items():
         worst = max(column.count(group) for column in zip(*rows) for group in column)
         assert tensor_cores.per_ldmatrix(counted[variant]) == 4 * worst
 
 
 def test_blocks_by_their_limits(tensor_cores):
     """By hand, in lessons 25 and 26; of what was not recorded there is a bound, and of what a step refuses nothing."""
-    found = tensor_cores.blocks(["26:two_stages", "28:two_buffers", "29:two_stages"], (64, 128, 256), ("h200", "rtx4090"))
+    found = tensor_cores.blocks(["26:two_stages", "28:two_buffers", "29:collective"], (64, 128, 256), ("h200", "rtx4090"))
     assert found["26 two_stages"][64] == {"bytes": 46080, "H200": (4, ["registers", "shared memory"], 0.25),
                                           "RTX 4090": (2, ["shared memory"], 2 * 4 / 48)}
     assert found["28 two_buffers"][64]["RTX 4090"] == (4, ["registers"], 4 * 4 / 48)

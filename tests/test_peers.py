@@ -46,7 +46,7 @@ def contenders(monkeypatch):
     monkeypatch.setattr(peers, "load", lambda step: None)
     monkeypatch.setattr(peers, "describe", lambda step, flags, seed: [
         {"step": step["name"], "variant": "a", "operation": "attention", "dtype": step["dtypes"][0], "bytes": 100, "flops": 10, "floor_ms": 1.0,
-         "env": {}}])
+         "parts": 3, "env": {}}])
     torch = SimpleNamespace(__version__="2")
     return lambda steps, dtypes: peers.contenders_of(steps, Tensors, None, 1, dtypes, torch)
 
@@ -57,8 +57,14 @@ def test_types_take_turns_with_the_same_numbers(contenders, capsys):
         ("97_wide", "fp32", None, "fp32", "fp16"), ("98_narrow", "fp16", None, "fp16", "fp16"),
         (None, "fp32", "peer fp32", "fp32", "fp16"), (None, "fp16", "peer fp16", "fp16", "fp16")]
     assert [belongs(each.line, FP32) for each in found] == [True, False, True, False]
+    assert ["parts" in each.line for each in found] == [True, True, False, False]
     assert "refused is left out: no such backend\n" in capsys.readouterr().err
     assert contenders([FP32], ["fp32"])[0].tensors.values == "fp32"
+
+
+def test_types_of_16_bits_hold_their_own_numbers(contenders):
+    found = contenders([FP32], ["fp32", "bf16", "fp16"])
+    assert [(each.tensors.dtype, each.tensors.values) for each in found[1:]] == [("fp32", "bf16"), ("bf16", "bf16"), ("fp16", "fp16")]
 
 
 def test_peers_of_a_type_that_no_step_has_are_kept_with_the_steps(contenders):
@@ -66,7 +72,7 @@ def test_peers_of_a_type_that_no_step_has_are_kept_with_the_steps(contenders):
     wide = next(each.line for each in others if each.line["dtype"] == "fp32")
     assert (wide["peer"], wide["bytes"], wide["floor_ms"], wide["beside"]) == ("peer fp32", 200, None, ["98_narrow"])
     assert belongs(wide, FP16) and not belongs(wide, FP16 | {"name": "99_other"}) and ours.line["floor_ms"] == 1
-    peers.fill_in_time(SimpleNamespace(line=wide, ms=[2.0], iters=1, batch=1, copies=1))
+    peers.fill_in_time(SimpleNamespace(line=wide, ms=[2.0], iters=1, batch=1, copies=1, graph=None))
     assert wide["of_floor"] is None and wide["time"]["median_ms"] == 2
 
 
@@ -83,7 +89,7 @@ def test_which_types_are_measured_together(monkeypatch, capsys):
     assert asked(monkeypatch, matmul, "97", "98", "--shape", "1x1x64x64") == [(small, ["fp32", "fp16"])]
     assert asked(monkeypatch, matmul, "98", "--dtype", "fp16", "fp32", "--shape", "1x1x64x64") == [(small, ["fp16", "fp32"])]
     for wrong, said in ((["96", "--dtype", "fp32"], "have fp16, bf16"), (["98", "--dtype", "fp32"], "of peers alone; the steps have fp16"),
-                        (["98", "--dtype", "bf16"], "have fp32, fp16")):
+                        (["98", "--dtype", "bf16"], "of peers alone; the steps have fp16")):
         with pytest.raises(SystemExit) as stopped:
             asked(monkeypatch, matmul, *wrong)
         assert stopped.value.code == peers.USAGE and said in capsys.readouterr().err
@@ -294,6 +300,16 @@ def test_peers_are_asked_for_the_mask_that_ends_where_the_keys_end(sdpa, text, a
     for name in list(found)[:3]:
         found[name](1)
     assert calls == [("FLASH", asked_for), ("CUDNN", of_cudnn), (asked_for,)]
+
+
+def test_peers_of_attention_in_bf16_are_those_of_fp16_that_are_fused(sdpa):
+    torch, calls = sdpa
+    tensors = on_cpu("1x4/2x6x4")
+    tensors.torch, tensors.dtype = torch, "bf16"
+    found = tensors.peers()
+    assert list(found) == [f"PyTorch SDPA bf16, {name}" for name in ("flash", "cuDNN", "its own choice")]
+    found["PyTorch SDPA bf16, cuDNN"](1)
+    assert calls == [("CUDNN", {"enable_gqa": True})]
 
 
 def test_beyond_the_head_dimensions_of_flash_the_efficient_backend_is_a_peer(sdpa):

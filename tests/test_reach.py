@@ -18,7 +18,7 @@ from tools.lines import apart  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
-OPERATION = {step["name"]: step["operation"] for step in STEPS}
+OPERATION, DTYPES = ({step["name"]: step[what] for step in STEPS} for what in ("operation", "dtypes"))
 
 
 def runs_of(table, name):
@@ -62,7 +62,8 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                         for variant in ("one_buffer", "two_buffers")},
                      ("29_flash_mma_collective_store", "collective"): COPIES,
                      **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled")},
-                     ("31_flash_mma_warp_rows", "rows_32"): COPIES,
+                     **{("31_flash_mma_warp_rows", variant): COPIES
+                        for variant in ("rows_16", "keys_32", "keys_64", "q_stays_32", "q_stays_64", "rows_32")},
                      **{("32_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
                      **{("33_flash_mma_gqa", variant): COPIES for variant in ("grouped", "small_blocks")},
                      ("35_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
@@ -108,10 +109,10 @@ DEFAULT_HEAD_DIM = 64  # of the emulator's default shape
 
 def planted(bug):
     plain = () if bug.checked or bug.run == PROFILE else ("--plain",)
-    head_dim = re.search(r"--head-dim (\d+)", bug.run) or ["", DEFAULT_HEAD_DIM]
+    head_dim, [dtype, *_] = re.search(r"--head-dim (\d+)", bug.run) or ["", DEFAULT_HEAD_DIM], DTYPES[bug.step]
     return Program(source_of(bug.step), options=(*plain, "-I", str(ROOT / "common")),
                    libraries=(str(BUILD / "common" / "libcommon.a"),), edit=(bug.before, bug.after),
-                   head_dim=int(head_dim[1]) if OPERATION[bug.step] == "attention" else 0)
+                   **({"head_dim": int(head_dim[1]), "dtype": dtype} if OPERATION[bug.step] == "attention" else {}))
 
 
 @pytest.mark.parametrize("program, bug", [pytest.param(planted(bug), bug, id=f"{bug.step[:2]}-{bug.name}") for bug in SUBTLE])

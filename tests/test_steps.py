@@ -218,9 +218,19 @@ def test_json_lines(step, tmp_path):
 # ---- planted bugs ----
 
 OPERATION = {step["name"]: step["operation"] for step in STEPS}
+DTYPE = {step["name"]: step["dtypes"][0] for step in steps_of("attention")}  # that a program takes unless it is told
+
+
+def only(bug):
+    """The head dimension and the type that a program of attention is run in."""
+    if OPERATION[bug.step] != "attention":
+        return {}
+    said = re.search(r"--dtype (\w+)", bug.flags)
+    return {"head_dim": bug.shape[3], "dtype": said[1] if said else DTYPE[bug.step]}
+
+
 PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
-                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after),
-                                 head_dim=bug.shape[3] if OPERATION[bug.step] == "attention" else 0)
+                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after), bug.header, **only(bug))
            for bug in BUGS for plain in (True, False)}
 
 

@@ -43,6 +43,27 @@ def test_lengths_are_rows_with_the_fastest_peer_of_each_type(recorded):
     assert "SDPA fp32, efficient at N 64; SDPA fp16, flash at N 64." in text
 
 
+def test_variants_at_each_head_dimension(recorded):
+    assert "Not measured" in docs.generate("head_dims fp32 B2 H4 N64", BASE)
+    timed = lambda name, tflops, **more: line(None if name == "SDPA" else name, 1, **{"head_dim": 64} | more) | {
+        "tflops": tflops, **({"peer": name} if name == "SDPA" else {})}
+    recorded["13"] = [timed("one_row", 3.2, head_dim=128), timed("one_row", 5.4), timed("two_rows", 4.4), timed("SDPA", 6.1), timed("one_row", 99, seqlen=128),
+                      timed("one_row", 99, dtype="fp16"), timed("SDPA", 7, head_dim=128), timed("two_rows", 99, causal=True)]
+    text = docs.generate("head_dims fp32 B2 H4 N64", BASE)
+    assert cells(text) == [["D", "`one_row`", "`two_rows`", "SDPA"], ["64", "**5**", "4", "6"], ["128", "**3**", "–", "7"]]
+
+
+def test_the_last_variant_in_each_type(recorded):
+    step = steps.find("13") | {"dtypes": ["fp16", "bf16"]}
+    assert "Not measured" in docs.types(step, "B2", "H4", "N64")
+    of = lambda variant, dtype, tflops, error, **more: line(variant, 1, dtype=dtype, **more) | {"tflops": tflops, "check": {"error": error}}
+    recorded["13"] = [of("two_rows", "fp16", 300, 2e-4), of("two_rows", "bf16", 297, 1.8e-3), of("one_row", "bf16", 1, 9),
+                      of("two_rows", "fp16", 200, 3e-4, head_dim=128), of("two_rows", "bf16", 9, 9, seqlen=128)]
+    assert cells(docs.types(step, "B2", "H4", "N64")) == [
+        ["D", "fp16, TFLOPS", "bf16, TFLOPS", "bf16, × as fast as fp16", "fp16, error", "bf16, error"],
+        ["64", "300", "297", "0.99", "2.0e-04", "1.8e-03"]]
+
+
 def test_two_steps_at_every_shape_that_both_were_timed_at(recorded):
     assert "Not measured" in docs.generate("against 12", BASE)
     recorded["13"] = [line("one_row", 2), line("two_rows", 1), line("one_row", 3, 128), line(None, 0.1, peer="x")]
@@ -135,6 +156,9 @@ def test_the_matrix_by_its_tests(recorded):
     assert cells(text)[1:] == [["`test_a`", "2", "2", "0.50", "3.0e-07"], ["lengths of ours", "2", "1", "0.75", "0.0e+00"],
                                ["together", "4", "3", "0.75", "3.0e-07"]]
     assert text.startswith("`two_rows` on an NVIDIA H200, fp16:")
+    recorded["matrix.jsonl"] += [of("test_b", check(1e-3, 0.0)) | {"dtype": "bf16"}]
+    before, narrow = docs.generate("matrix", BASE).split("\n\n`two_rows` on an NVIDIA H200, bf16:")
+    assert before == text and cells(narrow)[1:] == [[name, "1", "1", "0.50", "0.0e+00"] for name in ("`test_b`", "together")]
 
 
 def test_shared_memory_by_head_dimension():
@@ -166,3 +190,19 @@ def test_a_line_of_results_holds_what_its_readers_take_for_granted(change):
     line = steps.recorded(step)[0]
     assert steps.is_line(line) and not steps.is_line(line | change)
     assert not steps.is_line({name: value for name, value in line.items() if name != next(iter(change))})
+
+
+# ---- lines of programs ----
+
+def test_lines_that_a_page_shows_have_the_numbers_of_the_source():
+    main, extern = (places("16_flash_wmma_warp_max/fp16_range.cu", words) for words in ("int main(", "#include"))
+    text = "```\nfp16_range.cu:16  int main(…\n    sum 16\nfp16_range.cu:1  #include <…\nfp16_range.cu:999  #include\n```\nat fp16_range.cu:16  no\n"
+    fresh, pictures, changed = docs.renew(text, BASE)
+    assert fresh == text.replace(":16  int", f":{main[0]}  int").replace(":1  #", f":{extern[0]}  #").replace(":999  ", f":{extern[-1]}  ")
+    assert (pictures, changed) == ({}, ["fp16_range.cu:16", "fp16_range.cu:1", "fp16_range.cu:999"]) and len(extern) > 1
+    assert docs.renew(fresh, BASE) == (fresh, {}, [])
+
+
+def places(path, words):
+    """The numbers of the lines of a step's file that begin with these words."""
+    return [number for number, line in enumerate((ROOT / "steps" / path).read_text().splitlines(), 1) if line.startswith(words)]

@@ -13,7 +13,10 @@ from tools.paths import ROOT
 from tools.say import out
 
 PEERS = ROOT / "bench" / "peers.py"
+RESULTS = "results.jsonl"
 BY_ITSELF = {"device"}  # operations whose program measures its peer, too
+# Steps that are timed at a table of shapes, beside another step: the file of its lines, the script of bench/, and that step.
+TABLES = {"34_flash_mma_split_keys": ("decode.jsonl", "attention_decode.py", "33_flash_mma_gqa")}
 
 
 def torch_python():
@@ -25,23 +28,37 @@ def torch_python():
     return None
 
 
-def commands(chosen, python, lines, arguments):
-    """With PyTorch all steps of one operation in one process, so that their figures compare; else each by itself."""
-    together = [step for step in chosen if python and PEERS.exists() and step["operation"] not in BY_ITSELF]
+def commands(chosen, python, place, arguments):
+    """With PyTorch all steps of one operation in one process, so that their figures compare; else each by itself. Lines go to files of
+    that folder, of the names that they have in a step's directory."""
+    lines = place / RESULTS
+    tables = [step for step in chosen if python and step["name"] in TABLES]
+    together = [step for step in chosen if python and PEERS.exists() and step["operation"] not in BY_ITSELF and step not in tables]
     for operation in dict.fromkeys(step["operation"] for step in together):
         names = [step["name"] for step in together if step["operation"] == operation]
         yield [python, PEERS, *names, "--json", lines, *arguments]
+    for step in tables:
+        file, script, _ = TABLES[step["name"]]
+        yield [python, PEERS.parent / script, "--step", step["number"], "--json", place / file, *arguments]
     for step in chosen:
-        if step not in together:
+        if step not in together and step not in tables:
             yield [steps.program(step, "cuda"), "--all-variants", "--json", lines, *arguments]
 
 
-def keep(chosen, lines):
-    """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written."""
+def keep(chosen, place):
+    """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written; or its table all of them."""
     for step in chosen:
-        kept = [text for text in lines.read_text().splitlines(keepends=True) if belongs(json.loads(text), step)]
-        write_whole(steps.directory(step) / "results.jsonl", "".join(kept))
-        out.print(f"recorded in {step['dir']}/results.jsonl")
+        table = TABLES.get(step["name"], [RESULTS])[0]
+        file = table if (place / table).exists() else RESULTS
+        kept = [text for text in (place / file).read_text().splitlines(keepends=True) if file != RESULTS or belongs(json.loads(text), step)]
+        write_whole(steps.directory(step) / file, "".join(kept))
+        out.print(f"recorded in {step['dir']}/{file}")
+
+
+def targets(chosen):
+    """What has to be built of steps that were named; nothing is everything."""
+    beside = [TABLES[step["name"]][-1] for step in chosen if step["name"] in TABLES]
+    return dict.fromkeys([step["name"] for step in chosen] + beside)
 
 
 def bench(chosen, record, arguments):
@@ -49,16 +66,15 @@ def bench(chosen, record, arguments):
     device, why_not = machine.gpu()
     if device is None:
         stop(f"bench times on a GPU: {why_not}. The emulator counts and never times; try: ./learn profile", 77)
-    chosen = chosen or [step for step in steps.load() if machine.can_run(step["arch"], device["capability"])]
+    named, chosen = targets(chosen), chosen or [step for step in steps.load() if machine.can_run(step["arch"], device["capability"])]
     for step in chosen:
         machine.choose(step, "cuda")
-    build.build("cuda")
+    build.build("cuda", *named)
     python = torch_python()
     out.print(f"On {device['name']}" + ("." if python else ", without peers: no Python here has PyTorch with CUDA."))
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
-        lines = Path(place, "results.jsonl")
         worst = max(abs(subprocess.run(command, cwd=ROOT).returncode)
-                    for command in commands(chosen, python, lines, arguments))
+                    for command in commands(chosen, python, Path(place), arguments))
         if record and worst == 0:
-            keep(chosen, lines)
+            keep(chosen, Path(place))
     return worst

@@ -188,7 +188,7 @@ def diff(step: STEP, stat: Annotated[bool, typer.Option("--stat", help="Only cou
 
 @app.command(context_settings=REST)
 def bench(words: Annotated[Optional[list[str]], typer.Argument(metavar="[N…] [ARGS]", help="Steps; all without any.")] = None,
-          record: Annotated[bool, typer.Option("--record", help="Replace the steps' results.jsonl by this run.")] = False):
+          record: Annotated[bool, typer.Option("--record", help="Replace what is recorded of the steps by this run.")] = False):
     """Time steps on the GPU, beside the vendor's libraries where PyTorch is installed. Options go to the programs."""
     from tools import bench as room
     words = words or []

@@ -8,13 +8,14 @@ import subprocess
 
 from rich.console import Console
 
-from tools import (analyze, build, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
+from tools import (analyze, build, decode, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
                    timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
+QUOTED = re.compile(r"^(?P<file>\w+\.cu):(?P<line>\d+)  (?P<code>\S.*?)…?$", re.MULTILINE)  # of what ./learn profile prints
 MILESTONES = 7  # of the steps, those that gained the most
 TOUR_LINES = 6
 HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
@@ -516,11 +517,57 @@ def lengths(step, *words):
                      "fastest, × as fast as SDPA fp32"), rows))
 
 
+def of_head_dims(step, *words):
+    """{head dimension: {(variant or peer, type): line}} of what was timed at a shape without it, such as B1 H8 N8192."""
+    found = {}
+    for line in steps.recorded(step):
+        d = line["shape"]["head_dim"]
+        if line.get("time") and results.on_h200(line) and {*words, f"D{d}"} == set(run.shape_words(line["shape"]).split()):
+            found.setdefault(d, {})[line.get("peer") or line["variant"], line["dtype"]] = line
+    return dict(sorted(found.items()))
+
+
+def head_dims(step, dtype, *words):
+    """TFLOPS of each variant and of the first peer at each head dimension, such as fp16 B1 H8 N8192; the fastest variant is bold."""
+    found = of_head_dims(step, *words)
+    peers = list(dict.fromkeys(name for lines in found.values() for name, of in lines if of == dtype and name not in step["variants"]))[:1]
+    if not peers:
+        return "Not measured on an H200 yet."
+
+    def row(d, lines):
+        rate = lambda name: lines[name, dtype]["tflops"] if (name, dtype) in lines else None
+        most = max((rate(name) or 0 for name in step["variants"]), default=0)
+        cell = lambda name: ("**{:.0f}**" if rate(name) == most else "{:.0f}").format(rate(name)) if rate(name) else "–"
+        return (str(d), *map(cell, [*step["variants"], *peers]))
+
+    return (f"TFLOPS in {dtype} at {' '.join(words)}:\n\n"
+            + table(("D", *(f"`{variant}`" for variant in step["variants"]), *peers), [row(*each) for each in found.items()]))
+
+
+def types(step, *words):
+    """The last variant in each of the step's types, at each head dimension, such as B1 H8 N8192: TFLOPS, and the errors."""
+    found, last = of_head_dims(step, *words), step["variants"][-1]
+    whole = {d: [lines[last, dtype] for dtype in step["dtypes"]] for d, lines in found.items()
+             if all((last, dtype) in lines for dtype in step["dtypes"])}
+    if not whole:
+        return "Not measured on an H200 yet."
+    rows = [(str(d), *(f"{line['tflops']:.0f}" for line in lines), *(f"{line['tflops'] / lines[0]['tflops']:.2f}" for line in lines[1:]),
+             *(f"{line['check']['error']:.1e}" for line in lines)) for d, lines in whole.items()]
+    first, *others = step["dtypes"]
+    return (f"`{last}` at {' '.join(words)}:\n\n"
+            + table(("D", *(f"{dtype}, TFLOPS" for dtype in step["dtypes"]), *(f"{dtype}, × as fast as {first}" for dtype in others),
+                     *(f"{dtype}, error" for dtype in step["dtypes"])), rows))
+
+
 def matrix(step):
-    """The cases that bench/attention_matrix.py tried of the step, by the test that they come from."""
+    """The cases that bench/attention_matrix.py tried of the step, a table for each element type."""
     lines = steps.recorded(step, "matrix.jsonl")
-    if not lines:
-        return "Not tried on an H200 yet."
+    of_types = ([line for line in lines if line["dtype"] == dtype] for dtype in dict.fromkeys(line["dtype"] for line in lines))
+    return "\n\n".join(map(matrix_of, of_types)) or "Not tried on an H200 yet."
+
+
+def matrix_of(lines):
+    """Those of one type, by the test that they come from."""
     groups = {}
     for line in lines:
         groups.setdefault(line["test"], []).append(line["check"])
@@ -537,6 +584,30 @@ def matrix(step):
     head = "cases of", "tried", "right", "largest error of O, of its bound", "of the log-sum-exp"
     variants = " and ".join(f"`{variant}`" for variant in dict.fromkeys(line["variant"] for line in lines))
     return f"{variants} on an {lines[0]['device']}, {lines[0]['dtype']}:\n\n{table(head, rows)}"
+
+
+def decode_of(step):
+    """What bench/attention_decode.py timed of the step, its launches and the peers' as CUDA graphs."""
+    lines = steps.recorded(step, "decode.jsonl")
+    found = decode.tables(step, lines)
+    if not found:
+        return "Not measured on an H200 yet."
+    env = lines[0]["env"]
+    return (f"On an {lines[0]['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, {env['temperature_c']} °C at the start, "
+            f"{env['date']}). *× a name* is how many times as fast the last variant is.\n\n"
+            + "\n\n".join(f"{words}:\n\n{table(head, rows)}" for words, head, rows in found))
+
+
+def decode_variants(step):
+    """Of one query a head, what each variant of the step reached."""
+    head, rows = decode.variants(step, steps.recorded(step, "decode.jsonl"))
+    return f"GB of K and V a second:\n\n{table(head, rows)}" if rows else "Not measured on an H200 yet."
+
+
+def parts_of(step):
+    """Into how many parts the step divides the keys of one query a head, and how many SMs have a block of them."""
+    head, rows = decode.blocks(step, steps.recorded(step, "decode.jsonl"))
+    return table(head, rows) if rows else "Not measured on an H200 yet."
 
 
 def fastest_at(step):
@@ -679,7 +750,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "matrix": matrix, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "decode": decode_of, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -702,21 +773,40 @@ def generate(name, base, pictures=None):
         return tour(words[0])
     if kind in each and not words:
         return each[kind](steps.find(base.name))
-    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "lengths": (lengths, 3), "against": (against, 1)}
+    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 3), "lengths": (lengths, 3), "against": (against, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):
     return path.is_file() and path.read_text() == content
 
 
+def quoted(match, base):
+    """What `./learn profile` printed of a line of a step's program, with the number that this line has now; of several lines that begin
+    so, the nearest."""
+    source = next(ROOT.glob(f"steps/*/{match['file']}"), None)
+    lines = source.read_text().splitlines() if source else []
+    places = [number for number, line in enumerate(lines, 1) if line.strip().startswith(match["code"].rstrip())]
+    if not places:
+        stop(f"{base / 'README.md'} shows {match['file']}:{match['line']}, but no line of such a program begins with: {match['code']}")
+    nearest = min(places, key=lambda number: abs(number - int(match["line"])))
+    return f"{match['file']}:{nearest}{match[0][match.end('line') - match.start():]}"
+
+
 def renew(text, base):
-    """(the text with its generated parts made anew, the files that they show and that changed, the names of the parts that changed)."""
+    """(the text with its generated parts made anew, and the numbers of the lines that it shows; the files that the parts show and that
+    changed; the names of the parts that changed)."""
     changed, pictures = [], {}
+
+    def line(match):
+        now = quoted(match, base)
+        if now != match[0]:
+            changed.append(f"{match['file']}:{match['line']}")
+        return now
 
     def block(match):
         shown = {}
@@ -729,7 +819,7 @@ def renew(text, base):
 
     if len(BLOCK.findall(text)) != text.count(OPEN):
         stop(f"{base / 'README.md'}: a generated part has no <!-- /generated -->.")
-    return BLOCK.sub(block, text), pictures, changed
+    return QUOTED.sub(line, BLOCK.sub(block, text)), pictures, changed
 
 
 def docs(check):

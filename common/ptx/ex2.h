@@ -12,6 +12,4 @@ __device__ __forceinline__ float ex2(float x)
 }
 // [end]
 
-constexpr float LOG2_E = 1.44269504f;  // exp(x) is ex2(x log2 e)
-
 #endif

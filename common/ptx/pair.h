@@ -28,22 +28,23 @@ template <class T>
 __device__ __forceinline__ void store_pair(T *C,  // [m, n], C_pitch elements from row to row
                                            const float sum[2], int row, int col, int m, int n, int C_pitch)
 {
+    alignas(4) const T pair[2] = {T(sum[0]), T(sum[1])};
     if (row < m && col + 1 < n)
-        *(uint32_t *)&C[(size_t)row * C_pitch + col] = pack(sum[0], sum[1], T());
+        *(uint32_t *)&C[(size_t)row * C_pitch + col] = *(const uint32_t *)pair;
     else if (row < m && col < n)
-        C[(size_t)row * C_pitch + col] = T(sum[0]);
+        C[(size_t)row * C_pitch + col] = pair[0];
 }
 
-// [gather] Four neighbouring lanes hold the pairs of a row, and each lane has four such rows: pairs[i] is its pair of row i. Each
-// gets a whole row: lane j % 4 of the four gets the pairs of row j % 4, in the lanes' order. All 32 lanes call it together.
+// [gather] Four neighbouring lanes share four rows of four pairs: before, pairs[i] is this lane's pair of row i. After, the lane
+// has the whole row of its number, lane % 4, from left to right. All 32 lanes call it together.
 __device__ __forceinline__ void gather_row(uint32_t pairs[4])
 {
-    const int lane = threadIdx.x % 4;
+    const int own = threadIdx.x % 4;  // the row that this lane gets
     uint32_t whole[4];
     for (int row = 0; row < 4; row++)
         for (int other = 0; other < 4; other++) {
             const uint32_t pair = __shfl_sync(0xffffffff, pairs[row], other, 4);
-            if (lane == row)
+            if (own == row)
                 whole[other] = pair;
         }
     for (int i = 0; i < 4; i++)

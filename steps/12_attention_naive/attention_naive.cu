@@ -123,7 +123,7 @@ static size_t scores_count(const struct attention_args *args)
     return (size_t)args->batch * args->heads * args->seqlen * args->seqlen;
 }
 
-static size_t workspace(const struct attention_args *args)
+size_t workspace(const struct attention_args *args)
 {
     const size_t K_count = (size_t)args->batch * args->heads * args->seqlen * args->head_dim;
     return (scores_count(args) + (args->variant == PRE_TRANSPOSED ? K_count : 0)) * sizeof(float);

@@ -142,7 +142,7 @@ static void start(const struct attention_args *args, cudaStream_t stream)
 {
     const int n = args->seqlen;
     const dim3 blocks(ceil_div(n, BLOCK_ROWS<D, ROWS>), args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     flash_scalar<D, ROWS><<<blocks, THREADS, 0, stream>>>((const float4 *)args->Q, (const float4 *)args->K,
                                                           (const float4 *)args->V, (float4 *)args->O, n, scale);
 }

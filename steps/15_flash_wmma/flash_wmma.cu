@@ -182,7 +182,7 @@ static void start(const struct attention_args *args, cudaStream_t stream)
 {
     const int n = args->seqlen;
     const dim3 blocks(ceil_div(n, BLOCK_ROWS), args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     flash_wmma<D, PAD><<<blocks, THREADS, 0, stream>>>((const uint4 *)args->Q, (const uint4 *)args->K,
                                                        (const uint4 *)args->V, (uint4 *)args->O, n, scale);
 }

@@ -213,7 +213,7 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     const auto kernel = flash_wmma_warp_max<D, WARPS, PAD, COALESCED>;
     const int n = args->seqlen, d = args->head_dim, bytes = sizeof(struct shared<D, WARPS, PAD>);
     const dim3 blocks(ceil_div(n, WARPS * FRAGMENT), args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
         return cudaGetLastError();
     kernel<<<blocks, 32 * WARPS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,

@@ -7,6 +7,7 @@
 
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -63,18 +64,6 @@ __device__ void load_tiles(struct tiles<T, pad> *smem,
         *(uint4 *)&smem->A[A_row + y][A_col] = a[y / A_STEP];
     for (int y = 0; y < TILE_K; y += B_STEP)
         *(uint4 *)&smem->B[B_row + y][B_col] = b[y / B_STEP];
-}
-
-// [store_pair] The two neighbours in a row that a lane holds. A row's last pair may be only half in C.
-template <class T>
-__device__ void store_pair(T *C,  // [m, n]
-                           const float sum[2], int row, int col, int m, int n, int C_pitch)
-{
-    alignas(4) const T pair[2] = {T(sum[0]), T(sum[1])};
-    if (row < m && col + 1 < n)
-        *(uint32_t *)&C[(size_t)row * C_pitch + col] = *(const uint32_t *)pair;
-    else if (row < m && col < n)
-        C[(size_t)row * C_pitch + col] = pair[0];
 }
 
 // [kernel]

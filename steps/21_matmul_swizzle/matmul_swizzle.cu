@@ -9,6 +9,7 @@
 #include "ptx/cp_async.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -87,18 +88,6 @@ __device__ void copy_part(struct tiles<T, L> *smem, const struct source<T> *from
     for (int y = part * B_STEP; y < TILE_K; y += PARTS * B_STEP)
         cp_async_16(&smem->B[B_row() + y][place<L>(B_row(), B_col())], &from->B[(size_t)y * B_pitch],
                     y < from->B_rows ? B_bytes : 0);
-}
-
-// [store_pair] The two neighbours in a row that a lane holds. A row's last pair may be only half in C.
-template <class T>
-__device__ void store_pair(T *C,  // [m, n]
-                           const float sum[2], int row, int col, int m, int n, int C_pitch)
-{
-    alignas(4) const T pair[2] = {T(sum[0]), T(sum[1])};
-    if (row < m && col + 1 < n)
-        *(uint32_t *)&C[(size_t)row * C_pitch + col] = *(const uint32_t *)pair;
-    else if (row < m && col < n)
-        C[(size_t)row * C_pitch + col] = pair[0];
 }
 
 // [kernel]

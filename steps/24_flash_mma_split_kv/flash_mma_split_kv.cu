@@ -8,18 +8,16 @@
 #include "ptx/ex2.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_fp16.h>
 
-constexpr int WARPS = 4;                  // of a block
-constexpr int THREADS = 32 * WARPS;       // of a block
-constexpr int MMA_M = 16, MMA_N = 8;      // rows and columns of what one mma computes
-constexpr int MMA_K = 16;                 // and the products that it sums for each element
-constexpr int ROWS = 4;                   // tiles of 16 rows of Q that a warp computes, and the block
-constexpr int BLOCK_ROWS = ROWS * MMA_M;  // rows of Q that a block computes, and of O
-constexpr int VECTOR = 8;                 // elements in 16 bytes, which is the most that one load or store moves
-constexpr int PAD = VECTOR;      // elements between rows of shared memory: the rows that ldmatrix reads together
-                                 // meet different banks
+constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
+constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
+constexpr int ROWS = 4;                           // tiles of 16 rows of Q that a warp computes, and the block
+constexpr int BLOCK_ROWS = ROWS * MMA_M;          // rows of Q that a block computes, and of O
+constexpr int VECTOR = 8;        // elements in 16 bytes, which is the most that one load or store moves
+constexpr int PAD = VECTOR;      // elements between rows of shared memory, against bank conflicts
 constexpr float P_LARGEST = 15;  // log2 of the largest P in a row: a half holds no more than 65504
 
 constexpr int TILE = 64;            // keys in a tile of K, and of V
@@ -40,25 +38,18 @@ struct shared {
 };
 
 // [load_tile] The first rows of a tile are there; those beyond the last of the matrix count as 0.
-template <int ROWS, int D>
-__device__ void load_tile(half tile[ROWS][D + PAD],
+template <int HEIGHT, int D>
+__device__ void load_tile(half tile[HEIGHT][D + PAD],
                           const half *from,  // [count, D]
                           int count)
 {
     constexpr int C = D / VECTOR;
-    static_assert(ROWS * C % THREADS == 0, "each thread loads as many vectors");
+    static_assert(HEIGHT * C % THREADS == 0, "each thread loads as many vectors");
 #pragma unroll
-    for (int first = 0; first < ROWS * C; first += THREADS) {
+    for (int first = 0; first < HEIGHT * C; first += THREADS) {
         const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
         *(uint4 *)&tile[row][col] = row < count ? *(const uint4 *)&from[i * VECTOR] : make_uint4(0, 0, 0, 0);
     }
-}
-
-// [pack] Two neighbours in a row share a register; the first is in its lower half.
-__device__ uint32_t pack(float first, float second)
-{
-    const half2 both = __floats2half2_rn(first, second);
-    return *(const uint32_t *)&both;
 }
 
 // [kernel]
@@ -73,7 +64,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
     struct shared<D> &smem = *(struct shared<D> *)memory;
 
     // [index] A warp has KEYS keys of each tile, and then COLS columns of O; of both it has all rows. Its lanes hold S and O as
-    // mma does: lane l has two neighbours in row l / 4 of every tile of 16 × 8, and two in row l / 4 + 8.
+    // mma does: a lane has two neighbours in row lane / 4 of every tile of 16 × 8, and two in row lane / 4 + 8.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     constexpr int COLS = D / WARPS;
     const int warp_key = warp * KEYS, warp_col = warp * COLS;
@@ -83,7 +74,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
     // [query]
     load_tile<BLOCK_ROWS, D>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
     float o[ROWS][COLS / MMA_N][4] = {};
-    float m[ROWS][2];       // the largest scaled score so far in row l / 4, and in row l / 4 + 8
+    float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
     float l[ROWS][2] = {};  // and the sum of this lane's weights there
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
@@ -95,6 +86,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
         __syncthreads();  // Q and both tiles are whole before any warp reads them
 
         // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+        // The row and column, of 16 keys by 16 columns of K, that this lane addresses for ldmatrix.
+        const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;
         float s[ROWS][KEYS / MMA_N][4] = {};
 #pragma unroll
         for (int d = 0; d < D; d += MMA_K) {
@@ -102,14 +95,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(q[y], &smem.Q[y * MMA_M + lane % 16][d + lane / 16 * 8]);
             for (int key = 0; key < KEYS; key += 2 * MMA_N) {
-                ldmatrix_x4(k, &smem.K[warp_key + key + lane / 16 * 8 + lane % 8][d + lane / 8 % 2 * 8]);
+                ldmatrix_x4(k, &smem.K[warp_key + key + key_row][d + key_col]);
                 for (int y = 0; y < ROWS; y++) {
                     mma_m16n8k16(s[y][key / MMA_N], q[y], &k[0], half());
                     mma_m16n8k16(s[y][key / MMA_N + 1], q[y], &k[2], half());
                 }
             }
         }
-        if (tile + TILE > n)  // only the last tile may have keys beyond the last
+
+        // [mask] Only the last tile may have keys beyond the last.
+        if (tile + TILE > n)
             for (int y = 0; y < ROWS; y++)
                 for (int x = 0; x < KEYS / MMA_N; x++)
                     for (int i = 0; i < 4; i++)
@@ -147,7 +142,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
                     const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                     const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
                     sum += first + second;
-                    *(uint32_t *)&smem.P[row][warp_key + x * MMA_N + lane % 4 * 2] = pack(first, second);
+                    *(uint32_t *)&smem.P[row][warp_key + x * MMA_N + lane % 4 * 2] = pack(first, second, half());
                 }
                 l[y][i] = l[y][i] * factor + sum;
                 for (int x = 0; x < COLS / MMA_N; x++) {
@@ -159,7 +154,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
         __syncthreads();  // every warp's part of P is there before any warp reads it
                           // exercise: end whole
 
-        // [output] O += P V: a warp's columns of V, and all keys. A row of V is a row of B, so ldmatrix transposes its matrices.
+        // [add_output] O += P V: a warp's columns of V, and all keys. A row of V is a row of B, so ldmatrix transposes its
+        // matrices.
 #pragma unroll
         for (int key = 0; key < TILE; key += 2 * MMA_K) {
             uint32_t p[ROWS][2][4], v[4];
@@ -187,7 +183,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
         }
     __syncthreads();  // every warp's sums are there before any warp reads them
 
-    // [store]
+    // [store_rows]
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
@@ -199,7 +195,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
             const int row = first_row + y * MMA_M + lane / 4 + i * 8;
             for (int x = 0; x < COLS / MMA_N && row < n; x++)
                 *(uint32_t *)&O[head + (size_t)row * D + warp_col + x * MMA_N + lane % 4 * 2] = pack(
-                    o[y][x][2 * i] * inverse, o[y][x][2 * i + 1] * inverse);
+                    o[y][x][2 * i] * inverse, o[y][x][2 * i + 1] * inverse, half());
         }
 }
 
@@ -212,11 +208,9 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    const int n = args->seqlen, tiles = ceil_div(n, BLOCK_ROWS), heads = args->batch * args->heads;
-    const dim3 blocks(tiles, heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const dim3 blocks(ceil_div(args->seqlen, BLOCK_ROWS), args->batch * args->heads);
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                               (half *)args->O, n, scale);
+                                               (half *)args->O, args->seqlen, LOG2_E * args->scale);
     return cudaGetLastError();
 }
 

@@ -8,18 +8,16 @@
 #include "ptx/ex2.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_fp16.h>
 
-constexpr int WARPS = 4;                          // of a block
-constexpr int THREADS = 32 * WARPS;               // of a block
-constexpr int MMA_M = 16, MMA_N = 8;              // rows and columns of what one mma computes
-constexpr int MMA_K = 16;                         // and the products that it sums for each element
+constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
+constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 constexpr int ROWS = 1;                           // tiles of 16 rows of Q that a warp computes
 constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
 constexpr int VECTOR = 8;        // elements in 16 bytes, which is the most that one load or store moves
-constexpr int PAD = VECTOR;      // elements between rows of shared memory: the rows that ldmatrix reads together
-                                 // meet different banks
+constexpr int PAD = VECTOR;      // elements between rows of shared memory, against bank conflicts
 constexpr float P_LARGEST = 15;  // log2 of the largest P in a row: a half holds no more than 65504
 
 // Keys in a tile of K, and of V.
@@ -37,25 +35,18 @@ struct shared {
 };
 
 // [load_tile] The first rows of a tile are there; those beyond the last of the matrix count as 0.
-template <int ROWS, int D>
-__device__ void load_tile(half tile[ROWS][D + PAD],
+template <int HEIGHT, int D>
+__device__ void load_tile(half tile[HEIGHT][D + PAD],
                           const half *from,  // [count, D]
                           int count)
 {
     constexpr int C = D / VECTOR;
-    static_assert(ROWS * C % THREADS == 0, "each thread loads as many vectors");
+    static_assert(HEIGHT * C % THREADS == 0, "each thread loads as many vectors");
 #pragma unroll
-    for (int first = 0; first < ROWS * C; first += THREADS) {
+    for (int first = 0; first < HEIGHT * C; first += THREADS) {
         const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
         *(uint4 *)&tile[row][col] = row < count ? *(const uint4 *)&from[i * VECTOR] : make_uint4(0, 0, 0, 0);
     }
-}
-
-// [pack] Two neighbours in a row share a register; the first is in its lower half.
-__device__ uint32_t pack(float first, float second)
-{
-    const half2 both = __floats2half2_rn(first, second);
-    return *(const uint32_t *)&both;
 }
 
 // [kernel]
@@ -69,17 +60,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
     extern __shared__ uint4 memory[];
     struct shared<D> &smem = *(struct shared<D> *)memory;
 
-    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: lane l has two neighbours in row l / 4 of every
-    // tile of 16 × 8, and two in row l / 4 + 8.
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int warp_row = warp * ROWS * MMA_M;
+    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: a lane has two neighbours in row lane / 4 of
+    // every tile of 16 × 8, and two in row lane / 4 + 8.
+    const int warp_row = threadIdx.x / 32 * ROWS * MMA_M, lane = threadIdx.x % 32;
     const int first_row = (heads_first ? blockIdx.y : blockIdx.x) * BLOCK_ROWS;
     const size_t head = (size_t)(heads_first ? blockIdx.x : blockIdx.y) * n * D;
 
     // [query]
     load_tile<BLOCK_ROWS, D>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
     float o[ROWS][D / MMA_N][4] = {};
-    float m[ROWS][2];       // the largest scaled score so far in row l / 4, and in row l / 4 + 8
+    float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
     float l[ROWS][2] = {};  // and the sum of this lane's weights there
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
@@ -91,6 +81,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
         __syncthreads();  // Q and both tiles are whole before any warp reads them
 
         // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+        // The row and column, of 16 keys by 16 columns of K, that this lane addresses for ldmatrix.
+        const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;
         float s[ROWS][TILE<D> / MMA_N][4] = {};
 #pragma unroll
         for (int d = 0; d < D; d += MMA_K) {
@@ -98,14 +90,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(q[y], &smem.Q[warp_row + y * MMA_M + lane % 16][d + lane / 16 * 8]);
             for (int key = 0; key < TILE<D>; key += 2 * MMA_N) {
-                ldmatrix_x4(k, &smem.K[key + lane / 16 * 8 + lane % 8][d + lane / 8 % 2 * 8]);
+                ldmatrix_x4(k, &smem.K[key + key_row][d + key_col]);
                 for (int y = 0; y < ROWS; y++) {
                     mma_m16n8k16(s[y][key / MMA_N], q[y], &k[0], half());
                     mma_m16n8k16(s[y][key / MMA_N + 1], q[y], &k[2], half());
                 }
             }
         }
-        if (tile + TILE<D> > n)  // only the last tile may have keys beyond the last
+
+        // [mask] Only the last tile may have keys beyond the last.
+        if (tile + TILE<D> > n)
             for (int y = 0; y < ROWS; y++)
                 for (int x = 0; x < TILE<D> / MMA_N; x++)
                     for (int i = 0; i < 4; i++)
@@ -132,7 +126,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
                     const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                     const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
                     sum += first + second;
-                    p[y][x / 2][x % 2 * 2 + i] = pack(first, second);
+                    p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
                 }
                 // exercise: end pack
                 l[y][i] = l[y][i] * factor + sum;
@@ -142,7 +136,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
                 }
             }
 
-        // [output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
+        // [add_output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
 #pragma unroll
         for (int key = 0; key < TILE<D>; key += MMA_K)
             for (int col = 0; col < D; col += 2 * MMA_N) {
@@ -156,7 +150,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
         __syncthreads();  // every warp has read both tiles before the next two replace them
     }
 
-    // [store]
+    // [store_rows]
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
@@ -167,8 +161,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
             const float inverse = 1 / sum;
             const int row = first_row + warp_row + y * MMA_M + lane / 4 + i * 8;
             for (int x = 0; x < D / MMA_N && row < n; x++)
-                *(uint32_t *)&O[head + (size_t)row * D + x * MMA_N + lane % 4 * 2] = pack(o[y][x][2 * i] * inverse,
-                                                                                          o[y][x][2 * i + 1] * inverse);
+                *(uint32_t *)&O[head + (size_t)row * D + x * MMA_N + lane % 4 * 2] = pack(
+                    o[y][x][2 * i] * inverse, o[y][x][2 * i + 1] * inverse, half());
         }
 }
 
@@ -183,12 +177,11 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    const int n = args->seqlen, tiles = ceil_div(n, BLOCK_ROWS), heads = args->batch * args->heads;
+    const int tiles = ceil_div(args->seqlen, BLOCK_ROWS), heads = args->batch * args->heads;
     const bool heads_first = args->variant == HEADS_FIRST;
     const dim3 blocks = heads_first ? dim3(heads, tiles) : dim3(tiles, heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
-                                               (half *)args->O, n, scale, heads_first);
+                                               (half *)args->O, args->seqlen, LOG2_E * args->scale, heads_first);
     return cudaGetLastError();
 }
 

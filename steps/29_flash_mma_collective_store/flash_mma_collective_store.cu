@@ -140,7 +140,6 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
                                            const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
                                            int lane)
 {
-#pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -151,15 +150,15 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
             const int row = first + y * MMA_M + lane / 4 + i * 8;
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // [gather] Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
+                // [gather] The four lanes of a row have a pair each of every tile. Of four tiles, a lane gets one whole row.
                 alignas(16) uint32_t whole[4];
                 // exercise: begin gather
-                for (int of = 0; of < 4; of++) {
-                    const uint32_t mine = pack(o[y][x + of][2 * i] * inverse, o[y][x + of][2 * i + 1] * inverse,
+                for (int tile = 0; tile < 4; tile++) {
+                    const uint32_t mine = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse,
                                                half());
                     for (int lane_of_row = 0; lane_of_row < 4; lane_of_row++) {
                         const uint32_t pair = __shfl_sync(0xffffffff, mine, lane_of_row, 4);
-                        if (lane % 4 == of)
+                        if (lane % 4 == tile)
                             whole[lane_of_row] = pair;
                     }
                 }

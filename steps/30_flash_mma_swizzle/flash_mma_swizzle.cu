@@ -4,7 +4,6 @@
 //   ./learn run 30
 
 #include "attention.h"
-#include "layout.h"
 
 #include "ptx/cp_async.h"
 #include "ptx/ex2.h"
@@ -25,11 +24,11 @@ template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
 
 // [swizzle] The column in shared memory of an element of a tile. Vectors change places within 128 bytes, by the last three
 // bits of the row's number; where a row is an odd multiple of 64 bytes, within 64, by the two bits above the last.
-template <int D, bool SWIZZLED>
-__host__ __device__ constexpr int place(int row, int col)
+template <int D, bool SWIZZLE>
+__device__ constexpr int place(int row, int col)
 {
     // exercise: begin place
-    return !SWIZZLED ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
+    return !SWIZZLE ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
     // exercise: end place
 }
 
@@ -42,7 +41,7 @@ union shared {
 
 // [copy_tile] Begins to copy a matrix's rows from `first` on to a tile; those beyond the last become 0, and nothing is read.
 // The copies are one group.
-template <int HEIGHT, int D, int PITCH, bool SWIZZLED>
+template <int HEIGHT, int D, int PITCH, bool SWIZZLE>
 __device__ void copy_tile(half tile[HEIGHT][PITCH],
                           const half *from,  // [n, D]
                           int first, int n)
@@ -52,23 +51,23 @@ __device__ void copy_tile(half tile[HEIGHT][PITCH],
 #pragma unroll
     for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
-        cp_async_16(&tile[row][place<D, SWIZZLED>(row, col)], &from[(size_t)first * D + i * VECTOR],
+        cp_async_16(&tile[row][place<D, SWIZZLE>(row, col)], &from[(size_t)first * D + i * VECTOR],
                     first + row < n ? VECTOR * sizeof(half) : 0);
     }
     cp_async_commit_group();
 }
 
 // [load_query] The fragments of a warp's rows of Q, from shared memory to registers.
-template <int D, int PITCH, bool SWIZZLED>
+template <int D, int PITCH, bool SWIZZLE>
 __device__ __forceinline__ void load_query(uint32_t q[ROWS][D / MMA_K][4], const half Q[][PITCH], int lane)
 {
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < D / MMA_K; x++)
-            ldmatrix_x4(q[y][x], &Q[y * MMA_M + lane % 16][place<D, SWIZZLED>(lane % 16, x * MMA_K + lane / 16 * 8)]);
+            ldmatrix_x4(q[y][x], &Q[y * MMA_M + lane % 16][place<D, SWIZZLE>(lane % 16, x * MMA_K + lane / 16 * 8)]);
 }
 
 // [scores] S = Q Kᵀ, of a warp's rows. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
-template <int D, int PITCH, bool SWIZZLED>
+template <int D, int PITCH, bool SWIZZLE>
 __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 before
                                        const uint32_t q[ROWS][D / MMA_K][4], const half K[TILE][PITCH], int lane)
 {
@@ -77,7 +76,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
     for (int d = 0; d < D; d += MMA_K) {
         uint32_t k[4];
         for (int key = 0; key < TILE; key += 2 * MMA_N) {
-            ldmatrix_x4(k, &K[key + key_row][place<D, SWIZZLED>(lane % 8, d + key_col)]);
+            ldmatrix_x4(k, &K[key + key_row][place<D, SWIZZLE>(lane % 8, d + key_col)]);
             for (int y = 0; y < ROWS; y++) {
                 mma_m16n8k16(s[y][key / MMA_N], q[y][d / MMA_K], &k[0], half());
                 mma_m16n8k16(s[y][key / MMA_N + 1], q[y][d / MMA_K], &k[2], half());
@@ -128,7 +127,7 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float
 }
 
 // [add_output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
-template <int D, int PITCH, bool SWIZZLED>
+template <int D, int PITCH, bool SWIZZLE>
 __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
                                            const half V[TILE][PITCH], int lane)
 {
@@ -136,7 +135,7 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
     for (int key = 0; key < TILE; key += MMA_K)
         for (int col = 0; col < D; col += 2 * MMA_N) {
             uint32_t v[4];
-            ldmatrix_x4_trans(v, &V[key + lane % 16][place<D, SWIZZLED>(lane % 16, col + lane / 16 * 8)]);
+            ldmatrix_x4_trans(v, &V[key + lane % 16][place<D, SWIZZLE>(lane % 16, col + lane / 16 * 8)]);
             for (int y = 0; y < ROWS; y++) {
                 mma_m16n8k16(o[y][col / MMA_N], p[y][key / MMA_K], &v[0], half());
                 mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
@@ -145,12 +144,12 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
 }
 
 // [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
+// exercise: begin store
 template <int D>
 __device__ __forceinline__ void store_rows(half *O,  // [n, D]
                                            const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
                                            int lane)
 {
-#pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -161,19 +160,20 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
             const int row = first + y * MMA_M + lane / 4 + i * 8;
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
+                // The four lanes of a row have a pair each of every tile. Of four tiles, a lane gets one whole row.
                 alignas(16) uint32_t pairs[4];
-                for (int of = 0; of < 4; of++)
-                    pairs[of] = pack(o[y][x + of][2 * i] * inverse, o[y][x + of][2 * i + 1] * inverse, half());
+                for (int tile = 0; tile < 4; tile++)
+                    pairs[tile] = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse, half());
                 gather_row(pairs);
                 if (row < n)
                     ((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)pairs;
             }
         }
 }
+// exercise: end store
 
 // [kernel]
-template <int D, int PITCH, bool SWIZZLED>
+template <int D, int PITCH, bool SWIZZLE>
 __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
     flash_mma_swizzle(const half *Q, const half *K, const half *V, half *O,  // each [heads, n, D]
                       int n, float scale)
@@ -188,11 +188,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
     const size_t head = (size_t)blockIdx.y * n * D;
 
     // [query]
-    copy_tile<BLOCK_ROWS, D, PITCH, SWIZZLED>(smem.Q, &Q[head], first_row, n);
+    copy_tile<BLOCK_ROWS, D, PITCH, SWIZZLE>(smem.Q, &Q[head], first_row, n);
     cp_async_wait_group<0>();
     __syncthreads();  // Q is whole before any warp reads it
     uint32_t q[ROWS][D / MMA_K][4];
-    load_query<D, PITCH, SWIZZLED>(q, &smem.Q[warp_row], lane);
+    load_query<D, PITCH, SWIZZLE>(q, &smem.Q[warp_row], lane);
     __syncthreads();  // every warp has read Q before K replaces it
     float o[ROWS][D / MMA_N][4] = {};
     float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
@@ -202,14 +202,14 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
 
     // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
     auto *K_smem = smem.buffer, *V_smem = &K_smem[TILE];
-    copy_tile<TILE, D, PITCH, SWIZZLED>(K_smem, &K[head], 0, n);
+    copy_tile<TILE, D, PITCH, SWIZZLE>(K_smem, &K[head], 0, n);
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
-        copy_tile<TILE, D, PITCH, SWIZZLED>(V_smem, &V[head], tile, n);
+        copy_tile<TILE, D, PITCH, SWIZZLE>(V_smem, &V[head], tile, n);
         float s[ROWS][TILE / MMA_N][4] = {};
-        scores<D, PITCH, SWIZZLED>(s, q, K_smem, lane);
+        scores<D, PITCH, SWIZZLE>(s, q, K_smem, lane);
         if (tile + TILE > n)  // only the last tile may have keys beyond the last
             mask<D>(s, tile, n, lane);
         uint32_t p[ROWS][TILE / MMA_K][4];
@@ -218,20 +218,24 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
         // [wait_V]
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
-        copy_tile<TILE, D, PITCH, SWIZZLED>(K_smem, &K[head], tile + TILE, n);
-        add_output<D, PITCH, SWIZZLED>(o, p, V_smem, lane);
+        copy_tile<TILE, D, PITCH, SWIZZLE>(K_smem, &K[head], tile + TILE, n);
+        add_output<D, PITCH, SWIZZLE>(o, p, V_smem, lane);
     }
+    // exercise: begin call
     store_rows<D>(&O[head], o, l, first_row + warp_row, n, lane);
+    // exercise: end call
 }
 
 // [launch]
 enum { UNPADDED, PADDED, SWIZZLED };
 
-template <int D, int PITCH, bool SWIZZLED>
+template <int D>
 static int start(const struct attention_args *args, cudaStream_t stream)
 {
-    constexpr int bytes = sizeof(union shared<PITCH>);
-    const auto kernel = flash_mma_swizzle<D, PITCH, SWIZZLED>;
+    const bool padded = args->variant == PADDED, swizzled = args->variant == SWIZZLED;
+    const int bytes = padded ? sizeof(union shared<D + VECTOR>) : sizeof(union shared<D>);
+    const auto unpadded = swizzled ? flash_mma_swizzle<D, D, true> : flash_mma_swizzle<D, D, false>;
+    const auto kernel = padded ? flash_mma_swizzle<D, D + VECTOR, false> : unpadded;
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
@@ -241,25 +245,15 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-template <int D>
-static int start_variant(const struct attention_args *args, cudaStream_t stream)
-{
-    switch (args->variant) {
-    case UNPADDED: return start<D, D, false>(args, stream);
-    case PADDED: return start<D, D + VECTOR, false>(args, stream);
-    default: return start<D, D, true>(args, stream);
-    }
-}
-
 int launch(const struct attention_args *args, cudaStream_t stream)
 {
     if (!attention_is_plain(args, FP16))
         return cudaErrorInvalidValue;
     switch (args->head_dim) {
-    case 32: return start_variant<32>(args, stream);
-    case 64: return start_variant<64>(args, stream);
-    case 96: return start_variant<96>(args, stream);
-    case 128: return start_variant<128>(args, stream);
+    case 32: return start<32>(args, stream);
+    case 64: return start<64>(args, stream);
+    case 96: return start<96>(args, stream);
+    case 128: return start<128>(args, stream);
     default: return cudaErrorInvalidValue;
     }
 }
@@ -272,19 +266,6 @@ static const struct variant variants[] = {
     {},
 };
 
-// [layout] For --layout: where a vector of a tile of K lies, at head dimension 64.
-template <int PITCH, bool SWIZZLED>
-static size_t offset(int row, int vector)
-{
-    return (row * PITCH + place<64, SWIZZLED>(row, vector * VECTOR)) * sizeof(half);
-}
-
-static void print_layout(int variant)
-{
-    size_t (*const each[])(int, int) = {offset<64, false>, offset<64 + VECTOR, false>, offset<64, true>};
-    layout_print(variants[variant].name, 64 / VECTOR, each[variant]);
-}
-
 int main(int argc, char **argv)
 {
     const struct attention_step step = {
@@ -294,7 +275,6 @@ int main(int argc, char **argv)
         .head_dims = {32, 64, 96, 128},
         .variants = variants,
         .launch = launch,
-        .print_layout = print_layout,
     };
     return attention_main(argc, argv, &step);
 }

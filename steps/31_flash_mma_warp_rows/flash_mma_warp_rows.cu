@@ -4,6 +4,7 @@
 //   ./learn run 31
 
 #include "attention.h"
+#include "swizzle.h"
 
 #include "ptx/cp_async.h"
 #include "ptx/ex2.h"
@@ -15,25 +16,15 @@ constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
 constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 constexpr int VECTOR = 8;  // elements in 16 bytes, which is the most that one load or store moves
 
-// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has the range
-// of a float.
+// [range] log2 of the largest P in a row. A half holds no more than 65504, but a bfloat16 has the range of a float.
 template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
-// [sizes] ROWS: tiles of 16 rows of Q that a warp computes. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared
-// memory, because the registers are full.
+// [sizes] ROWS: tiles of 16 rows of Q that a warp computes. TILE: keys in a tile of K or V. Q_STAYS: in shared memory.
 template <int ROWS> constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
 
 // Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
 template <int D, int ROWS> constexpr int BLOCKS = ROWS == 1 && D <= 64 ? 4 : 2;
-
-// [swizzle] The column in shared memory of an element of a tile. Vectors change places within 128 bytes, by the last three
-// bits of the row's number; where a row is an odd multiple of 64 bytes, within 64, by the two bits above the last.
-template <int D>
-__device__ constexpr int place(int row, int col)
-{
-    return col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
-}
 
 // [shared] Each buffer holds a tile of K or one of V. Where Q stays, the buffers lie behind it.
 template <typename T, int D, int ROWS, int TILE, bool Q_STAYS>
@@ -42,16 +33,12 @@ union shared {
     alignas(128) T buffer[Q_STAYS * BLOCK_ROWS<ROWS> + 2 * TILE][D];
 };
 
-// [copy_tile] Begins to copy a matrix's rows from `first` on to a tile; those beyond the last become 0, and nothing is read.
-// The copies are one group.
+// [copy_tile] Begins to copy a matrix's rows from `first` on to a tile, as one group. Rows beyond the last become 0.
 template <int HEIGHT, int D, typename T>
-__device__ void copy_tile(T tile[HEIGHT][D],
-                          const T *from,  // [n, D]
-                          int first, int n)
+__device__ void copy_tile(T tile[HEIGHT][D], const T *from, int first, int n)  // from is [n, D]
 {
     constexpr int C = D / VECTOR;
     static_assert(HEIGHT * C % THREADS == 0, "each thread copies as many vectors");
-#pragma unroll
     for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
         cp_async_16(&tile[row][place<D>(row, col)], &from[(size_t)first * D + i * VECTOR],
@@ -74,7 +61,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
                                        uint32_t q[D / MMA_K][ROWS][4], const T Q[][D], const T K[TILE][D], int lane)
 {
     const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
-#pragma unroll
+    // exercise: begin with_K
     for (int d = 0; d < D; d += MMA_K) {
         uint32_t k[4];
         if (Q_STAYS)
@@ -87,6 +74,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
             }
         }
     }
+    // exercise: end with_K
 }
 
 // [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ from key n on: those keys are not there.
@@ -115,14 +103,13 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
             const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST<T> - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST<T> - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, T());
             }
-            l[y][i] = l[y][i] * factor + sum;
             // [vote] Mostly no max of the warp has grown. Where O has many registers, the vote costs less than rescaling.
             if (D < 128 || __any_sync(0xffffffff, factor != 1))
                 for (int x = 0; x < D / MMA_N; x++) {
@@ -137,7 +124,7 @@ template <int D, int ROWS, int TILE, typename T>
 __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
                                            const T V[TILE][D], int lane)
 {
-#pragma unroll
+    // exercise: begin with_V
     for (int key = 0; key < TILE; key += MMA_K)
         for (int col = 0; col < D; col += 2 * MMA_N) {
             uint32_t v[4];
@@ -147,29 +134,24 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
                 mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], T());
             }
         }
+    // exercise: end with_V
 }
 
 // [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
 template <int D, int ROWS, typename T>
-__device__ __forceinline__ void store_rows(T *O,  // [n, D]
-                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
-                                           int lane)
+__device__ __forceinline__ void store_rows(T *O, const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first,
+                                           int n, int lane)  // O is [n, D]
 {
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
-#pragma unroll
         for (int i = 0; i < 2; i++) {
-            float sum = l[y][i];
-            sum += __shfl_xor_sync(0xffffffff, sum, 1);
-            sum += __shfl_xor_sync(0xffffffff, sum, 2);
-            const float inverse = 1 / sum;
+            const float sum = l[y][i] + __shfl_xor_sync(0xffffffff, l[y][i], 1);  // of two lanes of the four
+            const float inverse = 1 / (sum + __shfl_xor_sync(0xffffffff, sum, 2));
             const int row = first + y * MMA_M + lane / 4 + i * 8;
-#pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
                 alignas(16) uint32_t pairs[4];
-                for (int of = 0; of < 4; of++)
-                    pairs[of] = pack(o[y][x + of][2 * i] * inverse, o[y][x + of][2 * i + 1] * inverse, T());
+                for (int tile = 0; tile < 4; tile++)
+                    pairs[tile] = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse, T());
                 gather_row(pairs);
                 if (row < n)
                     ((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)pairs;
@@ -180,14 +162,12 @@ __device__ __forceinline__ void store_rows(T *O,  // [n, D]
 // [kernel]
 template <typename T, int D, int ROWS, int TILE, bool Q_STAYS>
 __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
-    flash_mma_warp_rows(const T *Q, const T *K, const T *V, T *O,  // each [heads, n, D]
-                        int n, float scale)
+    flash_mma_warp_rows(const T *Q, const T *K, const T *V, T *O, int n, float scale)  // each tensor is [heads, n, D]
 {
     extern __shared__ uint4 memory[];
     auto &smem = *(union shared<T, D, ROWS, TILE, Q_STAYS> *)memory;
 
-    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: a lane has two neighbours in row lane / 4 of every
-    // tile of 16 × 8, and two in row lane / 4 + 8.
+    // [index] A lane holds two neighbours of S and O in row lane / 4 of every tile of 16 × 8, and two in row lane / 4 + 8.
     const int warp_row = threadIdx.x / 32 * ROWS * MMA_M, lane = threadIdx.x % 32;
     const int first_row = blockIdx.x * BLOCK_ROWS<ROWS>;
     const size_t head = (size_t)blockIdx.y * n * D;
@@ -233,8 +213,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
 }
 
 // [launch]
-enum { ROWS_16, ROWS_32 };
-
 template <typename T, int D, int ROWS, int TILE, bool Q_STAYS>
 static int start(const struct attention_args *args, cudaStream_t stream)
 {
@@ -249,32 +227,44 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     return cudaGetLastError();
 }
 
+// [shapes] The last, of `rows_32`, was the fastest on an H200. The others are there to be compared with it.
+template <typename T, int D, int ROWS, int TILE, bool Q_STAYS>
+static int start_variant(const struct attention_args *args, cudaStream_t stream)
+{
+    static int (*const starts[])(const struct attention_args *, cudaStream_t) = {
+        start<T, D, 1, 64, false>, start<T, D, 2, 32, false>, start<T, D, 2, 64, false>,
+        start<T, D, 2, 32, true>,  start<T, D, 2, 64, true>,  start<T, D, ROWS, TILE, Q_STAYS>,
+    };
+    return starts[args->variant](args, stream);
+}
+
 template <typename T>
 static int start_type(const struct attention_args *args, cudaStream_t stream)
 {
-    const bool one = args->variant == ROWS_16;
     switch (args->head_dim) {
-    case 32: return start<T, 32, 1, 64, false>(args, stream);
-    case 64: return one ? start<T, 64, 1, 64, false>(args, stream) : start<T, 64, 2, 64, false>(args, stream);
-    case 96: return one ? start<T, 96, 1, 64, false>(args, stream) : start<T, 96, 2, 64, true>(args, stream);
-    case 128: return one ? start<T, 128, 1, 64, false>(args, stream) : start<T, 128, 2, 48, true>(args, stream);
+    case 32: return start_variant<T, 32, 1, 64, false>(args, stream);
+    case 64: return start_variant<T, 64, 2, 64, false>(args, stream);
+    case 96: return start_variant<T, 96, 2, 64, true>(args, stream);
+    case 128: return start_variant<T, 128, 2, 48, true>(args, stream);
     default: return cudaErrorInvalidValue;
     }
 }
 
 int launch(const struct attention_args *args, cudaStream_t stream)
 {
-    if (attention_is_plain(args, FP16))
-        return start_type<half>(args, stream);
-    if (attention_is_plain(args, BF16))
-        return start_type<__nv_bfloat16>(args, stream);
-    return cudaErrorInvalidValue;
+    return attention_is_plain(args, FP16)   ? start_type<half>(args, stream)
+           : attention_is_plain(args, BF16) ? start_type<__nv_bfloat16>(args, stream)
+                                            : cudaErrorInvalidValue;
 }
 
 // [main]
 static const struct variant variants[] = {
-    {"rows_16", "a warp has 16 rows, as before"},
-    {"rows_32", "from D 64 on 32 rows a warp; above it Q stays in shared memory, because the registers are full"},
+    {"rows_16", "16 rows a warp, 64 keys a tile, as before"},
+    {"keys_32", "32 rows, 32 keys"},
+    {"keys_64", "32 rows, 64 keys"},
+    {"q_stays_32", "32 rows, 32 keys, and Q stays in shared memory"},
+    {"q_stays_64", "32 rows, 64 keys, and Q stays in shared memory"},
+    {"rows_32", "the fastest of each head dimension: from 64 on 32 rows, and above it Q stays in shared memory"},
     {},
 };
 

@@ -19,6 +19,7 @@ class Bug:
     input: str = ""
     shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols, or batch, heads, seqlen, head_dim: no multiples of the tile
     flags: str = ""  # more of the command line
+    header: str = ""  # of common/, that the edit is in; else it is in the step's source
 
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
@@ -49,6 +50,7 @@ LANES = "17_mma_lanes"
 WHOLE_TILES = "__syncthreads();  // both tiles are whole before any warp reads them"
 WHOLE_PAIR = "if (row < m && col + 1 < n)\n        *("
 LAST_HALF = "else if (row < m && col < n)"
+PAIR = "ptx/pair.h"
 RING = (70, 45, 300)  # more pairs of tiles than a block has stages
 CP_ASYNC = "19_matmul_cp_async"
 WARP_TILE = "20_matmul_warp_tile"
@@ -285,10 +287,11 @@ BUGS = [
     Bug(MMA, "lower_rows_on_the_right", "C_row + 8, C_col, m", "C_row, C_col + 8, m", plain="was never written",
         checked="was never written"),
     Bug(MMA, "write_out_of_bounds", WHOLE_PAIR, WHOLE_PAIR.replace("row < m", "row <= m"), plain="past the end of C",
-        checked="out of bounds"),
+        checked="out of bounds", header=PAIR),
     Bug(MMA, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(MMA, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(MMA, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
@@ -309,8 +312,9 @@ BUGS = [
     Bug(CP_ASYNC, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
     Bug(CP_ASYNC, "registers_of_b_swapped", "a[y], &b[0], T()", "a[y], &b[2], T()"),
     Bug(CP_ASYNC, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(CP_ASYNC, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(CP_ASYNC, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(150, 45, 50)),
 
@@ -347,8 +351,9 @@ BUGS = [
     Bug(SWIZZLE, "nan_behind_a_row", "min(max(count, 0), VECTOR)", "(count > 0 ? VECTOR : 0)", plain="is NaN", shape=(70, 44, 49)),
     Bug(SWIZZLE, "b_not_transposed", "ldmatrix_x4_trans(b", "ldmatrix_x4(b"),
     Bug(SWIZZLE, "whole_pairs_only", LAST_HALF, "else if (row < m && col + 1 < n)", plain="was never written",
-        checked="was never written"),
-    Bug(SWIZZLE, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+        checked="was never written", header=PAIR),
+    Bug(SWIZZLE, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(SWIZZLE, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 
@@ -374,7 +379,8 @@ BUGS = [
     Bug(AHEAD, "swizzle_in_copies_only", "[place(lane_row, i + lane_col)]", "[i + lane_col]"),
     Bug(AHEAD, "lost_last_tile", "left > 0; left -= TILE_K", "left >= TILE_K; left -= TILE_K"),
     Bug(AHEAD, "tail_of_b_read", "y < from->B_rows ? B_bytes : 0", "B_bytes", checked="out of bounds"),
-    Bug(AHEAD, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C"),
+    Bug(AHEAD, "written_behind_a_row", WHOLE_PAIR, WHOLE_PAIR.replace("col + 1", "col"), plain="the launch wrote behind row 0 of C",
+        header=PAIR),
     Bug(AHEAD, "lost_tail_of_a_block", "ceil_div(args->m, TILE_M));", "args->m / TILE_M);", plain="was never written",
         checked="was never written", shape=(300, 45, 50)),
 
@@ -667,29 +673,41 @@ BUGS = [
     Bug(COLLECTIVE, "missing_barrier", "__syncthreads();  // the tile of K is whole, and", ";  // the tile of K is whole, and",
         checked="race in shared memory", shape=HEADS),
 
-    Bug(SWIZZLED_FLASH, "swizzle_in_ldmatrix_only", "[place<D, F>(row, col)]", "[col]", variant="swizzled", shape=HEADS),
-    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_k_only", "[place<D, F>(lane % 8, d + lane / 8 % 2 * 8)]", "[d + lane / 8 % 2 * 8]",
+    Bug(SWIZZLED_FLASH, "swizzle_in_ldmatrix_only", "[place<D, SWIZZLE>(row, col)]", "[col]", variant="swizzled", shape=HEADS),
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_k_only", "[place<D, SWIZZLE>(lane % 8, d + key_col)]", "[d + key_col]",
         variant="swizzled", shape=HEADS),
-    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_v_only", "[place<D, F>(lane % 16, col + lane / 16 * 8)]", "[col + lane / 16 * 8]",
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_v_only", "[place<D, SWIZZLE>(lane % 16, col + lane / 16 * 8)]", "[col + lane / 16 * 8]",
         variant="swizzled", shape=(1, 2, 70, 96)),
-    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_q_only", "[place<D, F>(lane % 16, x * MMA_K + lane / 16 * 8)]", "[x * MMA_K + lane / 16 * 8]",
+    Bug(SWIZZLED_FLASH, "swizzle_in_copies_of_q_only", "[place<D, SWIZZLE>(lane % 16, x * MMA_K + lane / 16 * 8)]", "[x * MMA_K + lane / 16 * 8]",
         variant="swizzled", shape=HEADS),
     Bug(SWIZZLED_FLASH, "swizzled_beyond_the_row", "(D % 64 == 0 ? row % 8 : row / 2 % 4)", "row % 8", checked="race in shared memory",
         variant="swizzled", shape=(1, 2, 70, 96)),
     Bug(SWIZZLED_FLASH, "missing_wait", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V",
         ";\n        __syncthreads();  // the tile of V", checked="copy still in flight", variant="swizzled", shape=HEADS),
 
-    Bug(WARP_ROWS, "tiles_where_q_stays", "&smem.stage[Q_STAYS<D> * BLOCK_ROWS]", "&smem.stage[0]", checked="copy still in flight",
+    Bug(WARP_ROWS, "tiles_where_q_stays", "&smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS>]", "&smem.buffer[0]", checked="copy still in flight",
         shape=(1, 2, 70, 128)),
-    Bug(WARP_ROWS, "32_keys_copied_to_a_tile_of_48", "copy_tile<TILE<D>, D>(to", "copy_tile<32, D>(to", shape=(1, 2, 70, 128)),
+    Bug(WARP_ROWS, "tiles_where_q_stays_with_64_keys", "&smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS>]", "&smem.buffer[0]",
+        checked="copy still in flight", variant="q_stays_64", shape=HEADS),
+    Bug(WARP_ROWS, "32_keys_copied_to_a_tile_of_48", "copy_tile<TILE, D>(V_smem", "copy_tile<32, D>(V_smem", shape=(1, 2, 70, 128)),
     Bug(WARP_ROWS, "second_tile_of_rows_not_rescaled", "o[y][x][2 * i] *= factor;", "o[0][x][2 * i] *= factor;", shape=HEADS),
-    Bug(WARP_ROWS, "both_tiles_of_rows_from_the_first", "q[y][d / MMA_K], &k[0]", "q[0][d / MMA_K], &k[0]", shape=HEADS),
-    Bug(WARP_ROWS, "fragments_of_q_never_loaded_again", "y < ROWS && Q_STAYS<D>; y++)\n                ldm",
-        "y < ROWS && Q_STAYS<D> && d == 0; y++)\n                ldm", shape=(1, 2, 70, 96)),
-    Bug(WARP_ROWS, "warps_16_rows_apart", "warp_row = warp * ROWS * MMA_M", "warp_row = warp * MMA_M", plain="was never written",
+    Bug(WARP_ROWS, "sum_not_rescaled", "l[y][i] *= factor;", "", shape=HEADS),
+    Bug(WARP_ROWS, "vote_with_all", "__any_sync", "__all_sync", shape=(1, 2, 70, 128)),
+    Bug(WARP_ROWS, "both_tiles_of_rows_from_the_first", "q[d / MMA_K][y], &k[0]", "q[d / MMA_K][0], &k[0]", shape=HEADS),
+    Bug(WARP_ROWS, "fragments_of_q_never_loaded_again", "if (Q_STAYS)", "if (Q_STAYS && d == 0)", shape=(1, 2, 70, 96)),
+    Bug(WARP_ROWS, "fragments_of_q_from_the_warp_above", "q, &smem.Q[warp_row], K_smem", "q, &smem.Q[warp_row / 2], K_smem",
+        shape=(1, 2, 70, 128)),
+    Bug(WARP_ROWS, "warps_16_rows_apart", "threadIdx.x / 32 * ROWS * MMA_M", "threadIdx.x / 32 * MMA_M", plain="was never written",
         checked="was never written", shape=(1, 2, 150, 64)),
     Bug(WARP_ROWS, "missing_barrier_before_q_is_read", "__syncthreads();  // Q is whole before any warp reads it", "",
         checked="race in shared memory", shape=HEADS),
+    Bug(WARP_ROWS, "weights_beyond_a_half", "constexpr float P_LARGEST = 15;", "constexpr float P_LARGEST = 16;", plain="is NaN",
+        shape=HEADS),
+    Bug(WARP_ROWS, "weights_lost_below_2^-24", "constexpr float P_LARGEST = 15;", "constexpr float P_LARGEST = 0;", input="scaled",
+        shape=(1, 2, 130, 32)),
+    Bug(WARP_ROWS, "bf16_packed_as_halves", "pack(first, second, T())", "pack(first, second, half())", shape=HEADS, flags="--dtype bf16"),
+    Bug(WARP_ROWS, "bf16_multiplied_as_halves", "p[y][key / MMA_K], &v[0], T()", "p[y][key / MMA_K], &v[0], half()", shape=HEADS,
+        flags="--dtype bf16"),
 
     Bug(CAUSAL, "diagonal_masked", "key > row", "key >= row", plain="is NaN", variant="skipped", shape=TWO_BLOCKS, flags="--causal"),
     Bug(CAUSAL, "one_key_too_many_seen", "key > row", "key > row + 1", shape=TWO_BLOCKS, flags="--causal"),
@@ -716,15 +734,17 @@ BUGS = [
     Bug(GQA, "log_sum_exp_without_the_max", "(max + log2f(", "(log2f(", shape=HEADS, flags="--lse"),
     Bug(GQA, "log_sum_exp_in_powers_of_two", ")) * LN_2;", "));", shape=HEADS, flags="--lse"),
 
-    Bug(TILING_QK, "k_slice_skipped", "for (int k = 0; k < WIDTH; k += MMA_K) {", "for (int k = 0; k + MMA_K < WIDTH; k += MMA_K) {", shape=HEADS),
+    Bug(TILING_QK, "k_slice_skipped", "for (int col = 0; col < WIDTH; col += MMA_K) {", "for (int col = 0; col + MMA_K < WIDTH; col += MMA_K) {", shape=HEADS),
     Bug(TILING_QK, "columns_beyond_d_read", "row < count && col < cols ?", "row < count ?", checked="out of bounds", shape=(1, 2, 70, 80)),
     Bug(TILING_QK, "missing_barrier_after_p", "__syncthreads();  // P and the factors are whole", "", checked="race in shared memory", shape=HEADS),
-    Bug(TILING_QK, "max_of_one_warp", "fmaxf(largest, smem.partial[w][row])", "fmaxf(largest, smem.partial[key_warp][row])", shape=HEADS),
-    Bug(TILING_QK, "factor_of_the_tile_before", "if (key_warp == 0 && lane % 4 == 0)", "if (key_warp == 0 && lane % 4 == 0 && tile != TILE)",
+    Bug(TILING_QK, "max_of_one_warp", "fmaxf(largest, smem.partial[w][row])", "fmaxf(largest, smem.partial[warp_key / WARP_KEYS][row])", shape=HEADS),
+    Bug(TILING_QK, "factor_of_the_first_tile", "if (warp_key == 0 && lane % 4 == 0)", "if (warp_key == 0 && lane % 4 == 0 && factor == 0)",
         shape=(1, 2, 150, 320)),
-    Bug(TILING_QK, "columns_of_another_warp", "const int col = warp_col + x", "const int col = (WARPS - 1 - warp) * (COLS / WARPS) + x",
+    Bug(TILING_QK, "columns_of_another_warp", "const int col = warp_col + col_of", "const int col = COLS - COLS / WARPS - warp_col + col_of",
         shape=(1, 2, 70, 128)),
     Bug(TILING_QK, "one_group_too_few_waited_for", "// exercise: begin slice_of_V\n            cp_async_wait_group<STAGES - 2>();",
         "// exercise: begin slice_of_V\n            cp_async_wait_group<STAGES - 1>();", checked="copy still in flight", shape=(1, 2, 70, 320)),
     Bug(TILING_QK, "values_beyond_the_last_key_read", "keys - key, d, d);", "TILE, d, d);", plain="is NaN", checked="out of bounds", shape=HEADS),
+    Bug(TILING_QK, "bf16_weights_packed_as_halves", "= pack(first, second, T());", "= pack(first, second, half());", shape=HEADS,
+        flags="--dtype bf16"),
 ]

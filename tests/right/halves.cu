@@ -24,6 +24,12 @@ __global__ void pairs(const half2 *a, half2 *out, float *sums)
     sums[i] = __low2float(v) + __high2float(v);
 }
 
+__global__ void packed(const float *in, unsigned *out)
+{
+    const __nv_bfloat162 both = __floats2bfloat162_rn(in[threadIdx.x], in[blockDim.x - 1 - threadIdx.x]);
+    out[threadIdx.x] = *(const unsigned *)&both;
+}
+
 __global__ void brain(const __nv_bfloat16 *a, __nv_bfloat16 *out)
 {
     out[threadIdx.x] = __hmul(a[threadIdx.x], __float2bfloat16(1.5f));
@@ -77,8 +83,39 @@ int main()
                    {0.0f, 0x0000},     {0.333333333f, 0x3555}};
     for (auto r : rounded)
         SAME(__half_as_ushort(__float2half(r.from)), r.bits);
-    SAME(__bfloat16_as_ushort(__float2bfloat16(1.00390625f)), 0x3f80);
-    SAME(__bfloat16_as_ushort(__float2bfloat16(1.01171875f)), 0x3f82);
+    const struct {
+        float from;
+        unsigned bits;
+    } brains[] = {{1.00390625f, 0x3f80},
+                  {1.01171875f, 0x3f82},
+                  {1.0039064f, 0x3f81},
+                  {-1.01171875f, 0xbf82},
+                  {32768, 0x4700},
+                  {32703.9f, 0x46ff},
+                  {32704.0f, 0x4700},
+                  {0x1.fep127f, 0x7f7f},
+                  {0x1.fefffep127f, 0x7f7f},
+                  {0x1.ffp127f, 0x7f80},
+                  {-0x1.fffffep127f, 0xff80},
+                  {-INFINITY, 0xff80},
+                  {NAN, 0x7fff},
+                  {-0.0f, 0x8000},
+                  {0x1p-133f, 0x0001},
+                  {0x1p-134f, 0x0000},
+                  {0x1.8p-133f, 0x0002},
+                  {0x1.fp-127f, 0x007c}};
+    const int n_brains = sizeof brains / sizeof *brains;
+    float from[n_brains];
+    for (int i = 0; i < n_brains; i++)
+        from[i] = brains[i].from;
+    float *in_f = to_device(from, n_brains);
+    unsigned *out_f = to_device<unsigned>(NULL, n_brains);
+    packed<<<1, n_brains>>>(in_f, out_f);
+    unsigned *pairs = to_host(out_f, n_brains);
+    for (int i = 0; i < n_brains; i++) {
+        SAME(__bfloat16_as_ushort(__float2bfloat16(from[i])), brains[i].bits);
+        SAME(pairs[i], brains[i].bits | brains[n_brains - 1 - i].bits << 16);  // the first is in the lower half
+    }
     for (unsigned bits = 0; bits < 65536; bits++) {  // every number survives float and back
         half h = __ushort_as_half((unsigned short)bits);
         if ((bits & 0x7fff) <= 0x7c00)

@@ -90,7 +90,7 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     if (!is_supported(*args))
         return cudaErrorInvalidValue;
     const dim3 blocks(ceil_div(args->seqlen, TILE), args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     flash_row<<<blocks, TILE, 0, stream>>>((const float4 *)args->Q, (const float4 *)args->K, (const float4 *)args->V,
                                            (float4 *)args->O, args->lse, args->seqlen, args->causal, scale);
     return cudaGetLastError();

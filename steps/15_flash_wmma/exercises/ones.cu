@@ -114,7 +114,7 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     if (!attention_is_plain(args, FP16) || args->head_dim != D)
         return cudaErrorInvalidValue;
     const dim3 blocks(ceil_div(args->seqlen, FRAGMENT), args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     flash_ones<<<blocks, 32, 0, stream>>>((const uint4 *)args->Q, (const uint4 *)args->K, (const uint4 *)args->V,
                                           (half *)args->O, args->seqlen, scale);
     return cudaGetLastError();

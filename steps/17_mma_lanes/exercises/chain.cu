@@ -6,6 +6,7 @@
 #include "program.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 #include "random.h"
 #include "step.h"
 
@@ -25,13 +26,6 @@ constexpr int MOST = 4096;  // rows of Q, or of K
 __device__ uint4 vector(const half *matrix, int row, int rows, int col, int cols)
 {
     return row < rows ? *(const uint4 *)&matrix[(size_t)row * cols + col] : make_uint4(0, 0, 0, 0);
-}
-
-// [pack] Two numbers as elements of 16 bits that share a register: the first is in its lower half.
-__device__ uint32_t pack(float first, float second)
-{
-    const half2 both = __floats2half2_rn(first, second);
-    return *(const uint32_t *)&both;
 }
 
 // [kernel]
@@ -67,7 +61,7 @@ __global__ void chain(const half *Q,  // [m, DIM]
         uint32_t p[4];
         // exercise: begin chain
         for (int i = 0; i < 4; i++)
-            p[i] = pack(s[i / 2][i % 2 * 2], s[i / 2][i % 2 * 2 + 1]);
+            p[i] = pack(s[i / 2][i % 2 * 2], s[i / 2][i % 2 * 2 + 1], half());
         // exercise: end chain
         ldmatrix_x2_trans(v, &V_smem[lane % 16][0]);
         mma_m16n8k16(o, p, v, half());

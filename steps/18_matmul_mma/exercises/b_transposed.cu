@@ -7,6 +7,7 @@
 
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_fp16.h>
 
@@ -52,17 +53,6 @@ __device__ void load_tile(half (*smem)[TILE_K + PAD],
                                   first_row + row + y < rows ? cols - (first_col + col) : 0);
     for (int y = 0; y < TILE; y += STEP)
         *(uint4 *)&smem[row + y][col] = v[y / STEP];
-}
-
-// [store_pair] The two neighbours in a row that a lane holds. A row's last pair may be only half in C.
-__device__ void store_pair(half *C,  // [m, n]
-                           const float sum[2], int row, int col, int m, int n, int C_pitch)
-{
-    alignas(4) const half pair[2] = {half(sum[0]), half(sum[1])};
-    if (row < m && col + 1 < n)
-        *(uint32_t *)&C[(size_t)row * C_pitch + col] = *(const uint32_t *)pair;
-    else if (row < m && col < n)
-        C[(size_t)row * C_pitch + col] = pair[0];
 }
 
 // [kernel]

@@ -7,6 +7,7 @@
 #include "ptx/cp_async.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_fp16.h>
 
@@ -73,17 +74,6 @@ __device__ void copy_part(struct tiles *smem, const struct source *from, int par
     for (int y = part * B_STEP; y < TILE_K; y += PARTS * B_STEP)
         cp_async_16(&smem->B[B_row() + y][B_place(B_row(), B_col())], &from->B[(size_t)y * B_pitch],
                     y < from->B_rows ? B_bytes : 0);
-}
-
-// [store_pair] The two neighbours in a row that a lane holds. A row's last pair may be only half in C.
-__device__ void store_pair(half *C,  // [m, n]
-                           const float sum[2], int row, int col, int m, int n, int C_pitch)
-{
-    alignas(4) const half pair[2] = {half(sum[0]), half(sum[1])};
-    if (row < m && col + 1 < n)
-        *(uint32_t *)&C[(size_t)row * C_pitch + col] = *(const uint32_t *)pair;
-    else if (row < m && col < n)
-        C[(size_t)row * C_pitch + col] = pair[0];
 }
 
 // [kernel]

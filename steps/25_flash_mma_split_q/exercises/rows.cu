@@ -5,6 +5,7 @@
 #include "ptx/ex2.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_fp16.h>
 
@@ -29,13 +30,6 @@ __device__ void load_tile(half tile[TILE][D + PAD],
                                                                : make_uint4(0, 0, 0, 0);
 }
 
-// Two neighbours in a row share a register; the first is in its lower half.
-__device__ uint32_t pack(float first, float second)
-{
-    const half2 both = __floats2half2_rn(first, second);
-    return *(const uint32_t *)&both;
-}
-
 __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D]
                                                  const half *K,  // [heads, n, D]
                                                  const half *V,  // [heads, n, D]
@@ -45,6 +39,8 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
     __shared__ alignas(16) half Q_smem[BLOCK_ROWS][D + PAD], K_smem[TILE][D + PAD], V_smem[TILE][D + PAD];
     const int lane = threadIdx.x, first_row = blockIdx.x * BLOCK_ROWS;
     const size_t head = (size_t)blockIdx.y * n * D;
+    // The row and column, of 16 keys by 16 columns of K, that this lane addresses for ldmatrix.
+    const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;
 
     load_tile(Q_smem, &Q[head + (size_t)first_row * D], n - first_row);
     float o[ROWS][D / MMA_N][4] = {}, m[ROWS][2], l[ROWS][2] = {};
@@ -63,7 +59,7 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(q[y], &Q_smem[y * MMA_M + lane % 16][d + lane / 16 * 8]);
             for (int key = 0; key < TILE; key += 2 * MMA_N) {
-                ldmatrix_x4(k, &K_smem[key + lane / 16 * 8 + lane % 8][d + lane / 8 % 2 * 8]);
+                ldmatrix_x4(k, &K_smem[key + key_row][d + key_col]);
                 for (int y = 0; y < ROWS; y++) {
                     mma_m16n8k16(s[y][key / MMA_N], q[y], &k[0], half());
                     mma_m16n8k16(s[y][key / MMA_N + 1], q[y], &k[2], half());
@@ -92,7 +88,7 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
                     const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                     const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
                     l[y][i] += first + second;
-                    p[y][x / 2][x % 2 * 2 + i] = pack(first, second);
+                    p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
                 }
                 for (int x = 0; x < D / MMA_N; x++) {
                     o[y][x][2 * i] *= factor;
@@ -121,8 +117,8 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
             sum += __shfl_xor_sync(0xffffffff, sum, 2);
             const int row = first_row + y * MMA_M + lane / 4 + i * 8;
             for (int x = 0; x < D / MMA_N && row < n; x++)
-                *(uint32_t *)&O[head + (size_t)row * D + x * MMA_N + lane % 4 * 2] = pack(o[y][x][2 * i] / sum,
-                                                                                          o[y][x][2 * i + 1] / sum);
+                *(uint32_t *)&O[head + (size_t)row * D + x * MMA_N + lane % 4 * 2] = pack(
+                    o[y][x][2 * i] / sum, o[y][x][2 * i + 1] / sum, half());
         }
 }
 
@@ -131,7 +127,7 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     if (!attention_is_plain(args, FP16) || args->head_dim != D)
         return cudaErrorInvalidValue;
     const dim3 blocks(ceil_div(args->seqlen, BLOCK_ROWS), args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     flash_rows<<<blocks, 32, 0, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
                                           (half *)args->O, args->seqlen, scale);
     return cudaGetLastError();

@@ -5,6 +5,7 @@
 #include "ptx/ex2.h"
 #include "ptx/ldmatrix.h"
 #include "ptx/mma.h"
+#include "ptx/pair.h"
 
 #include <cuda_fp16.h>
 
@@ -29,13 +30,6 @@ __device__ void load_tile(half tile[KEYS][D + PAD],
     }
 }
 
-// Two elements share a register; the first is in its lower half.
-__device__ uint32_t pack(float first, float second)
-{
-    const half2 both = __floats2half2_rn(first, second);
-    return *(const uint32_t *)&both;
-}
-
 __global__ void __launch_bounds__(32) flash_transposed(const half *Q,  // [heads, n, D]
                                                        const half *K,  // [heads, n, D]
                                                        const half *V,  // [heads, n, D]
@@ -45,6 +39,8 @@ __global__ void __launch_bounds__(32) flash_transposed(const half *Q,  // [heads
     __shared__ alignas(16) half Q_smem[ROWS][D + PAD], K_smem[KEYS][D + PAD], V_smem[KEYS][D + PAD];
     const int lane = threadIdx.x, first_row = blockIdx.x * ROWS;
     const size_t head = (size_t)blockIdx.y * n * D;
+    // The row and column, of 16 keys by 16 columns of K, or of V, that this lane addresses for ldmatrix.
+    const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;
 
     load_tile(Q_smem, &Q[head + (size_t)first_row * D], n - first_row);
     float o[D / MMA_M][2][4] =
@@ -61,7 +57,7 @@ __global__ void __launch_bounds__(32) flash_transposed(const half *Q,  // [heads
         for (int d = 0; d < D; d += MMA_K) {
             uint32_t q[4], k[4];
             ldmatrix_x4(q, &Q_smem[lane % 16][d + lane / 16 * 8]);
-            ldmatrix_x4(k, &K_smem[lane / 16 * 8 + lane % 8][d + lane / 8 % 2 * 8]);
+            ldmatrix_x4(k, &K_smem[key_row][d + key_col]);
             mma_m16n8k16(s[0], q, &k[0], half());
             mma_m16n8k16(s[1], q, &k[2], half());
         }
@@ -97,10 +93,10 @@ __global__ void __launch_bounds__(32) flash_transposed(const half *Q,  // [heads
         uint32_t p[2][2];
         for (int i = 0; i < 2; i++)
             for (int x = 0; x < 2; x++)
-                p[i][x] = pack(s[x][2 * i], s[x][2 * i + 1]);
+                p[i][x] = pack(s[x][2 * i], s[x][2 * i + 1], half());
         for (int col = 0; col < D; col += MMA_M) {
             uint32_t v[4];
-            ldmatrix_x4_trans(v, &V_smem[lane / 16 * 8 + lane % 8][col + lane / 8 % 2 * 8]);
+            ldmatrix_x4_trans(v, &V_smem[key_row][col + key_col]);
             for (int i = 0; i < 2; i++)
                 mma_m16n8k16(o[col / MMA_M][i], v, p[i], half());
         }
@@ -126,7 +122,7 @@ int launch(const struct attention_args *args, cudaStream_t stream)
     if (!attention_is_plain(args, FP16) || args->head_dim != D)
         return cudaErrorInvalidValue;
     const dim3 blocks(ceil_div(args->seqlen, ROWS), args->batch * args->heads);
-    const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
+    const float scale = LOG2_E * args->scale;  // exp(x) is exp2(x log2 e)
     flash_transposed<<<blocks, 32, 0, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
                                                 (half *)args->O, args->seqlen, scale);
     return cudaGetLastError();
