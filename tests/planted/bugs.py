@@ -748,3 +748,36 @@ BUGS = [
     Bug(TILING_QK, "bf16_weights_packed_as_halves", "= pack(first, second, T());", "= pack(first, second, half());", shape=HEADS,
         flags="--dtype bf16"),
 ]
+
+# ---- rounding to 16 bits ----
+
+IN_BF16, WEIGHTS, STORE_ROWS = "--dtype bf16", "pack(first, second, T())", "// [store_rows]"
+
+
+def dropped(value, bits, added="0"):
+    """A float without its last bits. added: half of what is dropped, to round it."""
+    return f"__uint_as_float((__float_as_uint({value}) + {added}) >> {bits} << {bits})"
+
+
+def weights(how):
+    return f"pack({how('first')}, {how('second')}, T())"
+
+
+def cut(value):
+    return dropped(value, 16)
+
+
+def short(value):
+    """To one digit fewer than bf16 has, where few keys have all the weight."""
+    return dropped(value, 17, "0x10000")
+
+
+CUT_ALL = f"#define pack(first, second, type) (pack)({cut('first')}, {cut('second')}, type)\n"
+
+BUGS += [
+    Bug(WARP_ROWS, "weights_cut_off", WEIGHTS, weights(cut), shape=TWO_BLOCKS, flags=IN_BF16),
+    Bug(WARP_ROWS, "weights_a_digit_short", WEIGHTS, weights(short), shape=(1, 8, 2, 32), input="scaled", flags=IN_BF16),
+    Bug(WARP_ROWS, "weights_packed_as_halves", WEIGHTS, "pack(first, second, half())", shape=HEADS, flags=IN_BF16),
+    Bug(WARP_ROWS, "output_cut_off", STORE_ROWS, CUT_ALL + STORE_ROWS, shape=HEADS, flags=IN_BF16),
+    Bug(GQA, "output_cut_off", STORE_ROWS, CUT_ALL + STORE_ROWS, shape=TWO_BLOCKS, flags=f"{IN_BF16} --causal --lse"),
+]
