@@ -633,6 +633,8 @@ BUGS = [
     Bug(FLASH_STAGES, "copied_to_the_stage_that_is_read", "&smem.stage[1 - stage]", "&smem.stage[stage]", checked="copy still in flight",
         variant="two_stages", shape=HEADS),
     Bug(FLASH_STAGES, "same_tiles_again", "tile + TILE<D>, n);", "tile, n);", variant="two_stages", shape=HEADS),
+    Bug(FLASH_STAGES, "rows_of_the_first_warp", "&smem.Q[warp_row], smem", "smem.Q, smem", shape=HEADS),
+    Bug(FLASH_STAGES, "keys_for_values", "smem.stage[stage].V, lane", "smem.stage[stage].K, lane", shape=HEADS),
     Bug(FLASH_STAGES, "last_row_zeroed", "row < n - first ? VECTOR", "row < n - first - 1 ? VECTOR", shape=HEADS),
     Bug(FLASH_STAGES, "tail_read_as_it_comes", "row < n - first ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
         shape=HEADS),
