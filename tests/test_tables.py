@@ -43,6 +43,27 @@ def test_lengths_are_rows_with_the_fastest_peer_of_each_type(recorded):
     assert "SDPA fp32, efficient at N 64; SDPA fp16, flash at N 64." in text
 
 
+def test_variants_at_each_head_dimension(recorded):
+    assert "Not measured" in docs.generate("head_dims fp32 B2 H4 N64", BASE)
+    timed = lambda name, tflops, **more: line(None if name == "SDPA" else name, 1, **{"head_dim": 64} | more) | {
+        "tflops": tflops, **({"peer": name} if name == "SDPA" else {})}
+    recorded["13"] = [timed("one_row", 3.2, head_dim=128), timed("one_row", 5.4), timed("two_rows", 4.4), timed("SDPA", 6.1), timed("one_row", 99, seqlen=128),
+                      timed("one_row", 99, dtype="fp16"), timed("SDPA", 7, head_dim=128), timed("two_rows", 99, causal=True)]
+    text = docs.generate("head_dims fp32 B2 H4 N64", BASE)
+    assert cells(text) == [["D", "`one_row`", "`two_rows`", "SDPA"], ["64", "**5**", "4", "6"], ["128", "**3**", "–", "7"]]
+
+
+def test_the_last_variant_in_each_type(recorded):
+    step = steps.find("13") | {"dtypes": ["fp16", "bf16"]}
+    assert "Not measured" in docs.types(step, "B2", "H4", "N64")
+    of = lambda variant, dtype, tflops, error, **more: line(variant, 1, dtype=dtype, **more) | {"tflops": tflops, "check": {"error": error}}
+    recorded["13"] = [of("two_rows", "fp16", 300, 2e-4), of("two_rows", "bf16", 297, 1.8e-3), of("one_row", "bf16", 1, 9),
+                      of("two_rows", "fp16", 200, 3e-4, head_dim=128), of("two_rows", "bf16", 9, 9, seqlen=128)]
+    assert cells(docs.types(step, "B2", "H4", "N64")) == [
+        ["D", "fp16, TFLOPS", "bf16, TFLOPS", "bf16, × as fast as fp16", "fp16, error", "bf16, error"],
+        ["64", "300", "297", "0.99", "2.0e-04", "1.8e-03"]]
+
+
 def test_two_steps_at_every_shape_that_both_were_timed_at(recorded):
     assert "Not measured" in docs.generate("against 12", BASE)
     recorded["13"] = [line("one_row", 2), line("two_rows", 1), line("one_row", 3, 128), line(None, 0.1, peer="x")]
