@@ -707,6 +707,8 @@ BUGS = [
     Bug(WARP_ROWS, "bf16_packed_as_halves", "pack(first, second, T())", "pack(first, second, half())", shape=HEADS, flags="--dtype bf16"),
     Bug(WARP_ROWS, "bf16_multiplied_as_halves", "p[y][key / MMA_K], &v[0], T()", "p[y][key / MMA_K], &v[0], half()", shape=HEADS,
         flags="--dtype bf16"),
+    Bug(WARP_ROWS, "bf16_weights_cut_off", "pack(first, second, T());", "__byte_perm(__float_as_uint(first), __float_as_uint(second), 0x7632);",
+        shape=HEADS, flags="--dtype bf16"),
     Bug(WARP_ROWS, "bf16_cut_off_not_rounded", "pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse, T());",
         "__byte_perm(__float_as_uint(o[y][x + tile][2 * i] * inverse), __float_as_uint(o[y][x + tile][2 * i + 1] * inverse), 0x7632);",
         shape=HEADS, flags="--dtype bf16"),
