@@ -1,23 +1,15 @@
-// Tiles of a matrix in shared memory, swizzled so that neither ldmatrix nor the copies meet bank conflicts: step 30 derives it.
+// Tiles of a matrix in shared memory, swizzled as step 30 derives it.
 #ifndef TILE_H
 #define TILE_H
 
 #include "ptx/cp_async.h"
+#include "swizzle.h"
 
 // Elements of 16 bits in 16 bytes, which is the most that one load or store moves.
 constexpr int VECTOR = 8;
 
-// [place] The column in shared memory of an element of a tile with D columns, D a multiple of 32. Vectors change places within
-// 128 bytes, by the last three bits of the row's number; where a row is an odd multiple of 64 bytes, within 64, by the two bits
-// above the last.
-template <int D>
-__device__ constexpr int place(int row, int col)
-{
-    return col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
-}
-
 // [copy_tile] A block of so many THREADS, each of which calls it, begins to copy a matrix's rows from `first` on to a tile of
-// HEIGHT rows, as one group of cp.async; rows beyond the last become 0, and nothing is read. T: an element of 16 bits.
+// HEIGHT rows, as one group of cp.async. Rows beyond the last become 0, and nothing is read.
 template <int THREADS, int HEIGHT, int D, typename T>
 __device__ __forceinline__ void copy_tile(T tile[HEIGHT][D],  // in shared memory
                                           const T *from,      // [n, D]

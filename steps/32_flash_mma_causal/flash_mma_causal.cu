@@ -15,13 +15,11 @@
 constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
 constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 
-// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has the range
-// of a float.
+// [range] log2 of the largest P in a row. A half holds no more than 65504, but a bfloat16 has the range of a float.
 template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
-// [sizes] ROWS: tiles of 16 rows of Q that a warp computes. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared
-// memory, because the registers are full.
+// [sizes] ROWS: tiles of 16 rows of Q that a warp computes. TILE: keys in a tile of K or V. Q_STAYS: in shared memory.
 template <int ROWS> constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
 
 // Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
@@ -48,7 +46,6 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
                                        uint32_t q[D / MMA_K][ROWS][4], const T Q[][D], const T K[TILE][D], int lane)
 {
     const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
-#pragma unroll
     for (int d = 0; d < D; d += MMA_K) {
         uint32_t k[4];
         if (Q_STAYS)
@@ -72,7 +69,7 @@ __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, 
         for (int x = 0; x < TILE / MMA_N; x++)
             for (int i = 0; i < 4; i++) {
                 const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
-                if (key >= n || (causal && key > row))
+                if (key >= (causal ? min(n, row + 1) : n))
                     s[y][x][i] = -INFINITY;
             }
 }
@@ -92,14 +89,13 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
             const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST<T> - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST<T> - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, T());
             }
-            l[y][i] = l[y][i] * factor + sum;
             // [vote] Mostly no max of the warp has grown. Where O has many registers, the vote costs less than rescaling.
             if (D < 128 || __any_sync(0xffffffff, factor != 1))
                 for (int x = 0; x < D / MMA_N; x++) {
@@ -114,7 +110,6 @@ template <int D, int ROWS, int TILE, typename T>
 __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
                                            const T V[TILE][D], int lane)
 {
-#pragma unroll
     for (int key = 0; key < TILE; key += MMA_K)
         for (int col = 0; col < D; col += 2 * MMA_N) {
             uint32_t v[4];
@@ -128,25 +123,19 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
 
 // [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
 template <int D, int ROWS, typename T>
-__device__ __forceinline__ void store_rows(T *O,  // [n, D]
-                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
-                                           int lane)
+__device__ __forceinline__ void store_rows(T *O, const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first,
+                                           int n, int lane)  // O is [n, D]
 {
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
-#pragma unroll
         for (int i = 0; i < 2; i++) {
-            float sum = l[y][i];
-            sum += __shfl_xor_sync(0xffffffff, sum, 1);
-            sum += __shfl_xor_sync(0xffffffff, sum, 2);
-            const float inverse = 1 / sum;
+            const float sum = l[y][i] + __shfl_xor_sync(0xffffffff, l[y][i], 1);  // of two lanes of the four
+            const float inverse = 1 / (sum + __shfl_xor_sync(0xffffffff, sum, 2));
             const int row = first + y * MMA_M + lane / 4 + i * 8;
-#pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
                 alignas(16) uint32_t pairs[4];
-                for (int of = 0; of < 4; of++)
-                    pairs[of] = pack(o[y][x + of][2 * i] * inverse, o[y][x + of][2 * i + 1] * inverse, T());
+                for (int tile = 0; tile < 4; tile++)
+                    pairs[tile] = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse, T());
                 gather_row(pairs);
                 if (row < n)
                     ((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)pairs;
@@ -157,14 +146,13 @@ __device__ __forceinline__ void store_rows(T *O,  // [n, D]
 // [kernel]
 template <typename T, int D, int ROWS, int TILE, bool Q_STAYS>
 __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
-    flash_mma_causal(const T *Q, const T *K, const T *V, T *O,  // each [heads, n, D]
+    flash_mma_causal(const T *Q, const T *K, const T *V, T *O,  // each tensor is [heads, n, D]
                      int n, float scale, bool causal, bool skips, bool last_first)
 {
     extern __shared__ uint4 memory[];
     auto &smem = *(union shared<T, D, ROWS, TILE, Q_STAYS> *)memory;
 
-    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: a lane has two neighbours in row lane / 4 of every
-    // tile of 16 × 8, and two in row lane / 4 + 8.
+    // [index] A lane holds two neighbours of S and O in row lane / 4 of every tile of 16 × 8, and two in row lane / 4 + 8.
     const int warp_row = threadIdx.x / 32 * ROWS * MMA_M, lane = threadIdx.x % 32;
     const int first_row = (last_first ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_ROWS<ROWS>;
     const size_t head = (size_t)(last_first ? blockIdx.x : blockIdx.y) * n * D;
@@ -199,7 +187,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
         // exercise: begin mask
         if (tile + TILE >
-            (causal ? first_row + warp_row : n))  // the first row of the warp does not see all of the tile
+            (causal ? min(n, first_row + warp_row + 1) : n))  // the warp's first row does not see all of it
             mask<ROWS, TILE>(s, first_row + warp_row, tile, n, causal, lane);
         // exercise: end mask
         uint32_t p[ROWS][TILE / MMA_K][4];
@@ -226,13 +214,12 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     if (status != cudaSuccess)
         return status;
     // [order] Blocks start in the order of their numbers, x first: all heads' last rows, which see the most keys, and so on.
-    const int variant = args->variant, tiles = ceil_div(args->seqlen, BLOCK_ROWS<ROWS>),
-              heads = args->batch * args->heads;
-    const dim3 blocks = variant == ORDERED ? dim3(heads, tiles) : dim3(tiles, heads);
+    const bool skips = args->variant >= SKIPPED, last_first = args->variant == ORDERED;
+    const int tiles = ceil_div(args->seqlen, BLOCK_ROWS<ROWS>), heads = args->batch * args->heads;
+    const dim3 blocks = last_first ? dim3(heads, tiles) : dim3(tiles, heads);
     // [end]
     kernel<<<blocks, THREADS, bytes, stream>>>((const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O,
-                                               args->seqlen, LOG2_E * args->scale, args->causal, variant >= SKIPPED,
-                                               variant == ORDERED);
+                                               args->seqlen, LOG2_E * args->scale, args->causal, skips, last_first);
     return cudaGetLastError();
 }
 

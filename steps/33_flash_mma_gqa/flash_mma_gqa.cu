@@ -3,6 +3,8 @@
 //   nvcc -O3 -std=c++20 -arch=native -Icommon -o flash_mma_gqa steps/33_flash_mma_gqa/flash_mma_gqa.cu common/*.c
 //   ./learn run 33 --causal --heads 8 --kv-heads 2
 
+#include <float.h>
+
 #include "attention.h"
 #include "tile.h"
 
@@ -15,15 +17,11 @@
 constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
 constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 
-constexpr float LN_2 = 0.693147181f;  // ln x is log2 x times this
-
-// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has the range
-// of a float.
+// [range] log2 of the largest P in a row. A half holds no more than 65504, but a bfloat16 has the range of a float.
 template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
-// [sizes] ROWS: tiles of 16 rows of Q that a warp computes. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared
-// memory, because the registers are full.
+// [sizes] ROWS: tiles of 16 rows of Q that a warp computes. TILE: keys in a tile of K or V. Q_STAYS: in shared memory.
 template <int ROWS> constexpr int BLOCK_ROWS = WARPS * ROWS * MMA_M;  // rows of Q that a block computes, and of O
 
 // Blocks that an SM shall hold at least. 4 leave a thread 128 registers, 2 leave it 255.
@@ -50,7 +48,6 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
                                        uint32_t q[D / MMA_K][ROWS][4], const T Q[][D], const T K[TILE][D], int lane)
 {
     const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
-#pragma unroll
     for (int d = 0; d < D; d += MMA_K) {
         uint32_t k[4];
         if (Q_STAYS)
@@ -66,16 +63,15 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 }
 
 // [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ where a row, the first of which is row `first`,
-// does not see the key: row i sees the keys 0 to i + offset, as far as there are so many.
+// does not see the key: row i sees the keys 0 to i + offset, of the n that there are.
 template <int ROWS, int TILE>
-__device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n_kv, int offset,
-                                     int lane)
+__device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, int offset, int lane)
 {
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < TILE / MMA_N; x++)
             for (int i = 0; i < 4; i++) {
                 const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
-                if (key >= n_kv || key > row + offset)
+                if (key >= n || key > row + offset)
                     s[y][x][i] = -INFINITY;
             }
 }
@@ -93,19 +89,15 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float
                 largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
-            float m_new = fmaxf(m[y][i], largest * scale);
-            if (m_new == -INFINITY)  // the row sees no key at all, and −∞ less −∞ would be no number
-                m_new = 0;
-            const float factor = ex2(m[y][i] - m_new);
+            const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST<T> - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST<T> - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, T());
             }
-            l[y][i] = l[y][i] * factor + sum;
             // [vote] Mostly no max of the warp has grown. Where O has many registers, the vote costs less than rescaling.
             if (D < 128 || __any_sync(0xffffffff, factor != 1))
                 for (int x = 0; x < D / MMA_N; x++) {
@@ -120,7 +112,6 @@ template <int D, int ROWS, int TILE, typename T>
 __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
                                            const T V[TILE][D], int lane)
 {
-#pragma unroll
     for (int key = 0; key < TILE; key += MMA_K)
         for (int col = 0; col < D; col += 2 * MMA_N) {
             uint32_t v[4];
@@ -132,20 +123,15 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
         }
 }
 
-// [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many, and
-// their log-sum-exp.
+// [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
 template <int D, int ROWS, typename T>
-__device__ __forceinline__ void store_rows(T *O,        // [n, D]
-                                           float *lse,  // [n], or NULL
-                                           const float o[ROWS][D / MMA_N][4], const float m[ROWS][2],
-                                           const float l[ROWS][2], int first, int n, int lane)
+__device__ __forceinline__ void store_rows(T *O, float *lse, const float o[ROWS][D / MMA_N][4], const float m[ROWS][2],
+                                           const float l[ROWS][2], int first, int n, int lane)  // [n, D], [n] or NULL
 {
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
-#pragma unroll
         for (int i = 0; i < 2; i++) {
-            float sum = l[y][i];
-            sum += __shfl_xor_sync(0xffffffff, sum, 1);
+            float sum = l[y][i] + __shfl_xor_sync(0xffffffff, l[y][i], 1);  // of two lanes of the four
             sum += __shfl_xor_sync(0xffffffff, sum, 2);
             const float inverse = sum > 0 ? 1 / sum : 0;
             const int row = first + y * MMA_M + lane / 4 + i * 8;
@@ -153,15 +139,13 @@ __device__ __forceinline__ void store_rows(T *O,        // [n, D]
             // exercise: begin lse
             const float max = P_LARGEST<T> - (P_LARGEST<T> - m[y][i]);
             if (lse && row < n && lane % 4 == 0)
-                lse[row] = (max + log2f(ldexpf(sum, -P_LARGEST<T>))) * LN_2;
-        // exercise: end lse
-        // [end]
-#pragma unroll
+                lse[row] = (max + log2f(ldexpf(sum, -P_LARGEST<T>))) / LOG2_E;
+            // exercise: end lse
+            // [end]
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
                 alignas(16) uint32_t pairs[4];
-                for (int of = 0; of < 4; of++)
-                    pairs[of] = pack(o[y][x + of][2 * i] * inverse, o[y][x + of][2 * i + 1] * inverse, T());
+                for (int tile = 0; tile < 4; tile++)
+                    pairs[tile] = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse, T());
                 gather_row(pairs);
                 if (row < n)
                     ((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)pairs;
@@ -181,8 +165,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     extern __shared__ uint4 memory[];
     auto &smem = *(union shared<T, D, ROWS, TILE, Q_STAYS> *)memory;
 
-    // [index] A warp has rows of its own. Its lanes hold S and O as mma does: a lane has two neighbours in row lane / 4 of every
-    // tile of 16 × 8, and two in row lane / 4 + 8.
+    // [index] A lane holds two neighbours of S and O in row lane / 4 of every tile of 16 × 8, and two in row lane / 4 + 8.
     const int warp_row = threadIdx.x / 32 * ROWS * MMA_M, lane = threadIdx.x % 32;
     const int first_row = (gridDim.y - 1 - blockIdx.y) * BLOCK_ROWS<ROWS>;
     // [heads] Heads that share K and V are neighbours, so their blocks read the same of L2 at about the same time.
@@ -204,10 +187,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         load_query<D, ROWS>(q[d / MMA_K], &smem.Q[warp_row], d, lane);
     __syncthreads();  // every warp has read Q before K replaces it
     float o[ROWS][D / MMA_N][4] = {};
-    float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
-    float l[ROWS][2] = {};  // and the sum of this lane's weights there
+    float m[ROWS][2], l[ROWS][2] = {};  // of rows lane / 4 and lane / 4 + 8: the max so far, and this lane's sum
     for (int y = 0; y < ROWS; y++)
-        m[y][0] = m[y][1] = -INFINITY;
+        m[y][0] = m[y][1] = -FLT_MAX;  // not −∞: of a row that sees no key, −∞ less −∞ would be no number
 
     // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
     auto *K_smem = &smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS>], *V_smem = &K_smem[TILE];
