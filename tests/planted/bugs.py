@@ -691,7 +691,7 @@ BUGS = [
         shape=(1, 2, 70, 128)),
     Bug(WARP_ROWS, "tiles_where_q_stays_with_64_keys", "&smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS>]", "&smem.buffer[0]",
         checked="copy still in flight", variant="q_stays_64", shape=HEADS),
-    Bug(WARP_ROWS, "32_keys_copied_to_a_tile_of_48", "copy_tile<TILE, D>(V_smem", "copy_tile<32, D>(V_smem", shape=(1, 2, 70, 128)),
+    Bug(WARP_ROWS, "32_keys_copied_to_a_tile_of_48", "copy_tile<THREADS, TILE, D>(V_smem", "copy_tile<THREADS, 32, D>(V_smem", shape=(1, 2, 70, 128)),
     Bug(WARP_ROWS, "second_tile_of_rows_not_rescaled", "o[y][x][2 * i] *= factor;", "o[0][x][2 * i] *= factor;", shape=HEADS),
     Bug(WARP_ROWS, "sum_not_rescaled", "l[y][i] *= factor;", "", shape=HEADS),
     Bug(WARP_ROWS, "vote_with_all", "__any_sync", "__all_sync", shape=(1, 2, 70, 128)),
