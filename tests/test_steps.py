@@ -86,11 +86,17 @@ def test_all_variants_at_the_default_shape(step):
 def test_profile_shows_source_lines(name, variant):
     done = run_step(name, "--variant", variant, "--profile")
     assert done.returncode == 0, done.stdout + done.stderr
-    source = source_of(name).read_text().splitlines()
-    rows = list(re.finditer(r"^ +(\d+)  .*", done.stdout, re.MULTILINE))
-    assert rows
-    for row in rows:
-        assert source[int(row[1]) - 1].strip()[:40] in row[0]
+    files = {}  # the rows of each, under its name
+    for line in done.stdout.splitlines():
+        if re.fullmatch(r"[\w/]+\.(cu|h)", line):
+            rows = files.setdefault(line, [])
+        elif row := re.match(r" +(\d+)  .*", line):
+            rows.append(row)
+    assert files[str(source_of(name).relative_to(ROOT))]
+    for file, rows in files.items():
+        source = (ROOT / file).read_text().splitlines()
+        for row in rows:
+            assert source[int(row[1]) - 1].strip()[:40] in row[0]
 
 
 @pytest.mark.parametrize("gpu, title", [("h200", "H200"), ("a100", "A100"), ("rtx4090", "4090"), ("t4", "T4")])
