@@ -45,8 +45,7 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           "32_flash_mma_causal": ("(size_t)row * D",),
           # a number for each row, of which 2^31 would be more than 2^36 elements of Q
           "33_flash_mma_gqa": ("(size_t)row * D", "(size_t)blockIdx.x * n]"),
-          "35_flash_mma_tiling_qk": ("(size_t)row * d", "(size_t)left.tile * d", "(size_t)(left.tile + key) * d", "(size_t)first_row * d",
-                                     "(size_t)(first_row + row) * d"),
+          "35_flash_mma_tiling_qk": ("(size_t)row * d", "(size_t)left.tile * d", "(size_t)(left.tile + key) * d", "(size_t)first_row * d"),
           # rows 32 apart, of so many columns that k is 2^26
           **dict.fromkeys(RINGS, ("(size_t)y * A_pitch",))}
 

@@ -216,25 +216,40 @@ __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_strid
     return sum > 0 ? sum_O / sum : 0;
 }
 
-// [finish] Stores a block's rows: those of each warp, or, where warps have found the same rows for other keys, those merged.
-template <typename T, int D, int ROWS, int KEY_WARPS, typename OUT, typename PART>
-__device__ __forceinline__ void finish(OUT *O,            // [rows, D]
-                                       float *lse,        // [rows], or NULL
-                                       const PART &part,  // what the warps have found, if KEY_WARPS > 1
-                                       const float o[ROWS][D / MMA_N][4], const float m[ROWS][2],
-                                       const float l[ROWS][2], int first_row, int warp_row, int rows, int lane)
+// [merge_warps] Where the warps of a block have found the same rows for other keys each, merges and stores them, row `first` first.
+template <int D, int KEY_WARPS, typename PARTS, typename OUT>
+__device__ __forceinline__ void merge_warps(OUT *O,      // [rows, D]
+                                            float *lse,  // [rows], or NULL
+                                            const PARTS &of_warp, int first, int rows)
 {
-    if (KEY_WARPS == 1)
-        store_rows<T, D, ROWS, D>(O, lse, o, m, l, first_row + warp_row, rows, lane);
-    for (int i = threadIdx.x; KEY_WARPS > 1 && i < min(ROWS * MMA_M, rows - first_row) * D; i += THREADS) {
+    constexpr int HEIGHT = sizeof(of_warp.lse[0]) / sizeof(float), PITCH = sizeof(of_warp.O[0][0]) / sizeof(float);
+    for (int i = threadIdx.x; i < min(HEIGHT, rows - first) * D; i += THREADS) {
         const int row = i / D;
         float lse_of_row;
-        O[(size_t)first_row * D + i] = OUT(merge_parts<KEY_WARPS>(&part.O[0][row][i % D],
-                                                                  sizeof(part.O[0]) / sizeof(float), &part.lse[0][row],
-                                                                  ROWS * MMA_M, KEY_WARPS, &lse_of_row));
+        O[(size_t)first * D + i] = OUT(merge_parts<KEY_WARPS>(&of_warp.O[0][row][i % D], HEIGHT * PITCH,
+                                                              &of_warp.lse[0][row], HEIGHT, KEY_WARPS, &lse_of_row));
         if (lse && i % D == 0)
-            lse[first_row + row] = lse_of_row;
+            lse[first + row] = lse_of_row;
     }
+}
+
+// [finish] Stores what a block has found of its rows. Of the only part, O is the result; other parts are stored in fp32, to be merged.
+template <typename T, int D, int ROWS, int KEY_WARPS, typename PARTS>
+__device__ __forceinline__ void finish(T *O, float *lse, float *O_part, float *lse_part, size_t head_row,
+                                       const PARTS &of_warp, const float o[ROWS][D / MMA_N][4], const float m[ROWS][2],
+                                       const float l[ROWS][2], int first_row, int warp_row, int rows, int lane)
+{
+    const bool whole = gridDim.z == 1;
+    const size_t part_row = blockIdx.z * gridDim.x * (size_t)rows + head_row;
+    float *const lse_to = !whole ? &lse_part[part_row] : lse ? &lse[head_row] : NULL;
+    if (KEY_WARPS > 1 && whole)
+        merge_warps<D, KEY_WARPS>(&O[head_row * D], lse_to, of_warp, first_row, rows);
+    else if (KEY_WARPS > 1)
+        merge_warps<D, KEY_WARPS>(&O_part[part_row * D], lse_to, of_warp, first_row, rows);
+    else if (whole)
+        store_rows<T, D, ROWS, D>(&O[head_row * D], lse_to, o, m, l, first_row + warp_row, rows, lane);
+    else
+        store_rows<T, D, ROWS, D>(&O_part[part_row * D], lse_to, o, m, l, first_row + warp_row, rows, lane);
 }
 
 // [kernel]
@@ -300,7 +315,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
         add_output<D, ROWS, WARP_KEYS>(o, p, &V_smem[warp_key], lane);
     }
 
-    // [finish] Of the only part, O is the result. Other parts are stored in fp32, to be merged.
+    // [parts] Warps that have the same rows lay what they have found side by side in shared memory.
     if (KEY_WARPS > 1) {
         cp_async_wait_group<0>();
         __syncthreads();  // no copy is under way, and every warp has read the last tiles: the parts replace them
@@ -308,13 +323,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
                                            lane);
         __syncthreads();  // every warp's part is there
     }
-    const size_t part_row = (size_t)blockIdx.z * gridDim.x * rows + head_row;
-    if (gridDim.z == 1)
-        finish<T, D, ROWS, KEY_WARPS>(&O[head_row * D], lse ? &lse[head_row] : NULL, smem.part, o, m, l, first_row,
-                                      warp_row, rows, lane);
-    else
-        finish<T, D, ROWS, KEY_WARPS>(&O_part[part_row * D], &lse_part[part_row], smem.part, o, m, l, first_row,
-                                      warp_row, rows, lane);
+    finish<T, D, ROWS, KEY_WARPS>(O, lse, O_part, lse_part, head_row, smem.part, o, m, l, first_row, warp_row, rows,
+                                  lane);
 }
 
 // [merge] A thread merges the parts of an element of O.

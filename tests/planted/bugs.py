@@ -633,8 +633,8 @@ BUGS = [
     Bug(FLASH_STAGES, "copied_to_the_stage_that_is_read", "&smem.stage[1 - stage]", "&smem.stage[stage]", checked="copy still in flight",
         variant="two_stages", shape=HEADS),
     Bug(FLASH_STAGES, "same_tiles_again", "tile + TILE<D>, n);", "tile, n);", variant="two_stages", shape=HEADS),
-    Bug(FLASH_STAGES, "last_row_zeroed", "first + row < n ? VECTOR", "first + row < n - 1 ? VECTOR", shape=HEADS),
-    Bug(FLASH_STAGES, "tail_read_as_it_comes", "first + row < n ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
+    Bug(FLASH_STAGES, "last_row_zeroed", "row < n - first ? VECTOR", "row < n - first - 1 ? VECTOR", shape=HEADS),
+    Bug(FLASH_STAGES, "tail_read_as_it_comes", "row < n - first ? VECTOR * sizeof(half) : 0", "VECTOR * sizeof(half)", checked="out of bounds",
         shape=HEADS),
 
     Bug(SHARED_KV, "missing_wait_for_v", "cp_async_wait_group<0>();\n        __syncthreads();  // the tile of V", "__syncthreads();  // the tile of V",
@@ -744,15 +744,50 @@ BUGS = [
     Bug(GQA, "log_sum_exp_of_bf16_scaled_as_a_halfs", "ldexpf(sum, -P_LARGEST<T>)", "ldexpf(sum, -15)", shape=HEADS,
         flags="--lse --dtype bf16"),
 
-    Bug(TILING_QK, "k_slice_skipped", "for (int k = 0; k < WIDTH; k += MMA_K) {", "for (int k = 0; k + MMA_K < WIDTH; k += MMA_K) {", shape=HEADS),
+    Bug(TILING_QK, "k_slice_skipped", "for (int col = 0; col < WIDTH; col += MMA_K) {", "for (int col = 0; col + MMA_K < WIDTH; col += MMA_K) {", shape=HEADS),
     Bug(TILING_QK, "columns_beyond_d_read", "row < count && col < cols ?", "row < count ?", checked="out of bounds", shape=(1, 2, 70, 80)),
     Bug(TILING_QK, "missing_barrier_after_p", "__syncthreads();  // P and the factors are whole", "", checked="race in shared memory", shape=HEADS),
-    Bug(TILING_QK, "max_of_one_warp", "fmaxf(largest, smem.partial[w][row])", "fmaxf(largest, smem.partial[key_warp][row])", shape=HEADS),
-    Bug(TILING_QK, "factor_of_the_tile_before", "if (key_warp == 0 && lane % 4 == 0)", "if (key_warp == 0 && lane % 4 == 0 && tile != TILE)",
+    Bug(TILING_QK, "max_of_one_warp", "fmaxf(largest, smem.partial[w][row])", "fmaxf(largest, smem.partial[warp_key / WARP_KEYS][row])", shape=HEADS),
+    Bug(TILING_QK, "factor_of_the_first_tile", "if (warp_key == 0 && lane % 4 == 0)", "if (warp_key == 0 && lane % 4 == 0 && factor == 0)",
         shape=(1, 2, 150, 320)),
-    Bug(TILING_QK, "columns_of_another_warp", "const int col = warp_col + x", "const int col = (WARPS - 1 - warp) * (COLS / WARPS) + x",
+    Bug(TILING_QK, "columns_of_another_warp", "const int col = warp_col + col_of", "const int col = COLS - COLS / WARPS - warp_col + col_of",
         shape=(1, 2, 70, 128)),
     Bug(TILING_QK, "one_group_too_few_waited_for", "// exercise: begin slice_of_V\n            cp_async_wait_group<STAGES - 2>();",
         "// exercise: begin slice_of_V\n            cp_async_wait_group<STAGES - 1>();", checked="copy still in flight", shape=(1, 2, 70, 320)),
     Bug(TILING_QK, "values_beyond_the_last_key_read", "keys - key, d, d);", "TILE, d, d);", plain="is NaN", checked="out of bounds", shape=HEADS),
+    Bug(TILING_QK, "bf16_weights_packed_as_halves", "= pack(first, second, T());", "= pack(first, second, half());", shape=HEADS,
+        flags="--dtype bf16"),
+]
+
+# ---- rounding to 16 bits ----
+
+IN_BF16, WEIGHTS, STORE_ROWS = "--dtype bf16", "pack(first, second, T())", "// [store_rows]"
+
+
+def dropped(value, bits, added="0"):
+    """A float without its last bits. added: half of what is dropped, to round it."""
+    return f"__uint_as_float((__float_as_uint({value}) + {added}) >> {bits} << {bits})"
+
+
+def weights(how):
+    return f"pack({how('first')}, {how('second')}, T())"
+
+
+def cut(value):
+    return dropped(value, 16)
+
+
+def short(value):
+    """To one digit fewer than bf16 has, where few keys have all the weight."""
+    return dropped(value, 17, "0x10000")
+
+
+CUT_ALL = f"#define pack(first, second, type) (pack)({cut('first')}, {cut('second')}, type)\n"
+
+BUGS += [
+    Bug(WARP_ROWS, "weights_cut_off", WEIGHTS, weights(cut), shape=TWO_BLOCKS, flags=IN_BF16),
+    Bug(WARP_ROWS, "weights_a_digit_short", WEIGHTS, weights(short), shape=(1, 8, 2, 32), input="scaled", flags=IN_BF16),
+    Bug(WARP_ROWS, "weights_packed_as_halves", WEIGHTS, "pack(first, second, half())", shape=HEADS, flags=IN_BF16),
+    Bug(WARP_ROWS, "output_cut_off", STORE_ROWS, CUT_ALL + STORE_ROWS, shape=HEADS, flags=IN_BF16),
+    Bug(GQA, "output_cut_off", STORE_ROWS, CUT_ALL + STORE_ROWS, shape=TWO_BLOCKS, flags=f"{IN_BF16} --causal --lse"),
 ]
