@@ -189,8 +189,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         // exercise: begin with_K
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
         // exercise: end with_K
-        if (tile + TILE >
-            (causal ? min(n, first_row + warp_row + 1) : n))  // the warp's first row does not see all of it
+        if (tile + TILE > (causal ? min(n, first_row + warp_row + 1) : n))  // the first row does not see all of it
             mask<ROWS, TILE>(s, first_row + warp_row, tile, n, causal, lane);
         uint32_t p[ROWS][TILE / MMA_K][4];
         softmax<T, D, ROWS, TILE>(p, m, l, o, s, scale);
