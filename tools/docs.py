@@ -528,7 +528,8 @@ def of_head_dims(step, *words):
 
 
 def head_dims(step, dtype, *words):
-    """TFLOPS of each variant and of the first peer at each head dimension, such as fp16 B1 H8 N8192; the fastest variant is bold."""
+    """TFLOPS of each variant and of the first peer at each head dimension, such as fp16 B1 H8 N8192. The fastest variant
+    is bold, and those within a hundredth of it: some are the same kernel."""
     found = of_head_dims(step, *words)
     peers = list(dict.fromkeys(name for lines in found.values() for name, of in lines if of == dtype and name not in step["variants"]))[:1]
     if not peers:
@@ -537,7 +538,7 @@ def head_dims(step, dtype, *words):
     def row(d, lines):
         rate = lambda name: lines[name, dtype]["tflops"] if (name, dtype) in lines else None
         most = max((rate(name) or 0 for name in step["variants"]), default=0)
-        cell = lambda name: ("**{:.0f}**" if rate(name) == most else "{:.0f}").format(rate(name)) if rate(name) else "–"
+        cell = lambda name: ("**{:.0f}**" if rate(name) >= 0.99 * most and name not in peers else "{:.0f}").format(rate(name)) if rate(name) else "–"
         return (str(d), *map(cell, [*step["variants"], *peers]))
 
     return (f"TFLOPS in {dtype} at {' '.join(words)}:\n\n"

@@ -43,7 +43,7 @@ __device__ void copy_tile(half tile[HEIGHT][D + PAD],
     for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
         cp_async_16(&tile[row][col], &from[(size_t)first * D + i * VECTOR],
-                    first + row < n ? VECTOR * sizeof(half) : 0);
+                    row < n - first ? VECTOR * sizeof(half) : 0);
     }
     cp_async_commit_group();
 }

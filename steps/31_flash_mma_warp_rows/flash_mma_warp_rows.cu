@@ -42,7 +42,7 @@ __device__ void copy_tile(T tile[HEIGHT][D], const T *from, int first, int n)  /
     for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
         cp_async_16(&tile[row][place<D>(row, col)], &from[(size_t)first * D + i * VECTOR],
-                    first + row < n ? VECTOR * sizeof(T) : 0);
+                    row < n - first ? VECTOR * sizeof(T) : 0);
     }
     cp_async_commit_group();
 }

@@ -66,13 +66,16 @@ template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, bool causal, int lane)
 {
     // exercise: begin mask
+#pragma unroll
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < TILE / MMA_N; x++)
-            for (int i = 0; i < 4; i++) {
-                const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
-                if (key >= (causal ? min(n, row + 1) : n))
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, keys = (causal ? min(n, row + 1) : n) - tile;
+#pragma unroll
+            for (int x = 0; x < TILE / MMA_N; x++)
+                if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
                     s[y][x][i] = -INFINITY;
-            }
+        }
     // exercise: end mask
 }
 

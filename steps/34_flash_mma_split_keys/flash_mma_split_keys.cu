@@ -28,8 +28,8 @@ template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
 // [sizes] ROWS: tiles of 16 rows that a warp computes. KEY_WARPS: warps of a block that have the same rows, and divide the keys of
 // a tile. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared memory, because the registers are full.
-template <int ROWS, int KEY_WARPS> constexpr int BLOCK_ROWS = WARPS / KEY_WARPS * ROWS *
-                                                              MMA_M;  // rows that a block computes
+// BLOCK_ROWS: rows that a block computes.
+template <int ROWS, int KEY_WARPS> constexpr int BLOCK_ROWS = WARPS / KEY_WARPS * ROWS * MMA_M;
 
 // Blocks that an SM shall hold at least, and that it gets where the keys are divided: 4 leave a thread 128 registers, 2 leave it 255.
 template <int D, int KEY_WARPS> constexpr int BLOCKS = KEY_WARPS > 1 && D <= 64 ? 4 : 2;
@@ -83,7 +83,10 @@ __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, 
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, keys = min(end, row % n + offset + 1) - tile;
+            const int row = first + y * MMA_M + lane / 4 + i / 2 * 8;
+            // exercise: begin query
+            const int keys = min(end, row % n + offset + 1) - tile;
+        // exercise: end query
 #pragma unroll
             for (int x = 0; x < TILE / MMA_N; x++)
                 if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
@@ -193,12 +196,14 @@ __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_strid
 {
     float largest = -FLT_MAX, sum = 0, sum_O = 0;  // not −∞: where no part has a key, −∞ less −∞ would be no number
     for (int first = 0; first < parts; first += COUNT) {
-        float log_sum[COUNT], o[COUNT], before = largest;
+        float log_sum[COUNT], o[COUNT];
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             log_sum[i] = first + i < parts ? lse_part[(first + i) * lse_stride] : -INFINITY;
             o[i] = first + i < parts ? O_part[(first + i) * O_stride] : 0;
         }
+        // exercise: begin weigh
+        const float before = largest;
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             largest = fmaxf(largest, log_sum[i]);
@@ -211,6 +216,7 @@ __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_strid
             sum += weight;
             sum_O += weight * o[i];
         }
+        // exercise: end weigh
     }
     *lse = largest + logf(sum);
     return sum > 0 ? sum_O / sum : 0;
@@ -265,17 +271,21 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
     extern __shared__ uint4 memory[];
     auto &smem = *(union shared<T, D, ROWS, KEY_WARPS, TILE, Q_STAYS> *)memory;
 
-    // [index] The rows of `packed` heads that share K and V follow one another. KEY_WARPS warps have the same of them, and a piece
-    // of each tile of keys each.
+    // [index] KEY_WARPS warps have the same rows, and each has WARP_KEYS keys of a tile.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int warp_row = warp / KEY_WARPS * ROWS * MMA_M, key_warp = warp % KEY_WARPS, warp_key = key_warp * WARP_KEYS;
     const int first_row = (gridDim.y - 1 - blockIdx.y) * BLOCK_ROWS, rows = packed * n;
-    const size_t head_row = (size_t)blockIdx.x * rows,
-                 kv_head = (size_t)(blockIdx.x * packed / heads_per_kv) * n_kv * D;
+    // [heads] The rows of `packed` heads that share K and V follow one another.
+    // exercise: begin heads
+    const size_t head_row = (size_t)blockIdx.x * rows;
+    const size_t kv_head = (size_t)(blockIdx.x * packed / heads_per_kv) * n_kv * D;
+    // exercise: end heads
     // [part] The block has `keys` keys from `begin` on, as far as one of its rows sees them. That may be none.
-    const int first_query = packed == 1 ? first_row + warp_row : 0,
-              queries = packed == 1 ? min(n, first_row + BLOCK_ROWS) : n;
+    const int first_query = packed == 1 ? first_row + warp_row : 0;
+    const int queries = packed == 1 ? min(n, first_row + BLOCK_ROWS) : n;
+    // exercise: begin part
     const int begin = blockIdx.z * keys, end = min(min(n_kv, begin + keys), queries + offset);
+    // exercise: end part
 
     // [query]
     copy_tile<THREADS, BLOCK_ROWS, D>(smem.Q, &Q[head_row * D], first_row, rows);
@@ -317,8 +327,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
 
     // [parts] Warps that have the same rows lay what they have found side by side in shared memory.
     if (KEY_WARPS > 1) {
+        // exercise: begin replace
         cp_async_wait_group<0>();
         __syncthreads();  // no copy is under way, and every warp has read the last tiles: the parts replace them
+        // exercise: end replace
         store_rows<T, D, ROWS, D + VECTOR>(smem.part.O[key_warp][0], smem.part.lse[key_warp], o, m, l, 0, ROWS * MMA_M,
                                            lane);
         __syncthreads();  // every warp's part is there

@@ -79,7 +79,7 @@ struct slices {
     const T *Q, *K, *V;  // [rows, d], [n, d], [n, d]
     int rows, n, d;
     int tile, next;  // the first key, and the number of the slice there, of what is copied next
-    int stage;       // where it will lie, and where until then the oldest slice lies
+    int stage;       // where it will lie
 };
 
 // [copy_next] Begins to copy the next slice. It is a group, even where nothing is left.
@@ -277,6 +277,7 @@ __global__ void __launch_bounds__(THREADS)
     struct slices<T> left = {&Q[block], &K[head], &V[head], n - first_row, n, d, 0, 0, 0};
     for (int i = 0; i < STAGES - 1; i++)
         copy_next(smem, left);
+    int stage = 0;  // whose slice is multiplied
     for (int tile = 0; tile < n; tile += TILE) {
         float s[S_ROWS<COLS>][S_COLS][4] = {};
         for (int col = 0; col < d; col += WIDTH) {
@@ -284,7 +285,8 @@ __global__ void __launch_bounds__(THREADS)
             cp_async_wait_group<STAGES - 2>();
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
-            auto &slice = smem.stage[left.stage];
+            auto &slice = smem.stage[stage];
+            stage = (stage + 1) % STAGES;
             // exercise: end slice_of_QK
             scores<T, COLS, WIDTH>(s, &slice.Q[warp_row], &slice.K[warp_key], lane);
         }
@@ -303,7 +305,8 @@ __global__ void __launch_bounds__(THREADS)
             cp_async_wait_group<STAGES - 2>();
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
-            auto &slice = smem.stage[left.stage];
+            auto &slice = smem.stage[stage];
+            stage = (stage + 1) % STAGES;
             // exercise: end slice_of_V
             add_output<T, COLS>(o, smem.P, slice.V, key, warp_col, lane);
         }
