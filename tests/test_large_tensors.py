@@ -39,11 +39,11 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           **dict.fromkeys(("24_flash_mma_split_kv", "25_flash_mma_split_q"),
                           ("(size_t)first_row * D", "(size_t)tile * D", "(size_t)row * D")),
           **dict.fromkeys(("26_flash_mma_stages", "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv", "29_flash_mma_collective_store",
-                           "30_flash_mma_swizzle", "32_flash_mma_causal"),
+                           "30_flash_mma_swizzle"),
                           ("(size_t)key * D", "(size_t)first * D", "(size_t)first_row * D", "(size_t)row * D")),
-          "31_flash_mma_warp_rows": ("(size_t)row * D",),
+          **dict.fromkeys(("31_flash_mma_warp_rows", "32_flash_mma_causal"), ("(size_t)row * D",)),
           # a number for each row, of which 2^31 would be more than 2^36 elements of Q
-          "33_flash_mma_gqa": ("(size_t)key * D", "(size_t)first_row * D", "(size_t)row * D", "(size_t)blockIdx.x * n + row"),
+          "33_flash_mma_gqa": ("(size_t)row * D", "(size_t)blockIdx.x * n]"),
           "35_flash_mma_tiling_qk": ("(size_t)row * d", "(size_t)left.tile * d", "(size_t)(left.tile + key) * d", "(size_t)first_row * d"),
           # rows 32 apart, of so many columns that k is 2^26
           **dict.fromkeys(RINGS, ("(size_t)y * A_pitch",))}

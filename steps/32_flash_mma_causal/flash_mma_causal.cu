@@ -65,6 +65,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, bool causal, int lane)
 {
+    // exercise: begin mask
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
@@ -75,6 +76,7 @@ __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, 
                 if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
                     s[y][x][i] = -INFINITY;
         }
+    // exercise: end mask
 }
 
 // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
@@ -187,12 +189,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
         copy_tile<THREADS, TILE, D>(V_smem, &V[head], tile, n);
         float s[ROWS][TILE / MMA_N][4] = {};
+        // exercise: begin with_K
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
-        // exercise: begin mask
-        if (tile + TILE >
-            (causal ? min(n, first_row + warp_row + 1) : n))  // the warp's first row does not see all of it
+        // exercise: end with_K
+        if (tile + TILE > (causal ? min(n, first_row + warp_row + 1) : n))  // the first row does not see all of it
             mask<ROWS, TILE>(s, first_row + warp_row, tile, n, causal, lane);
-        // exercise: end mask
         uint32_t p[ROWS][TILE / MMA_K][4];
         softmax<T, D, ROWS, TILE>(p, m, l, o, s, scale);
 
@@ -200,7 +201,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
         copy_tile<THREADS, TILE, D>(K_smem, &K[head], tile + TILE, n);
+        // exercise: begin with_V
         add_output<D, ROWS, TILE>(o, p, V_smem, lane);
+        // exercise: end with_V
     }
     store_rows<D, ROWS>(&O[head], o, l, first_row + warp_row, n, lane);
 }

@@ -67,6 +67,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, int offset, int lane)
 {
+    // exercise: begin mask
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < TILE / MMA_N; x++)
             for (int i = 0; i < 4; i++) {
@@ -74,6 +75,7 @@ __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, 
                 if (key >= n || key > row + offset)
                     s[y][x][i] = -INFINITY;
             }
+    // exercise: end mask
 }
 
 // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
@@ -201,10 +203,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         copy_tile<THREADS, TILE, D>(V_smem, &V[kv_head], tile, n_kv);
         float s[ROWS][TILE / MMA_N][4] = {};
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
-        // exercise: begin mask
         if (tile + TILE > min(n_kv, first_row + warp_row + offset + 1))  // the warp's first row does not see all of it
             mask<ROWS, TILE>(s, first_row + warp_row, tile, n_kv, offset, lane);
-        // exercise: end mask
         uint32_t p[ROWS][TILE / MMA_K][4];
         softmax<T, D, ROWS, TILE>(p, m, l, o, s, scale);
 
