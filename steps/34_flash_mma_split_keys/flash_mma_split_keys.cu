@@ -1,7 +1,7 @@
 // FlashAttention for few queries: blocks and warps divide the keys, each finds softmax(Q Kᵀ) V for its part of them, and a second
 // kernel merges the parts by their log-sum-exp. Heads that share K and V are rows of one tile.
 //
-//   nvcc -O3 -std=c++20 -arch=native -Icommon -o flash_mma_split_keys steps/34_flash_mma_split_keys/flash_mma_split_keys.cu common/*.c
+//   nvcc -O3 -std=c++20 -arch=native -Icommon -o split_keys steps/34_flash_mma_split_keys/flash_mma_split_keys.cu common/*.c
 //   ./learn run 34 --heads 8 --kv-heads 2 --seqlen 1 --kv-seqlen 2048
 
 #include <float.h>
@@ -18,6 +18,8 @@
 constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
 constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
 
+enum { WHOLE, SPLIT_BLOCKS, SPLIT_WARPS, PACKED };  // the variants
+
 constexpr int FEW_ROWS = 64;          // up to so many, all warps of a block have the same rows, and divide the keys
 constexpr float LN_2 = 0.693147181f;  // ln x is log2 x times this
 
@@ -26,12 +28,12 @@ constexpr float LN_2 = 0.693147181f;  // ln x is log2 x times this
 template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
-// [sizes] ROWS: tiles of 16 rows that a warp computes. KEY_WARPS: warps of a block that have the same rows, and divide the keys of
-// a tile. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared memory, because the registers are full.
+// [sizes] ROWS: tiles of 16 rows that a warp computes. KEY_WARPS: warps of a block that have the same rows, and divide the keys
+// of a tile. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared memory, because the registers are full.
 // BLOCK_ROWS: rows that a block computes.
 template <int ROWS, int KEY_WARPS> constexpr int BLOCK_ROWS = WARPS / KEY_WARPS * ROWS * MMA_M;
 
-// Blocks that an SM shall hold at least, and that it gets where the keys are divided: 4 leave a thread 128 registers, 2 leave it 255.
+// Blocks that an SM shall hold at least, and for which the keys are divided: 4 leave a thread 128 registers, 2 leave it 255.
 template <int D, int KEY_WARPS> constexpr int BLOCKS = KEY_WARPS > 1 && D <= 64 ? 4 : 2;
 
 // [shared] Each buffer holds a tile of K or one of V. Where Q stays, the buffers lie behind it.
@@ -74,7 +76,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 }
 
 // [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ where a row, the first of which is row `first`,
-// does not see the key. Row i is query i % n of its head, and sees the keys 0 to i % n + offset, as far as they come before `end`.
+// does not see the key. Row i is query i % n of its head, and sees the keys 0 to i % n + offset, as far as they are before `end`.
 template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int n, int tile, int end, int offset,
                                      int lane)
@@ -188,8 +190,8 @@ __device__ __forceinline__ void store_rows(OUT *O,      // [rows, PITCH]
         }
 }
 
-// [merge_parts] One element of a row of O from those of its parts, which lie O_stride apart: each counts by its share of the sum of
-// all, exp(its log-sum-exp). These lie lse_stride apart. Sets *lse to that of all parts. COUNT parts are loaded together.
+// [merge_parts] One element of a row of O from those of its parts, which lie O_stride apart: each counts by its share of the sum
+// of all, exp(its log-sum-exp). These lie lse_stride apart. Sets *lse to that of all parts. COUNT parts are loaded together.
 template <int COUNT>
 __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_stride, const float *lse_part,
                                              size_t lse_stride, int parts, float *lse)
@@ -222,7 +224,8 @@ __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_strid
     return sum > 0 ? sum_O / sum : 0;
 }
 
-// [merge_warps] Where the warps of a block have found the same rows for other keys each, merges and stores them, row `first` first.
+// [merge_warps] Merges what the warps of a block have found of the same rows, each for keys of its own, and stores it, row `first`
+// first.
 template <int D, int KEY_WARPS, typename PARTS, typename OUT>
 __device__ __forceinline__ void merge_warps(OUT *O,      // [rows, D]
                                             float *lse,  // [rows], or NULL
@@ -239,7 +242,8 @@ __device__ __forceinline__ void merge_warps(OUT *O,      // [rows, D]
     }
 }
 
-// [finish] Stores what a block has found of its rows. Of the only part, O is the result; other parts are stored in fp32, to be merged.
+// [finish] Stores what a block has found of its rows. Of the only part, O is the result. Other parts are stored in fp32, to be
+// merged.
 template <typename T, int D, int ROWS, int KEY_WARPS, typename PARTS>
 __device__ __forceinline__ void finish(T *O, float *lse, float *O_part, float *lse_part, size_t head_row,
                                        const PARTS &of_warp, const float o[ROWS][D / MMA_N][4], const float m[ROWS][2],
@@ -355,10 +359,7 @@ __global__ void __launch_bounds__(THREADS) merge(const float *O_part,    // [par
         lse[row] = lse_of_row;
 }
 
-enum { WHOLE, SPLIT_BLOCKS, SPLIT_WARPS, PACKED };
-
-// [division] Heads whose rows follow one another in a tile; blocks beside one another for rows and for heads; keys of a block, and
-// so many blocks for all keys.
+// [division] The launch has row_tiles × heads × parts blocks. Each computes the rows of `packed` heads, and has so many keys.
 struct division {
     int packed, row_tiles, heads, keys, parts;
 };
