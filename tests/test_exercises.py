@@ -89,7 +89,7 @@ def test_says_what_a_reader_needs(exercise):
     known = {"title", "kind", "minutes", "variant", "task", "source", "hints", "after", "region", "check", "count", "report", "question",
              "names", "wrong", "gpu_speed", "grade", "hide", "advice", "was"}
     assert not data.keys() - known
-    lines = exercises.outside(exercise.start()).splitlines()
+    lines = exercise.outside(exercise.start()).splitlines()
     assert all(len(line) <= 130 for line in lines)
 
 
@@ -188,7 +188,7 @@ def test_most_of_the_overlap_is_wanted(exercise, compiled, tmp_path):
     for count in overlap_counts(exercise):
         counts = tmp_path / "counts.json"
         assert judge.execute(program, exercise, count["arguments"], counts).returncode == 0
-        reached, _ = judge.count_of(run.last_json(counts), count, exercise.solution())
+        reached, _ = judge.count_of(exercise, run.last_json(counts), count, exercise.solution())
         assert 0.65 <= count["least"] / reached <= 0.8
     assert any(count["counter"] == "copy_st_requests" and {"most", "exactly"} & count.keys() for count in exercise.data["count"])
 
@@ -237,6 +237,7 @@ CHEATS = {
 def answered(answer, name, regions, compiled):
     """The finding that fails this answer to that exercise, or None."""
     exercise = next(one for one in EVERY if one.id == name)
+    assert regions.keys() <= exercise.regions.keys()
     text = exercise.with_regions(exercise.author() | regions)
     return first_failure(judge.judge(exercise, written(exercise, answer, text), compiled))
 
@@ -267,14 +268,14 @@ def test_the_page_asks_for_it(exercise):
 
 
 def in_a_line(lines):
-    """What lines of // comments say, without the anchors."""
+    """What lines of // comments say, without marks."""
     words = " ".join(re.sub(r"^.*?// ?(\[\w+\])?", "", line) for line in lines).split()
     return " ".join(words)
 
 
 def comments(exercise):
     """What the comments of the program that is handed out say, but for those that say the task."""
-    program = exercises.outside(exercise.start()).removeprefix(exercise.heading())
+    program = exercise.outside(exercise.start()).removeprefix(exercise.heading())
     return in_a_line(line for line in program.splitlines() if "//" in line)
 
 
@@ -283,9 +284,9 @@ def test_what_is_hidden_is_not_handed_out(exercise):
     """None of it, through all lines of a comment; and what is not hidden stays."""
     lines, handed = steps.source(exercise.step).read_text().splitlines(), comments(exercise)
     for hidden in exercise.data["hide"]:
-        anchor, _, words = hidden.partition(": ")
-        [first] = [number for number, line in enumerate(lines) if f"// [{anchor}]" in line]
-        rest = itertools.takewhile(lambda line: re.match(r"\s*//(?! \[| exercise:)", line), lines[first + 1:])
+        name, _, words = hidden.partition(": ")
+        [first] = [number for number, line in enumerate(lines) if f"// [{name}]" in line]
+        rest = itertools.takewhile(lambda line: re.match(r"\s*//(?! \[)", line), lines[first + 1:])
         said = in_a_line([lines[first], *rest])
         kept = said[:said.index(words)] if words else ""
         told = said.removeprefix(kept).split()

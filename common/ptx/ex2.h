@@ -10,7 +10,7 @@ __device__ __forceinline__ float ex2(float x)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
     return power;
 }
-// [end]
+// [end ex2]
 
 constexpr float LOG2_E = 1.44269504f;  // exp(x) is ex2(x log2 e)
 

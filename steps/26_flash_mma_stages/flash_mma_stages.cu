@@ -105,22 +105,22 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_stages(const hal
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
 
-    // [ahead] With two stages, the first tiles are on their way before the loop.
+    // [first_tiles] With two stages, the first tiles are on their way before the loop.
     int stage = 0;  // whose tiles are multiplied
-    // exercise: begin ahead
+    // [ahead]
     if (STAGES<F> == 2)
         copy_stage(&smem.stage[0], &K[head], &V[head], 0, n);
-    // exercise: end ahead
+    // [end ahead]
     for (int tile = 0; tile < n; tile += TILE<D>) {
-        // [wait] Keys beyond the last are 0 here, and their scores −∞ below.
+        // [tiles_ready] Keys beyond the last are 0 here, and their scores −∞ below.
         if (STAGES<F> == 1)
             copy_stage(&smem.stage[0], &K[head], &V[head], tile, n);
-        // exercise: begin wait
+        // [wait]
         cp_async_wait_group<0>();
         __syncthreads();  // Q and both tiles are whole, and every warp has read those that the next copies replace
         if (STAGES<F> == 2)
             copy_stage(&smem.stage[1 - stage], &K[head], &V[head], tile + TILE<D>, n);
-        // exercise: end wait
+        // [end wait]
 
         // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
         float s[ROWS][TILE<D> / MMA_N][4] = {};
@@ -183,9 +183,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_stages(const hal
             }
         if (STAGES<F> == 1)
             __syncthreads();  // every warp has read both tiles before the next two replace them
-        // exercise: begin next
+        // [next]
         stage = STAGES<F> - 1 - stage;
-        // exercise: end next
+        // [end next]
     }
 
     // [store]

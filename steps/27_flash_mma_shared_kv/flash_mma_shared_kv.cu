@@ -108,12 +108,12 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_shared_kv(const 
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
         if (STAGES<F> == 1)
             copy_stage<D>(K_smem, &K[head], tile, n);
-        // exercise: begin turn_of_K
+        // [turn_of_K]
         cp_async_wait_group<0>();
         __syncthreads();  // Q and the tile of K are whole, and every warp has read the tile of V before
         if (STAGES<F> == 2)
             copy_stage<D>(V_smem, &V[head], tile, n);
-        // exercise: end turn_of_K
+        // [end turn_of_K]
 
         // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
         float s[ROWS][TILE<D> / MMA_N][4] = {};
@@ -139,9 +139,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_shared_kv(const 
 
         // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as
         // the next product wants its A: packed in pairs, it is a row of fragments of P.
-        // exercise: begin early
+        // [early]
         uint32_t p[ROWS][TILE<D> / MMA_K][4];
-        // exercise: end early
+        // [end early]
         for (int y = 0; y < ROWS; y++)
             for (int i = 0; i < 2; i++) {
                 float largest = -INFINITY;
@@ -165,19 +165,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_shared_kv(const 
                 }
             }
 
-        // [wait_V]
-        // exercise: begin replace
+        // [replace]
         if (STAGES<F> == 1) {
             __syncthreads();  // every warp has read the tile of K before that of V replaces it
             copy_stage<D>(V_smem, &V[head], tile, n);
         }
-        // exercise: end replace
-        // exercise: begin turn_of_V
+        // [turn_of_V]
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
         if (STAGES<F> == 2)
             copy_stage<D>(K_smem, &K[head], tile + TILE<D>, n);
-        // exercise: end turn_of_V
 
         // [output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
 #pragma unroll

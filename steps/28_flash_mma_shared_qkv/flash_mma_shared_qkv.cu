@@ -92,17 +92,17 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_shared_qkv(const
     // [query]
     copy_tile<BLOCK_ROWS, D>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
     cp_async_commit_group();
-    // exercise: begin wait
+    // [wait]
     cp_async_wait_group<0>();
     __syncthreads();  // Q is whole before any warp reads it
-    // exercise: end wait
+    // [end wait]
     uint32_t q[ROWS][D / MMA_K][4];
-    // exercise: begin fragments
+    // [fragments]
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < D / MMA_K; x++)
             ldmatrix_x4(q[y][x], &smem.Q[warp_row + y * MMA_M + lane % 16][x * MMA_K + lane / 16 * 8]);
     __syncthreads();  // every warp has read Q before K replaces it
-    // exercise: end fragments
+    // [end fragments]
     float o[ROWS][D / MMA_N][4] = {};
     float m[ROWS][2];       // the largest scaled score so far in row l / 4, and in row l / 4 + 8
     float l[ROWS][2] = {};  // and the sum of this lane's weights there
@@ -111,11 +111,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_shared_qkv(const
 
     // [ahead] With two stages K and V have a buffer each, and with one they share it. With two, the first tile of K is on its
     // way before the loop.
-    // exercise: begin ahead
     auto *K_smem = smem.stage, *V_smem = &K_smem[(STAGES<F> - 1) * TILE];
     if (STAGES<F> == 2)
         copy_stage<D>(K_smem, &K[head], 0, n);
-    // exercise: end ahead
+    // [loop]
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
         if (STAGES<F> == 1)

@@ -201,9 +201,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_collective_store
             const int row = first_row + warp_row + y * MMA_M + lane / 4 + i * 8;
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // [gather] Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
+                // [gather_rows] Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
                 alignas(16) uint32_t whole[4];
-                // exercise: begin gather
+                // [gather]
                 for (int tile = 0; tile < 4; tile++) {
                     const uint32_t mine = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse);
                     for (int lane_of_row = 0; lane_of_row < 4; lane_of_row++) {
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_collective_store
                             whole[lane_of_row] = pair;
                     }
                 }
-                // exercise: end gather
+                // [end gather]
                 if (row < n)
                     ((uint4 *)&O[head + (size_t)row * D])[x + lane % 4] = *(const uint4 *)whole;
             }

@@ -37,9 +37,9 @@ template <int D, enum form F> constexpr int PITCH = F == PADDED ? D + VECTOR : D
 template <int D, enum form F>
 __host__ __device__ constexpr int place(int row, int col)
 {
-    // exercise: begin place
+    // [place]
     return F < SWIZZLED ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
-    // exercise: end place
+    // [end place]
 }
 
 // [shared] Each stage holds a tile of K or one of V.
@@ -190,7 +190,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_swizzle(const ha
     }
 
     // [store]
-    // exercise: begin store
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
@@ -202,7 +201,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_swizzle(const ha
             const int row = first_row + warp_row + y * MMA_M + lane / 4 + i * 8;
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // [gather] Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
+                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
                 alignas(16) uint32_t whole[4];
                 for (int tile = 0; tile < 4; tile++) {
                     const uint32_t mine = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse);
@@ -216,7 +215,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_swizzle(const ha
                     ((uint4 *)&O[head + (size_t)row * D])[x + lane % 4] = *(const uint4 *)whole;
             }
         }
-    // exercise: end store
 }
 
 // [launch]

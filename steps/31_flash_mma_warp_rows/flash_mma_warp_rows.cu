@@ -113,10 +113,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_warp_rows(const 
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
 
-    // [ahead] The first tile of K is on its way before the loop.
-    // exercise: begin stages
+    // [stages] The first tile of K is on its way before the loop.
     auto *K_smem = &smem.stage[Q_STAYS<D> * BLOCK_ROWS], *V_smem = &K_smem[TILE];
-    // exercise: end stages
+    // [ahead]
     copy_stage<D>(K_smem, &K[head], 0, n);
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
@@ -124,9 +123,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_warp_rows(const 
         __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
         copy_stage<D>(V_smem, &V[head], tile, n);
 
-        // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+        // [product_QK] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
         float s[ROWS][TILE / MMA_N][4] = {};
-        // exercise: begin scores
+        // [scores]
 #pragma unroll
         for (int d = 0; d < D; d += MMA_K) {
             uint32_t k[4];
@@ -141,7 +140,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_warp_rows(const 
                 }
             }
         }
-        // exercise: end scores
+        // [end scores]
         if (tile + TILE > n)  // only the last tile may have keys beyond the last
             for (int y = 0; y < ROWS; y++)
                 for (int x = 0; x < TILE / MMA_N; x++)
@@ -183,7 +182,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_warp_rows(const 
         copy_stage<D>(K_smem, &K[head], tile + TILE, n);
 
         // [output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
-        // exercise: begin output
 #pragma unroll
         for (int key = 0; key < TILE; key += MMA_K)
             for (int col = 0; col < D; col += 2 * MMA_N) {
@@ -194,7 +192,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_warp_rows(const 
                     mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
                 }
             }
-        // exercise: end output
     }
 
     // [store]

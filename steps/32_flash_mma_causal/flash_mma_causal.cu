@@ -99,9 +99,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_causal(const 
     const int first_row = (F >= ORDERED ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_ROWS;
     const size_t head = (size_t)(F >= ORDERED ? blockIdx.x : blockIdx.y) * n * D;
     // [keys] Row i sees the keys 0 … i, so no row of the block sees a key from here on.
-    // exercise: begin end
     const int end = causal && F != MASKED ? min(n, first_row + BLOCK_ROWS) : n;
-    // exercise: end end
 
     // [query]
     copy_tile<BLOCK_ROWS, D>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
@@ -129,9 +127,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_causal(const 
         __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
         copy_stage<D, F>(V_smem, &V[head], tile, n);
 
-        // [scores] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
+        // [product_QK] S = Q Kᵀ. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
         float s[ROWS][TILE / MMA_N][4] = {};
-        // exercise: begin scores
+        // [scores]
 #pragma unroll
         for (int d = 0; d < D; d += MMA_K) {
             uint32_t k[4];
@@ -146,9 +144,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_causal(const 
                 }
             }
         }
-        // exercise: end scores
+        // [end scores]
         // [mask] A tile is masked only if the first row of the warp does not see all of it. No row sees the keys beyond the last.
-        // exercise: begin mask
         if (tile + TILE > (causal ? first_row + warp_row : n))
             for (int y = 0; y < ROWS; y++)
                 for (int x = 0; x < TILE / MMA_N; x++)
@@ -158,7 +155,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_causal(const 
                         if (key >= n || (causal && key > row))
                             s[y][x][i] = -INFINITY;
                     }
-        // exercise: end mask
 
         // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as
         // the next product wants its A: packed in pairs, it is a row of fragments of P.
@@ -194,7 +190,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_causal(const 
         copy_stage<D, F>(K_smem, &K[head], tile + TILE, n);
 
         // [output] O += P V. A row of V is a row of B, so ldmatrix transposes its matrices.
-        // exercise: begin output
 #pragma unroll
         for (int key = 0; key < TILE; key += MMA_K)
             for (int col = 0; col < D; col += 2 * MMA_N) {
@@ -205,7 +200,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>) flash_mma_causal(const 
                     mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
                 }
             }
-        // exercise: end output
     }
 
     // [store]
@@ -253,7 +247,7 @@ static int start(const struct attention_args *args, cudaStream_t stream)
               heads = args->batch * args->heads;
     // [order] Blocks start in the order of their numbers, x first: all heads' last rows, which see the most keys, and so on.
     const dim3 blocks = args->variant >= ORDERED ? dim3(heads, tiles) : dim3(tiles, heads);
-    // [end]
+    // [end order]
     const float scale = 1.44269504f * args->scale;  // exp(x) is exp2(x log2 e)
     kernel<<<blocks, THREADS, bytes, stream>>>((const half *)args->Q, (const half *)args->K, (const half *)args->V,
                                                (half *)args->O, n, scale, args->causal);

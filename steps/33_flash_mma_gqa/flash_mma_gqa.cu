@@ -103,13 +103,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
     const int first_row = (gridDim.y - 1 - blockIdx.y) * BLOCK_ROWS;
     // [heads] Heads that share K and V are neighbours, so their blocks read the same of L2 at about the same time.
     const size_t head = (size_t)blockIdx.x * n * D;
-    // exercise: begin head
+    // [head]
     const size_t kv_head = (size_t)(blockIdx.x / heads_per_kv) * n_kv * D;
-    // exercise: end head
+    // [end head]
     // [keys] Row i sees the keys 0 … i + offset, of which there may be none.
-    // exercise: begin keys
     const int end = min(n_kv, first_row + BLOCK_ROWS + offset);
-    // exercise: end keys
 
     // [query]
     copy_tile<BLOCK_ROWS, D>(smem.Q, &Q[head + (size_t)first_row * D], n - first_row);
@@ -154,7 +152,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
             }
         }
         // [mask] A tile is masked only if the first row of the warp does not see all of it. No row sees the keys beyond the last.
-        // exercise: begin mask
         if (tile + TILE > min(n_kv, first_row + warp_row + offset + 1))
             for (int y = 0; y < ROWS; y++)
                 for (int x = 0; x < TILE / MMA_N; x++)
@@ -164,7 +161,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
                         if (key >= n_kv || key > row + offset)
                             s[y][x][i] = -INFINITY;
                     }
-        // exercise: end mask
 
         // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as
         // the next product wants its A: packed in pairs, it is a row of fragments of P.
@@ -226,12 +222,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, F>)
             const float inverse = sum > 0 ? 1 / sum : 0;
             const int row = first_row + warp_row + y * MMA_M + lane / 4 + i * 8;
             // [lse] ln Σ exp(scale Q Kᵀ), from powers of two. The max is rounded as it was in the softmax, so that both cancel.
-            // exercise: begin lse
             const float max = P_LARGEST - (P_LARGEST - m[y][i]);
             if (lse && row < n && lane % 4 == 0)
                 lse[(size_t)blockIdx.x * n + row] = (max + log2f(ldexpf(sum, -P_LARGEST))) * LN_2;
-        // exercise: end lse
-        // [end]
+        // [end lse]
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
                 // [gather] Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.

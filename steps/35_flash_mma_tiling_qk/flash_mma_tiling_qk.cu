@@ -63,11 +63,11 @@ __device__ void copy_tile(half tile[ROWS][COLS], const half *from, int count, in
 #pragma unroll
     for (int first = 0; first < ROWS * C; first += THREADS) {
         const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
-        // exercise: begin copy
+        // [copy]
         if (ROWS * C % THREADS == 0 || i < ROWS * C)
             cp_async_16(&tile[row][place<COLS>(row, col)], &from[(size_t)row * d + col],
                         row < count && col < cols ? VECTOR * sizeof(half) : 0);
-        // exercise: end copy
+        // [end copy]
     }
 }
 
@@ -143,13 +143,13 @@ __global__ void __launch_bounds__(THREADS) flash_mma_tiling_qk(const half *Q,  /
         // [scores] S = Q Kᵀ, slice by slice: what each adds stays in the registers.
         float s[S_ROWS][WARP_KEYS / MMA_N][4] = {};
         for (int col = 0; col < d; col += WIDTH) {
-            // exercise: begin slice_of_QK
+            // [slice_of_QK]
             cp_async_wait_group<STAGES - 2>();
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
             auto &slice = smem.stage[stage];
             stage = (stage + 1) % STAGES;
-            // exercise: end slice_of_QK
+            // [end slice_of_QK]
 #pragma unroll
             for (int k = 0; k < WIDTH; k += MMA_K) {
                 uint32_t q[S_ROWS][4], b[4];
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(THREADS) flash_mma_tiling_qk(const half *Q,  /
                 }
                 l[y][i] = l[y][i] * factor + sum;
             }
-        // exercise: begin rescale
+        // [rescale]
         __syncthreads();  // P and the factors are whole
         for (int y = 0; y < O_ROWS; y++)
             for (int i = 0; i < 4; i++) {
@@ -215,18 +215,18 @@ __global__ void __launch_bounds__(THREADS) flash_mma_tiling_qk(const half *Q,  /
                 for (int x = 0; x < O_COLS; x++)
                     o[y][x][i] *= factor;
             }
-        // exercise: end rescale
+        // [end rescale]
 
         // [output] O += P V, slice by slice of V.
 #pragma unroll 1
         for (int key = 0; key < TILE; key += V_KEYS) {
-            // exercise: begin slice_of_V
+            // [slice_of_V]
             cp_async_wait_group<STAGES - 2>();
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
             auto &slice = smem.stage[stage];
             stage = (stage + 1) % STAGES;
-            // exercise: end slice_of_V
+            // [end slice_of_V]
             uint32_t p[O_ROWS][4], v[4];
             for (int y = 0; y < O_ROWS; y++)
                 ldmatrix_x4(p[y], &smem.P[y * MMA_M + lane % 16][place<TILE>(lane % 16, key + lane / 16 * 8)]);
