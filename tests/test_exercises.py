@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, ROOT, Program
 
 sys.path.insert(0, str(ROOT))
-from tools import exercises, judge, machine, run, steps  # noqa: E402
+from tools import exercises, judge, machine, run, source, steps  # noqa: E402
 
 EVERY = exercises.every()
 WRONG = [(exercise, name) for exercise in EVERY for name, _, _ in exercise.wrong()]
@@ -292,6 +292,51 @@ def test_what_is_hidden_is_not_handed_out(exercise):
         told = said.removeprefix(kept).split()
         runs = [" ".join(told[i:i + 8]) for i in range(max(1, len(told) - 7))]
         assert kept.strip() in handed and not [run for run in runs if run in handed]
+
+
+PROGRAM = """// [top] One.
+void f()
+{
+    // [a] Two
+    // lines.
+    x = 1;
+    // [b]
+    x = 2;
+    // [end b]
+}
+"""
+
+
+@pytest.mark.parametrize("regions, more, edits", [
+    (["b"], [], [("[top] ", ""), ("[a] ", "")]),
+    (["a"], [], [("[top] ", ""), ("// [a] Two", "// Two"), ("lines.\n", "lines.\n    // [a]\n"), ("    // [b]\n", ""), ("[end b]", "[end a]")]),
+    (["b"], ["a"], [("[top] ", ""), ("// [a] Two", "// Two"), ("lines.\n", "lines.\n    // [a]\n"), ("[end b]\n}", "[end b]\n}\n    // [end a]")]),
+], ids=["one in another", "one around another", "counted around another"])
+def test_a_readers_file_has_the_marks_of_its_exercise_alone(regions, more, edits):
+    """Those that open and those that close, each in a line of its own: what a sentence says stays above."""
+    handed = PROGRAM
+    for before, after in edits:
+        assert handed.count(before) == 1
+        handed = handed.replace(before, after)
+    assert exercises.marked(PROGRAM, regions, more, "x.cu") == handed
+
+
+def test_the_marks_of_every_source_fit_together():
+    for path in [path for folder in ("steps", "common", "docs") for path in sorted((ROOT / folder).rglob("*.*")) if path.suffix in (".cu", ".h")]:
+        text = path.read_text()
+        assert not any(map(exercises.OLDER.fullmatch, text.split("\n"))), path
+        source.pieces(text, path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("text, regions, words", [
+    (PROGRAM, ["c"], "x.cu has no piece // [c]. It has: top, a, b"),
+    (PROGRAM.replace("x = 1;\n", "x = 1;\n\n"), ["a"], "x.cu has no `// [end a]`"),
+    (PROGRAM.replace("[end b]", "[end c]"), ["a"], "x.cu:9: `// [end c]` closes what no mark above it opens")],
+    ids=["unknown", "not closed", "closed by another name"])
+def test_a_region_that_cannot_be_cut_out_is_said(text, regions, words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        exercises.marked(text, regions, [], "x.cu")
+    assert stopped.value.code == 2 and words in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("exercise", [one for one in EVERY if one.data["kind"] != "break"], ids=ident)

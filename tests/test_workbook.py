@@ -395,5 +395,5 @@ def test_a_file_with_the_marks_of_2026_that_the_reader_changed_is_judged_and_sta
     assert "gives no credit" not in learn("check", "04.1")[1] and LOAD.file.read_text() == mine
     LOAD.file.write_text(mine.replace("// exercise: end load", ""))
     said(learn("check", "04.1"), 1, "✗ The marks are in place.", "`// [load]` and `// [end load]`")
-    LOAD.file.write_text(mine.replace("A_smem[threadIdx.y][threadIdx.x]) = a;", "A_smem[threadIdx.y][threadIdx.x]) = b"))
-    said(learn("check", "04.1"), 1, "✗ It compiles.", f"{LOAD.file.name}:{mine[:mine.index('A_smem[threadIdx.y][threadIdx.x]) = a;')].count(chr(10)) + 1}")
+    LOAD.file.write_text(mine.replace("threadIdx.x]) = a;", "threadIdx.x]) = nonsense;"))
+    said(learn("check", "04.1"), 1, "✗ It compiles.", f"1_load.cu:{mine[:mine.index('threadIdx.x]) = a;')].count(chr(10)) + 1}")

@@ -144,8 +144,7 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
         for (int c = 0; c < CHUNKS; c++)
             for (int i = 0; i < factors.num_elements; i++)
                 o[c].x[i] *= factors.x[i];
-        // [output]
-        // O = O factor + P V. Unrolled, this loop would need more registers, and fewer blocks would fit on an SM.
+        // [output] O = O factor + P V. Unrolled, this loop would need more registers, and fewer blocks would fit on an SM.
 #pragma unroll 1
         for (int key = 0; key < TILE<D>; key += FRAGMENT) {
             wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> p;
