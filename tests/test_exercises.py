@@ -331,8 +331,9 @@ def test_the_marks_of_every_source_fit_together():
 @pytest.mark.parametrize("text, regions, words", [
     (PROGRAM, ["c"], "x.cu has no piece // [c]. It has: top, a, b"),
     (PROGRAM.replace("x = 1;\n", "x = 1;\n\n"), ["a"], "x.cu has no `// [end a]`"),
+    (PROGRAM, ["a", "b"], "x.cu: [b] is a part of [a]"),
     (PROGRAM.replace("[end b]", "[end c]"), ["a"], "x.cu:9: `// [end c]` closes what no mark above it opens")],
-    ids=["unknown", "not closed", "closed by another name"])
+    ids=["unknown", "not closed", "nested", "closed by another name"])
 def test_a_region_that_cannot_be_cut_out_is_said(text, regions, words, capsys):
     with pytest.raises(SystemExit) as stopped:
         exercises.marked(text, regions, [], "x.cu")

@@ -477,7 +477,7 @@ def test_marks_under_a_regions_earlier_name_are_taken():
 
 
 @pytest.mark.parametrize("exercise", exercises.every(), ids=lambda one: one.reference)
-def test_files_with_the_marks_of_2026_are_taken(exercise):
+def test_files_with_older_marks_are_taken(exercise):
     """Each region, and the lines in which something is counted."""
     older = with_older_marks(exercise, exercise.solution())
     assert "// exercise: begin" in older and submission.regions(exercise, older) == exercise.author()
@@ -485,7 +485,7 @@ def test_files_with_the_marks_of_2026_are_taken(exercise):
         assert judge.lines_of(exercise, exercise.present(older), piece) == judge.lines_of(exercise, exercise.solution(), piece)
 
 
-def test_a_piece_around_a_region_may_have_its_name_in_a_file_of_2026():
+def test_a_piece_around_a_region_may_have_its_name_in_an_older_file():
     older = with_older_marks(LOAD, LOAD.solution()).replace("// Each thread loads", "// [load] Each thread loads")
     assert older.count("// [load]") == 1 and submission.regions(LOAD, older) == LOAD.author()
     with pytest.raises(submission.Refused, match="each once"):

@@ -365,7 +365,7 @@ def test_a_folder_that_is_a_link_stays_one(learn, tmp_path):
 
 @pytest.mark.parametrize("marked", [
     lambda exercise, text: re.sub(r"(// \[(?:end )?)rounds\]", r"\1groups]", text),
-    lambda exercise, text: with_older_marks(exercise, text, rounds="groups")], ids=["marks of today", "marks of 2026"])
+    lambda exercise, text: with_older_marks(exercise, text, rounds="groups")], ids=["marks of today", "older marks"])
 def test_lines_follow_a_regions_new_name(learn, marked):
     rounds = next(exercise for exercise in exercises.every() if exercise.id == "flash_scalar/rounds")
     learn("exercise", rounds.reference)
@@ -376,7 +376,7 @@ def test_lines_follow_a_regions_new_name(learn, marked):
     assert workbook.write(rounds) == "renewed" and rounds.file.read_text() == rounds.solution()
 
 
-def test_a_file_with_the_marks_of_2026_becomes_one_of_today(learn):
+def test_a_file_with_older_marks_becomes_one_of_today(learn):
     """Also one that answers questions alone, which knows no program around them."""
     measure = next(exercise for exercise in exercises.every() if not exercise.asks_for_program)
     for exercise in (LOAD, measure):
@@ -387,7 +387,7 @@ def test_a_file_with_the_marks_of_2026_becomes_one_of_today(learn):
         assert exercise.file.read_text() == exercise.solution()
 
 
-def test_a_file_with_the_marks_of_2026_that_the_reader_changed_is_judged_and_stays(learn):
+def test_a_file_with_older_marks_that_the_reader_changed_is_judged_and_stays(learn):
     learn("exercise", "04.1")
     mine = with_older_marks(LOAD, LOAD.solution()).replace("float sum = 0;", "float sum = 0.0f;")
     LOAD.file.write_text(mine)

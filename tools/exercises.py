@@ -25,7 +25,7 @@ except ModuleNotFoundError:  # Python 3.10
 KINDS = {"rebuild": "write what was taken out", "transfer": "write what the step does not have",
          "performance": "write it with fewer counts", "break": "break it, and explain the report", "measure": "read it from a tool"}
 ANSWERS = "answers"  # the region of an exercise that asks for no program
-OLDER = re.compile(r"(?P<slashes>[ \t]*// )exercise: (?P<which>begin|end) (?P<name>\w+)[ \t]*")  # a region's mark, in a reader's file of 2026
+OLDER = re.compile(r"(?P<slashes>[ \t]*// )exercise: (?P<which>begin|end) (?P<name>\w+)[ \t]*")  # a region's, once
 COMMENT = re.compile(r"^\s*//")
 STEPS_COMMANDS = re.compile(r"^//\n//   nvcc .*\n(//   \./.*\n)*", re.MULTILINE)  # of a program's first comment: they build the step
 WIDTH = 112  # columns of the comments in a reader's file
@@ -88,6 +88,8 @@ def marked(text, regions, more, path):
         if name in regions and not piece.closed and not all(map(str.strip, lines[piece.begin:end])):
             stop(f"{path} has no `// [end {name}]`: a region that no mark closes has no blank line in it.")
         indent = re.match(r"[ \t]*", lines[piece.mark])[0]
+        if name in regions and (inner := [each for each in regions if piece.mark < known[each].mark < end]):
+            stop(f"{path}: [{inner[0]}] is a part of [{name}], and one exercise cannot have both as regions.")
         opening[piece.begin] = f"{indent}// [{name}]"
         closing.setdefault(end, []).append(f"{indent}// [end {name}]")  # of two that end together, the inner one first
     return "\n".join(each for number, line in enumerate(lines)
