@@ -488,6 +488,10 @@ def test_files_with_older_marks_are_taken(exercise):
 def test_a_piece_around_a_region_may_have_its_name_in_an_older_file():
     older = with_older_marks(LOAD, LOAD.solution()).replace("// Each thread loads", "// [load] Each thread loads")
     assert older.count("// [load]") == 1 and submission.regions(LOAD, older) == LOAD.author()
+    _, upright = exercises.find("06.3")
+    named = with_older_marks(upright, upright.solution()).replace("// A thread has 8 × 8", "// [index] A thread has 8 × 8")
+    assert named.count("// [index]") == 1
+    assert judge.lines_of(upright, upright.present(named), "multiply") == judge.lines_of(upright, upright.solution(), "multiply")
     with pytest.raises(submission.Refused, match="each once"):
         submission.regions(LOAD, older + "// exercise: end load\n")
     with pytest.raises(submission.Refused, match="each once"):
