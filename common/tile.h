@@ -25,6 +25,6 @@ __device__ __forceinline__ void copy_tile(T tile[HEIGHT][D],  // in shared memor
     }
     cp_async_commit_group();
 }
-// [end]
+// [end copy_tile]
 
 #endif

@@ -182,34 +182,33 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
         if (BUFFERS == 1)
             copy_tile<TILE<D>, D>(K_smem, &K[head], tile, n);
-        // exercise: begin turn_of_K
+        // [turn_of_K]
         cp_async_wait_group<0>();
         __syncthreads();  // Q and the tile of K are whole, and every warp has read the tile of V before
         if (BUFFERS == 2)
             copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);
-        // exercise: end turn_of_K
+        // [end turn_of_K]
         float s[ROWS][TILE<D> / MMA_N][4] = {};
         scores<D>(s, &smem.Q[warp_row], K_smem, lane);
         if (tile + TILE<D> > n)  // only the last tile may have keys beyond the last
             mask<D>(s, tile, n, lane);
-        // exercise: begin early
+        // [early]
         uint32_t p[ROWS][TILE<D> / MMA_K][4];
-        // exercise: end early
+        // [end early]
         softmax<D>(p, m, l, o, s, scale);
 
-        // [wait_V]
-        // exercise: begin replace
+        // [replace]
         if (BUFFERS == 1) {
             __syncthreads();  // every warp has read the tile of K before that of V replaces it
             copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);
         }
-        // exercise: end replace
-        // exercise: begin turn_of_V
+        // [wait_V]
+        // [turn_of_V]
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
         if (BUFFERS == 2)
             copy_tile<TILE<D>, D>(K_smem, &K[head], tile + TILE<D>, n);
-        // exercise: end turn_of_V
+        // [end turn_of_V]
         add_output<D>(o, p, V_smem, lane);
         if (BUFFERS == 1)
             __syncthreads();  // every warp has read the tile of V before the next of K replaces it

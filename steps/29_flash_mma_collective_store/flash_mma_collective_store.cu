@@ -149,9 +149,9 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
             const int row = first + y * MMA_M + lane / 4 + i * 8;
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // [gather] The four lanes of a row have a pair each of every tile. Of four tiles, a lane gets one whole row.
+                // [gather_rows] The four lanes of a row have a pair each of every tile. Of four tiles, a lane gets one whole row.
                 alignas(16) uint32_t whole[4];
-                // exercise: begin gather
+                // [gather]
                 for (int tile = 0; tile < 4; tile++) {
                     const uint32_t mine = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse,
                                                half());
@@ -161,7 +161,7 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
                             whole[lane_of_row] = pair;
                     }
                 }
-                // exercise: end gather
+                // [end gather]
                 if (row < n)
                     ((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)whole;
             }

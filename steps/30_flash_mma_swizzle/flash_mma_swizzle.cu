@@ -27,9 +27,9 @@ template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
 template <int D, bool SWIZZLE>
 __device__ constexpr int place(int row, int col)
 {
-    // exercise: begin place
+    // [place]
     return !SWIZZLE ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
-    // exercise: end place
+    // [end place]
 }
 
 // [shared] Each buffer holds a tile of K or one of V.
@@ -142,8 +142,7 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
         }
 }
 
-// [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
-// exercise: begin store
+// [store] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
 template <int D>
 __device__ __forceinline__ void store_rows(half *O,  // [n, D]
                                            const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
@@ -169,7 +168,6 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
             }
         }
 }
-// exercise: end store
 
 // [kernel]
 template <int D, int PITCH, bool SWIZZLE>
@@ -220,9 +218,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
         copy_tile<TILE, D, PITCH, SWIZZLE>(K_smem, &K[head], tile + TILE, n);
         add_output<D, PITCH, SWIZZLE>(o, p, V_smem, lane);
     }
-    // exercise: begin call
+    // [call]
     store_rows<D>(&O[head], o, l, first_row + warp_row, n, lane);
-    // exercise: end call
+    // [end call]
 }
 
 // [launch]

@@ -47,7 +47,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
                                        uint32_t q[D / MMA_K][ROWS][4], const T Q[][D], const T K[TILE][D], int lane)
 {
     const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
-    // exercise: begin with_K
+    // [with_K]
 #pragma unroll
     for (int d = 0; d < D; d += MMA_K) {
         uint32_t k[4];
@@ -61,7 +61,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
             }
         }
     }
-    // exercise: end with_K
+    // [end with_K]
 }
 
 // [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ from key n on: those keys are not there.
@@ -111,7 +111,7 @@ template <int D, int ROWS, int TILE, typename T>
 __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
                                            const T V[TILE][D], int lane)
 {
-    // exercise: begin with_V
+    // [with_V]
 #pragma unroll
     for (int key = 0; key < TILE; key += MMA_K)
         for (int col = 0; col < D; col += 2 * MMA_N) {
@@ -122,7 +122,7 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
                 mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], T());
             }
         }
-    // exercise: end with_V
+    // [end with_V]
 }
 
 // [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
@@ -179,10 +179,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
 
-    // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
-    // exercise: begin stages
+    // [stages] K and V have a buffer each. The first tile of K is on its way before the loop.
     auto *K_smem = &smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS>], *V_smem = &K_smem[TILE];
-    // exercise: end stages
+    // [ahead]
     copy_tile<THREADS, TILE, D>(K_smem, &K[head], 0, n);
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.

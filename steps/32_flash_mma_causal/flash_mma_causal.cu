@@ -65,7 +65,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, bool causal, int lane)
 {
-    // exercise: begin mask
+    // [masked]
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
 #pragma unroll
@@ -76,7 +76,7 @@ __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, 
                 if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
                     s[y][x][i] = -INFINITY;
         }
-    // exercise: end mask
+    // [end masked]
 }
 
 // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
@@ -162,9 +162,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     const int first_row = (last_first ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_ROWS<ROWS>;
     const size_t head = (size_t)(last_first ? blockIdx.x : blockIdx.y) * n * D;
     // [keys] Row i sees the keys 0 … i, so no row of the block sees a key from `end` on.
-    // exercise: begin end
     const int end = causal && skips ? min(n, first_row + BLOCK_ROWS<ROWS>) : n;
-    // exercise: end end
 
     // [query]
     copy_tile<THREADS, BLOCK_ROWS<ROWS>, D>(smem.Q, &Q[head], first_row, n);
@@ -189,9 +187,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
         copy_tile<THREADS, TILE, D>(V_smem, &V[head], tile, n);
         float s[ROWS][TILE / MMA_N][4] = {};
-        // exercise: begin with_K
+        // [with_K]
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
-        // exercise: end with_K
+        // [end with_K]
         if (tile + TILE > (causal ? min(n, first_row + warp_row + 1) : n))  // the first row does not see all of it
             mask<ROWS, TILE>(s, first_row + warp_row, tile, n, causal, lane);
         uint32_t p[ROWS][TILE / MMA_K][4];
@@ -201,9 +199,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
         copy_tile<THREADS, TILE, D>(K_smem, &K[head], tile + TILE, n);
-        // exercise: begin with_V
+        // [with_V]
         add_output<D, ROWS, TILE>(o, p, V_smem, lane);
-        // exercise: end with_V
+        // [end with_V]
     }
     store_rows<D, ROWS>(&O[head], o, l, first_row + warp_row, n, lane);
 }
@@ -223,7 +221,7 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     const bool skips = args->variant >= SKIPPED, last_first = args->variant == ORDERED;
     const int tiles = ceil_div(args->seqlen, BLOCK_ROWS<ROWS>), heads = args->batch * args->heads;
     const dim3 blocks = last_first ? dim3(heads, tiles) : dim3(tiles, heads);
-    // [end]
+    // [end order]
     kernel<<<blocks, THREADS, bytes, stream>>>((const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O,
                                                args->seqlen, LOG2_E * args->scale, args->causal, skips, last_first);
     return cudaGetLastError();
