@@ -1,7 +1,7 @@
 // What every step's program says about itself, whatever it computes.
 //
-// In a step's source, `// [name]` opens a piece that its README walks through, and `// exercise: begin name` and
-// `// exercise: end name` enclose what an exercise leaves to the reader.
+// In a step's source, `// [name]` opens a piece that its README walks through or an exercise leaves to the reader. The piece ends where
+// the next one begins; one that ends with `// [end name]` is a part of the piece that it stands in.
 #ifndef STEP_H
 #define STEP_H
 

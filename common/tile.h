@@ -21,10 +21,10 @@ __device__ __forceinline__ void copy_tile(T tile[HEIGHT][D],  // in shared memor
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
         if (HEIGHT * C % THREADS == 0 || i < HEIGHT * C)
             cp_async_16(&tile[row][place<D>(row, col)], &from[(size_t)first * D + i * VECTOR],
-                        first + row < n ? VECTOR * sizeof(T) : 0);
+                        row < n - first ? VECTOR * sizeof(T) : 0);
     }
     cp_async_commit_group();
 }
-// [end]
+// [end copy_tile]
 
 #endif

@@ -302,3 +302,13 @@ def read_report(stderr):
     end = stderr.find("\nsimt: ", headline.end())
     text = stderr[headline.start() : end if end >= 0 else len(stderr)]
     return Report(headline[1], pathlib.Path(headline[2]).name, int(headline[3]), text)
+
+
+def with_older_marks(exercise, text, **was):
+    """The text of a reader's file as it was when two kinds of marks were in it; was: names that regions had."""
+    def mark(found):
+        if found["name"] in exercise.regions:
+            return f"// exercise: {'end' if found['end'] else 'begin'} {was.get(found['name'], found['name'])}"
+        return "// [end]" if found["end"] else found[0]
+
+    return re.sub(r"// \[(?P<end>end )?(?P<name>\w+)\]$", mark, text, flags=re.MULTILINE)

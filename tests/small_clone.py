@@ -53,9 +53,9 @@ sys.exit(int(os.environ.get("FAKE_STATUS", 0)))
 NAIVE = """// naive
 __global__ void f(float *C) {  // C = 0
     // [index] Where.
-    // exercise: begin index
+    // [row]
     int row = 1;
-    // exercise: end index
+    // [end row]
 
     // [store]
     C[row] = 0;

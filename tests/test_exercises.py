@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, ROOT, Program
 
 sys.path.insert(0, str(ROOT))
-from tools import exercises, judge, machine, run, steps  # noqa: E402
+from tools import exercises, judge, machine, run, source, steps  # noqa: E402
 
 EVERY = exercises.every()
 WRONG = [(exercise, name) for exercise in EVERY for name, _, _ in exercise.wrong()]
@@ -89,7 +89,7 @@ def test_says_what_a_reader_needs(exercise):
     known = {"title", "kind", "minutes", "variant", "task", "source", "hints", "after", "region", "check", "count", "report", "question",
              "names", "wrong", "gpu_speed", "grade", "hide", "advice", "was"}
     assert not data.keys() - known
-    lines = exercises.outside(exercise.start()).splitlines()
+    lines = exercise.outside(exercise.start()).splitlines()
     assert all(len(line) <= 130 for line in lines)
 
 
@@ -188,7 +188,7 @@ def test_most_of_the_overlap_is_wanted(exercise, compiled, tmp_path):
     for count in overlap_counts(exercise):
         counts = tmp_path / "counts.json"
         assert judge.execute(program, exercise, count["arguments"], counts).returncode == 0
-        reached, _ = judge.count_of(run.last_json(counts), count, exercise.solution())
+        reached, _ = judge.count_of(exercise, run.last_json(counts), count, exercise.solution())
         assert 0.65 <= count["least"] / reached <= 0.8
     assert any(count["counter"] == "copy_st_requests" and {"most", "exactly"} & count.keys() for count in exercise.data["count"])
 
@@ -237,6 +237,7 @@ CHEATS = {
 def answered(answer, name, regions, compiled):
     """The finding that fails this answer to that exercise, or None."""
     exercise = next(one for one in EVERY if one.id == name)
+    assert regions.keys() <= exercise.regions.keys()
     text = exercise.with_regions(exercise.author() | regions)
     return first_failure(judge.judge(exercise, written(exercise, answer, text), compiled))
 
@@ -267,14 +268,14 @@ def test_the_page_asks_for_it(exercise):
 
 
 def in_a_line(lines):
-    """What lines of // comments say, without the anchors."""
+    """What lines of // comments say, without marks."""
     words = " ".join(re.sub(r"^.*?// ?(\[\w+\])?", "", line) for line in lines).split()
     return " ".join(words)
 
 
 def comments(exercise):
     """What the comments of the program that is handed out say, but for those that say the task."""
-    program = exercises.outside(exercise.start()).removeprefix(exercise.heading())
+    program = exercise.outside(exercise.start()).removeprefix(exercise.heading())
     return in_a_line(line for line in program.splitlines() if "//" in line)
 
 
@@ -283,14 +284,60 @@ def test_what_is_hidden_is_not_handed_out(exercise):
     """None of it, through all lines of a comment; and what is not hidden stays."""
     lines, handed = steps.source(exercise.step).read_text().splitlines(), comments(exercise)
     for hidden in exercise.data["hide"]:
-        anchor, _, words = hidden.partition(": ")
-        [first] = [number for number, line in enumerate(lines) if f"// [{anchor}]" in line]
-        rest = itertools.takewhile(lambda line: re.match(r"\s*//(?! \[| exercise:)", line), lines[first + 1:])
+        name, _, words = hidden.partition(": ")
+        [first] = [number for number, line in enumerate(lines) if f"// [{name}]" in line]
+        rest = itertools.takewhile(lambda line: re.match(r"\s*//(?! \[)", line), lines[first + 1:])
         said = in_a_line([lines[first], *rest])
         kept = said[:said.index(words)] if words else ""
         told = said.removeprefix(kept).split()
         runs = [" ".join(told[i:i + 8]) for i in range(max(1, len(told) - 7))]
         assert kept.strip() in handed and not [run for run in runs if run in handed]
+
+
+PROGRAM = """// [top] One.
+void f()
+{
+    // [a] Two
+    // lines.
+    x = 1;
+    // [b]
+    x = 2;
+    // [end b]
+}
+"""
+
+
+@pytest.mark.parametrize("regions, more, edits", [
+    (["b"], [], [("[top] ", ""), ("[a] ", "")]),
+    (["a"], [], [("[top] ", ""), ("// [a] Two", "// Two"), ("lines.\n", "lines.\n    // [a]\n"), ("    // [b]\n", ""), ("[end b]", "[end a]")]),
+    (["b"], ["a"], [("[top] ", ""), ("// [a] Two", "// Two"), ("lines.\n", "lines.\n    // [a]\n"), ("[end b]\n}", "[end b]\n}\n    // [end a]")]),
+], ids=["one in another", "one around another", "counted around another"])
+def test_a_readers_file_has_the_marks_of_its_exercise_alone(regions, more, edits):
+    """Those that open and those that close, each in a line of its own: what a sentence says stays above."""
+    handed = PROGRAM
+    for before, after in edits:
+        assert handed.count(before) == 1
+        handed = handed.replace(before, after)
+    assert exercises.marked(PROGRAM, regions, more, "x.cu") == handed
+
+
+def test_the_marks_of_every_source_fit_together():
+    for path in [path for folder in ("steps", "common", "docs") for path in sorted((ROOT / folder).rglob("*.*")) if path.suffix in (".cu", ".h")]:
+        text = path.read_text()
+        assert not any(map(exercises.OLDER.fullmatch, text.split("\n"))), path
+        source.pieces(text, path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("text, regions, words", [
+    (PROGRAM, ["c"], "x.cu has no piece // [c]. It has: top, a, b"),
+    (PROGRAM.replace("x = 1;\n", "x = 1;\n\n"), ["a"], "x.cu has no `// [end a]`"),
+    (PROGRAM, ["a", "b"], "x.cu: [b] is a part of [a]"),
+    (PROGRAM.replace("[end b]", "[end c]"), ["a"], "x.cu:9: `// [end c]` closes what no mark above it opens")],
+    ids=["unknown", "not closed", "nested", "closed by another name"])
+def test_a_region_that_cannot_be_cut_out_is_said(text, regions, words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        exercises.marked(text, regions, [], "x.cu")
+    assert stopped.value.code == 2 and words in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("exercise", [one for one in EVERY if one.data["kind"] != "break"], ids=ident)

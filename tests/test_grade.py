@@ -18,7 +18,7 @@ import time
 import xml.etree.ElementTree as xml
 
 import pytest
-from conftest import KEPT, ROOT, TESTS, emulator_key, kept, libclang_key, locked, run
+from conftest import KEPT, ROOT, TESTS, emulator_key, kept, libclang_key, locked, run, with_older_marks
 
 sys.path.insert(0, str(ROOT))
 from tools import exercises, grade, judge, marks, sandbox, statements, submission, venv
@@ -80,6 +80,7 @@ def read_once(monkeypatch):
 
 def with_lines(exercise, **regions):
     """A reader's file with these lines between the marks, and the author's between the others."""
+    assert regions.keys() <= exercise.regions.keys()
     return exercise.with_regions(exercise.author() | regions)
 
 
@@ -110,7 +111,7 @@ def test_the_authors_lines_get_full_marks(kit, tmp_path, exercise):
 
 @pytest.mark.parametrize("edit, verdict, reason", [
     (("ffma: 64", "ffma: 512"), "WRONG", "Those are the products of a whole tile"), (("ffma: 64", "ffma:"), "WRONG", "has no answer yet"),
-    (("// exercise: end answers", ""), "REFUSED", "not there as handed out"), (("ffma: 64", "ffma: 64 FFMA"), "RIGHT", "")])
+    (("// [end answers]", ""), "REFUSED", "not there as handed out"), (("ffma: 64", "ffma: 64 FFMA"), "RIGHT", "")])
 def test_answers_alone_are_graded_without_a_program(tmp_path, edit, verdict, reason):
     text = MEASURE.solution()
     assert text.count(edit[0]) == 1
@@ -185,17 +186,17 @@ def test_a_function_of_the_library_hides_no_count(kit, tmp_path):
 
 
 def test_a_line_of_the_readers_own_hides_no_count():
-    """Neither a mark's words in a comment nor an anchor make the lines fewer of which counts are taken."""
-    lines = "x = 1;  // exercise: end load\n// exercise: end loaded\n// [end]\n// [product] x\n/* // exercise: begin load */\n"
+    """Neither a mark's words in a comment nor another mark make the lines fewer of which counts are taken."""
+    lines = "x = 1;  // [end load]\n// [end loaded]\n// [end]\n// [product] x\n/* // [load] */\n// exercise: end load\n"
     text = with_lines(LOAD, load=lines)
-    first, last = judge.lines_of(text, "load")
+    first, last = judge.lines_of(LOAD, text, "load")
     assert last - first == lines.count("\n") + 1
     _, upright = exercises.find("06.3")
     region = next(iter(upright.regions))
     own = upright.author()
-    plain = judge.lines_of(with_lines(upright), "multiply")
-    found = judge.lines_of(upright.with_regions(own | {region: own[region] + "// [end]\n// [multiply] x\n"}), "multiply")
-    assert found[1] - found[0] in (plain[1] - plain[0], plain[1] - plain[0] + 2)
+    plain = judge.lines_of(upright, with_lines(upright), "multiply")
+    found = judge.lines_of(upright, upright.with_regions(own | {region: own[region] + "// [end]\n// [end multiply]\n// [multiply] x\n"}), "multiply")
+    assert found[1] - found[0] in (plain[1] - plain[0], plain[1] - plain[0] + 3)
 
 
 def test_a_wrong_word_to_a_question_gets_none(kit, tmp_path):
@@ -266,9 +267,9 @@ def test_the_canary_is_computed_by_the_kernel_alone(kit, tmp_path):
 # ---- texts that are more than lines ----
 
 @pytest.mark.parametrize("text, reason", [
-    (LOAD.solution().replace("exercise: end load", "exercise: end lode"), "each once"),
+    (LOAD.solution().replace("[end load]", "[end lode]"), "each once"),
     (LOAD.solution() + LOAD.solution(), "each once"),
-    (LOAD.solution().replace("        // exercise: begin load\n", ""), "each once"),
+    (LOAD.solution().replace("        // [load]\n", ""), "each once"),
     (LOAD.start(), "Nothing is written"), ("", "each once")], ids=["name", "twice", "half", "start", "empty"])
 def test_marks_have_to_be_as_handed_out(text, reason):
     with pytest.raises(submission.Refused, match=reason):
@@ -277,9 +278,9 @@ def test_marks_have_to_be_as_handed_out(text, reason):
 
 @pytest.mark.parametrize("name, device", [("element", True), ("host", False)])
 def test_host_code_is_told_from_device_code(name, device):
-    program = ("__global__ void f(int a)\n{\n    // exercise: begin element\n    // exercise: end element\n}\n\n"
-               "int main()\n{\n    // exercise: begin host\n    // exercise: end host\n}\n"
-               "// exercise: begin nowhere\n// exercise: end nowhere\n")
+    program = ("__global__ void f(int a)\n{\n    // [element]\n    // [end element]\n}\n\n"
+               "int main()\n{\n    // [host]\n    // [end host]\n}\n"
+               "// [nowhere]\n// [end nowhere]\n")
     assert submission.is_device(program, name) == device
     assert submission.around(program, name) and not submission.around(program, "nowhere")
 
@@ -469,8 +470,32 @@ def test_files_under_earlier_numbers_are_found(tmp_path):
 
 def test_marks_under_a_regions_earlier_name_are_taken():
     rounds = next(exercise for exercise in exercises.every() if exercise.id == "flash_scalar/rounds")
-    older = re.sub(r"(// exercise: \w+ )rounds", r"\1groups", rounds.solution())
-    assert submission.regions(rounds, older) == rounds.author()
+    older = re.sub(r"(// \[(?:end )?)rounds\]", r"\1groups]", rounds.solution())
+    assert older != rounds.solution() and submission.regions(rounds, older) == rounds.author()
+    older = with_older_marks(rounds, rounds.solution(), rounds="groups")
+    assert older.count("// exercise: end groups") == 1 and submission.regions(rounds, older) == rounds.author()
+
+
+@pytest.mark.parametrize("exercise", exercises.every(), ids=lambda one: one.reference)
+def test_files_with_older_marks_are_taken(exercise):
+    """Each region, and the lines in which something is counted."""
+    older = with_older_marks(exercise, exercise.solution())
+    assert "// exercise: begin" in older and submission.regions(exercise, older) == exercise.author()
+    for piece in exercise.counted:
+        assert judge.lines_of(exercise, exercise.present(older), piece) == judge.lines_of(exercise, exercise.solution(), piece)
+
+
+def test_a_piece_around_a_region_may_have_its_name_in_an_older_file():
+    older = with_older_marks(LOAD, LOAD.solution()).replace("// Each thread loads", "// [load] Each thread loads")
+    assert older.count("// [load]") == 1 and submission.regions(LOAD, older) == LOAD.author()
+    _, upright = exercises.find("06.3")
+    named = with_older_marks(upright, upright.solution()).replace("// A thread has 8 × 8", "// [index] A thread has 8 × 8")
+    assert named.count("// [index]") == 1
+    assert judge.lines_of(upright, upright.present(named), "multiply") == judge.lines_of(upright, upright.solution(), "multiply")
+    with pytest.raises(submission.Refused, match="each once"):
+        submission.regions(LOAD, older + "// exercise: end load\n")
+    with pytest.raises(submission.Refused, match="each once"):
+        submission.regions(LOAD, older.replace("// exercise: end load", ""))
 
 
 # ---- formats ----

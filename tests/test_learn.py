@@ -321,9 +321,39 @@ def test_diff(learn):
     ended(learn("diff", "3"), 0, "comes from no other step")
 
 
+def shown(text):
+    """{name: the lines that a lesson shows}"""
+    return {name: piece.lines(piece) for name, piece in source.pieces(text, "x.cu").items()}
+
+
 def test_pieces_of_a_source():
-    assert source.pieces(NAIVE) == {"index": (3, 5, "// Where.\nint row = 1;"), "store": (9, 10, "    C[row] = 0;\n}")}
-    assert source.pieces("// [a]\nx\n// [end]\ny\n") == {"a": (2, 2, "x")}
+    """One that is closed is a part of another; one that is not ends where the next such one begins, or with the closed one around it."""
+    assert shown(NAIVE) == {"index": (3, 6), "row": (5, 5), "store": (9, 10)}
+    assert shown("// [a]\nx\n// [end a]\ny\n") == {"a": (2, 2)}
+    assert shown("// [a] It.\nx\n\n// [b]\ny\n") == {"a": (1, 2), "b": (5, 5)}
+    assert shown("// [a]\n// [b]\nx\n// [c]\ny\n// [end b]\nz\n") == {"a": (2, 3), "b": (3, 5), "c": (5, 5)}
+    assert shown("float *x;  // [n]\n// [16, 16], B is [16, 8]\n// []\n") == {}
+    assert source.unmarked(NAIVE.splitlines()[2:9]) == ["    // Where.", "    int row = 1;", "", "    C[row] = 0;"]
+
+
+def test_an_exercise_takes_no_more_than_a_block():
+    text = "void f()\n{\n    // [a] It\n    // is.\n    if (x) {  // }\n        puts(\"}\");\n    }\n}\n\n// [b]\nint i;\n"
+    piece = source.pieces(text, "x.cu")["a"]
+    assert text.split("\n")[piece.begin:piece.taken] == ["    if (x) {  // }", "        puts(\"}\");", "    }"] and piece.lines(piece) == (3, 8)
+
+
+@pytest.mark.parametrize("text, words", [
+    ("// [a]\nx\n// [end a]\n// [end a]\n", "x.cu:4: `// [end a]` closes what line 3 has closed"),
+    ("// [a]\n// [b]\n// [end a]\n// [end b]\n", "x.cu:3: `// [end a]` stands before `// [end b]`, whose piece begins in this one"),
+    ("x\n// [end a]\n", "x.cu:2: `// [end a]` closes what no mark above it opens"),
+    ("// [end a]\n// [a]\n", "x.cu:1: `// [end a]` closes what no mark above it opens"),
+    ("// [a]\nx\n// [a]\n", "x.cu:3: `// [a]` opens a second piece of that name; the first begins in line 1"),
+    ("// [a]\nx\n// [end]\n", "x.cu:3: `// [end]` says of no piece that it ends"),
+], ids=["twice closed", "nested wrongly", "never opened", "closed before", "twice opened", "no name"])
+def test_marks_that_do_not_fit_together(text, words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        source.pieces(text, "x.cu")
+    assert stopped.value.code == 2 and words in " ".join(capsys.readouterr().err.split())
 
 
 def test_code_lines_leave_comments_out():
@@ -454,7 +484,9 @@ def test_the_machine_without_a_gpu_shows_what_was_recorded(learn, clone):
 
 
 @pytest.mark.parametrize("text, words", [
-    (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, store"),
+    (block("weather"), "nothing generates 'weather'"), (block("walk nowhere"), "no piece // [nowhere]. It has: index, row, store"),
+    (block("walk store index"), "the pieces store, index in another order"), (block("walk"), "nothing generates 'walk'"),
+    (block("piece steps/04_matmul_tiled/matmul_tiled.cu"), "nothing generates 'piece"),
     (block("report none.cu"), "no none.cu"), (block("piece none.cu a"), "no none.cu"),
     (block("tour poem"), "No step is a poem"), (block("memory card"), "memory levels and memory gpus"), (block("code none.c"), "no steps/04_matmul_tiled/none.c"),
     ("x.cu:3  sum += 1;\n", "shows x.cu:3, but no line of such a program begins with: sum += 1;"),

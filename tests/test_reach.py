@@ -64,8 +64,8 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{("30_flash_mma_swizzle", variant): COPIES for variant in ("unpadded", "padded", "swizzled")},
                      **{("31_flash_mma_warp_rows", variant): COPIES
                         for variant in ("rows_16", "keys_32", "keys_64", "q_stays_32", "q_stays_64", "rows_32")},
-                     **{("32_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered", "small_blocks")},
-                     **{("33_flash_mma_gqa", variant): COPIES for variant in ("grouped", "small_blocks")},
+                     **{("32_flash_mma_causal", variant): COPIES for variant in ("masked", "skipped", "ordered")},
+                     ("33_flash_mma_gqa", "grouped"): COPIES,
                      ("35_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
                                                                   "shared_st_wavefronts", "shared_st_conflicts"),
                      ("35_flash_mma_tiling_qk", "slices_of_64"): (*COPIES, *COPIED, *REQUESTS),
@@ -97,7 +97,7 @@ def differences(program, name, variant, out):
 
 
 @pytest.mark.parametrize("name, variant", [pytest.param(step["name"], variant, id=f"{step['name']}-{variant}")
-                                           for step in STEPS for variant in recorded(step["name"])])
+                                           for step in STEPS for variant in step["variants"] if variant in recorded(step["name"])])
 def test_counts_as_ncu_did(name, variant, tmp_path):
     assert differences(BUILD / name, name, variant, tmp_path / "counts") == {}
 

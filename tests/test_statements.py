@@ -124,8 +124,8 @@ REFUSED = {
     "int i = __COUNTER__;": "`__COUNTER__`", 'int i = __has_include("x");': "`__has_include`", "int i = __clang__;": "`__clang__`",
     # characters and the marks
     "\x0c;": "control character", "// \x1b[2J": "control character", "int \x85;": "control character",
-    "// answer early: b" + " " * 50000 + "c": "a line of more than", "row; // exercise: end load": "`// exercise:` of its own",
-    "/* // exercise: begin load */": "`// exercise:` of its own",
+    "// answer early: b" + " " * 50000 + "c": "a line of more than", "row; // [end load]": "a line `// [end load]` of its own",
+    "/* //[load] */": "a line `// [load]` of its own",
 }
 
 HOSTS = {

@@ -86,11 +86,14 @@ def test_all_variants_at_the_default_shape(step):
 def test_profile_shows_source_lines(name, variant):
     done = run_step(name, "--variant", variant, "--profile")
     assert done.returncode == 0, done.stdout + done.stderr
-    source = source_of(name).read_text().splitlines()
-    rows = list(re.finditer(r"^ +(\d+)  .*", done.stdout, re.MULTILINE))
-    assert rows
-    for row in rows:
-        assert source[int(row[1]) - 1].strip()[:40] in row[0]
+    parts = re.split(r"^(\S+\.(?:cu|h))$", done.stdout, flags=re.MULTILINE)  # a file's name, and its lines
+    assert len(parts) > 1 and any((ROOT / file).samefile(source_of(name)) for file in parts[1::2])
+    for file, table in zip(parts[1::2], parts[2::2]):
+        source, rows = (ROOT / file).read_text().splitlines(), list(re.finditer(r"^ +(\d+)  .*", table, re.MULTILINE))
+        assert rows
+        for row in rows:
+            line = source[int(row[1]) - 1].strip()[:40]
+            assert line and line in row[0]
 
 
 @pytest.mark.parametrize("gpu, title", [("h200", "H200"), ("a100", "A100"), ("rtx4090", "4090"), ("t4", "T4")])

@@ -48,9 +48,10 @@ def test_variants_at_each_head_dimension(recorded):
     timed = lambda name, tflops, **more: line(None if name == "SDPA" else name, 1, **{"head_dim": 64} | more) | {
         "tflops": tflops, **({"peer": name} if name == "SDPA" else {})}
     recorded["13"] = [timed("one_row", 3.2, head_dim=128), timed("one_row", 5.4), timed("two_rows", 4.4), timed("SDPA", 6.1), timed("one_row", 99, seqlen=128),
+                      timed("one_row", 299, head_dim=256), timed("two_rows", 300.6, head_dim=256), timed("SDPA", 301, head_dim=256),
                       timed("one_row", 99, dtype="fp16"), timed("SDPA", 7, head_dim=128), timed("two_rows", 99, causal=True)]
     text = docs.generate("head_dims fp32 B2 H4 N64", BASE)
-    assert cells(text) == [["D", "`one_row`", "`two_rows`", "SDPA"], ["64", "**5**", "4", "6"], ["128", "**3**", "–", "7"]]
+    assert cells(text) == [["D", "`one_row`", "`two_rows`", "SDPA"], ["64", "**5**", "4", "6"], ["128", "**3**", "–", "7"], ["256", "**299**", "**301**", "301"]]
 
 
 def test_the_last_variant_in_each_type(recorded):

@@ -10,7 +10,7 @@ import socket
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, with_older_marks
 
 sys.path.insert(0, str(ROOT))
 pytest.importorskip("typer")
@@ -108,7 +108,7 @@ def test_what_grading_refuses_is_said_where_it_is_solved(learn, monkeypatch):
     lines = LOAD.author()["load"] + "        goto done;\n        done: ;\n"
     LOAD.file.write_text(LOAD.with_regions({"load": lines}))
     said(learn("check", "04.1"), 0, "gives no credit", "It has the word `goto`", "Solved.")
-    LOAD.file.write_text(LOAD.solution() + "// exercise: end load\n")
+    LOAD.file.write_text(LOAD.solution() + "// [end load]\n")
     said(learn("check", "04.1"), 0, "gives no credit", "as handed out, each once", "Solved.")
     monkeypatch.setattr(workbook.venv, "missing", lambda name: ["libclang"])
     said(learn("check", "04.1"), 0, "was not looked at: this Python has no libclang", "Solved.")
@@ -201,7 +201,7 @@ def test_a_pull_renews_the_program_around_the_readers_lines(learn):
     learn("exercise", "04.1")
     older = LOAD.solution().replace("float sum = 0;", "float sum = 0.0f;")
     LOAD.file.write_text(older)
-    progress.change(outside={LOAD.id: exercises.outside(older)})
+    progress.change(outside={LOAD.id: LOAD.outside(older)})
     said(learn("check", "04.1"), 0, "The step's program has changed since", "Solved.")
     assert LOAD.file.read_text() == LOAD.solution()
 
@@ -217,8 +217,8 @@ def test_a_file_of_another_encoding_is_judged_and_kept(learn):
     """Latin-1 in a comment, and the line ends of Windows."""
     learn("exercise", "04.1")
     older = LOAD.solution().replace("float sum = 0;", "float sum = 0.0f;")
-    progress.change(outside={LOAD.id: exercises.outside(older)})
-    mine = older.replace("// exercise: end load", "// caf\udce9\n        // exercise: end load")
+    progress.change(outside={LOAD.id: LOAD.outside(older)})
+    mine = older.replace("// [end load]", "// caf\udce9\n        // [end load]")
     LOAD.file.write_bytes(mine.replace("\n", "\r\n").encode(errors="surrogateescape"))
     said(learn("check", "04.1"), 0, "The step's program has changed since", "Solved.")
     assert b"// caf\xe9" in LOAD.file.read_bytes()
@@ -226,7 +226,7 @@ def test_a_file_of_another_encoding_is_judged_and_kept(learn):
 
 def test_lost_marks_are_said(learn):
     learn("exercise", "04.1")
-    LOAD.file.write_text(LOAD.solution().replace("// exercise: end load\n", ""))
+    LOAD.file.write_text(LOAD.solution().replace("// [end load]\n", ""))
     said(learn("check", "04.1"), 1, "✗ The marks are in place.", "./learn reset 04.1")
 
 
@@ -363,10 +363,37 @@ def test_a_folder_that_is_a_link_stays_one(learn, tmp_path):
     assert (exercises.WORK / "20_matmul_swizzle").is_symlink()
 
 
-def test_lines_follow_a_regions_new_name(learn):
+@pytest.mark.parametrize("marked", [
+    lambda exercise, text: re.sub(r"(// \[(?:end )?)rounds\]", r"\1groups]", text),
+    lambda exercise, text: with_older_marks(exercise, text, rounds="groups")], ids=["marks of today", "older marks"])
+def test_lines_follow_a_regions_new_name(learn, marked):
     rounds = next(exercise for exercise in exercises.every() if exercise.id == "flash_scalar/rounds")
     learn("exercise", rounds.reference)
-    older = re.sub(r"(// exercise: \w+ )rounds", r"\1groups", rounds.solution())
+    older, around = marked(rounds, rounds.solution()), marked(rounds, rounds.outside(rounds.start()))
+    assert "// [rounds]" not in older + around
     rounds.file.write_text(older)
-    progress.change(outside={rounds.id: exercises.outside(older)})
+    progress.change(outside={rounds.id: around})
     assert workbook.write(rounds) == "renewed" and rounds.file.read_text() == rounds.solution()
+
+
+def test_a_file_with_older_marks_becomes_one_of_today(learn):
+    """Also one that answers questions alone, which knows no program around them."""
+    measure = next(exercise for exercise in exercises.every() if not exercise.asks_for_program)
+    for exercise in (LOAD, measure):
+        learn("exercise", exercise.reference)
+        exercise.file.write_text(with_older_marks(exercise, exercise.solution()))
+        progress.change(outside={exercise.id: with_older_marks(exercise, exercise.outside(exercise.start()))})
+        said(learn("check", exercise.reference), 0, "The step's program has changed since", "Solved.")
+        assert exercise.file.read_text() == exercise.solution()
+
+
+def test_a_file_with_older_marks_that_the_reader_changed_is_judged_and_stays(learn):
+    learn("exercise", "04.1")
+    mine = with_older_marks(LOAD, LOAD.solution()).replace("float sum = 0;", "float sum = 0.0f;")
+    LOAD.file.write_text(mine)
+    said(learn("check", "04.1"), 0, "differs from the step's program outside the marks", "Solved.")
+    assert "gives no credit" not in learn("check", "04.1")[1] and LOAD.file.read_text() == mine
+    LOAD.file.write_text(mine.replace("// exercise: end load", ""))
+    said(learn("check", "04.1"), 1, "✗ The marks are in place.", "`// [load]` and `// [end load]`")
+    LOAD.file.write_text(mine.replace("threadIdx.x]) = a;", "threadIdx.x]) = nonsense;"))
+    said(learn("check", "04.1"), 1, "✗ It compiles.", f"1_load.cu:{mine[:mine.index('threadIdx.x]) = a;')].count(chr(10)) + 1}")

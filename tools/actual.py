@@ -24,17 +24,19 @@ def counted(step, variant):
     return done
 
 
-def on_lines(step, profile, anchor):
-    """The counters of the lines of one anchored piece of the step's source, together."""
-    first, last, _ = source.pieces(steps.source(step).read_text())[anchor]
+def on_lines(step, profile, at):
+    """The counters of the lines of one piece of the step's source, or from the first to the last of several, together."""
     name = f"{step['dir']}/{steps.source(step).name}"
+    known = source.pieces(steps.source(step).read_text(), name)
+    first, last = (known[each] for each in (at.split()[0], at.split()[-1]))
+    first, last = first.lines(last)
     inside = [line for kernel in profile["kernels"] for line in kernel["lines"]
               if line["file"] == name and first <= line["line"] <= last]
     return {counter: sum(line[counter] for line in inside) for counter in run.total(profile)}
 
 
 def emulated(here, variant, step=None, at=None):
-    """The default shape on the emulator: its counters, all or those at an anchor, its sizes, the blocks, threads and warps launched,
+    """The default shape on the emulator: its counters, all or those of one piece, its sizes, the blocks, threads and warps launched,
     and the bytes of shared memory that a block has."""
     step = steps.find(step) if step else here
     done = counted(step, variant)

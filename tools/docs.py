@@ -5,6 +5,7 @@ import math
 import os
 import re
 import subprocess
+import textwrap
 
 from rich.console import Console
 
@@ -147,19 +148,22 @@ def diff(step):
             f"```diff\n{source.unified(before, step)}```\n\n</details>")
 
 
-def piece(path, anchor, base):
-    """The piece of a source at an anchor, under a link to its lines."""
+def piece(path, names, base):
+    """The lines of a source from the first of these pieces to the last, without marks, under a link to them."""
     if not path.is_file():
         stop(f"There is no {path.relative_to(ROOT)} to show a piece of.")
-    known = source.pieces(path.read_text())
-    if anchor not in known:
-        stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}]. It has: {', '.join(known) or 'none'}.")
-    first, last, code = known[anchor]
+    text, called = path.read_text(), path.relative_to(ROOT)
+    known = source.pieces(text, called)
+    source.named(known, names, called)
+    if list(names) != [name for name in known if name in names]:
+        stop(f"{called} has the pieces {', '.join(names)} in another order.")
+    first, last = known[names[0]].lines(known[names[-1]])
+    code = textwrap.dedent("\n".join(source.unmarked(text.splitlines()[first - 1:last])))
     return f"[{path.name}, lines {first}–{last}]({os.path.relpath(path, base)}#L{first}-L{last})\n\n```cuda\n{code}\n```"
 
 
-def walk(step, anchor):
-    return piece(steps.source(step), anchor, steps.directory(step))
+def walk(step, *names):
+    return piece(steps.source(step), names, steps.directory(step))
 
 
 def machine_results(step):
@@ -528,7 +532,8 @@ def of_head_dims(step, *words):
 
 
 def head_dims(step, dtype, *words):
-    """TFLOPS of each variant and of the first peer at each head dimension, such as fp16 B1 H8 N8192; the fastest variant is bold."""
+    """TFLOPS of each variant and of the first peer at each head dimension, such as fp16 B1 H8 N8192. The fastest variant
+    is bold, and those within a hundredth of it: some are the same kernel."""
     found = of_head_dims(step, *words)
     peers = list(dict.fromkeys(name for lines in found.values() for name, of in lines if of == dtype and name not in step["variants"]))[:1]
     if not peers:
@@ -537,7 +542,7 @@ def head_dims(step, dtype, *words):
     def row(d, lines):
         rate = lambda name: lines[name, dtype]["tflops"] if (name, dtype) in lines else None
         most = max((rate(name) or 0 for name in step["variants"]), default=0)
-        cell = lambda name: ("**{:.0f}**" if rate(name) == most else "{:.0f}").format(rate(name)) if rate(name) else "–"
+        cell = lambda name: ("**{:.0f}**" if rate(name) >= 0.99 * most and name not in peers else "{:.0f}").format(rate(name)) if rate(name) else "–"
         return (str(d), *map(cell, [*step["variants"], *peers]))
 
     return (f"TFLOPS in {dtype} at {' '.join(words)}:\n\n"
@@ -757,8 +762,10 @@ def generate(name, base, pictures=None):
         return report(words[0])
     if kind == "output" and len(words) == 1:
         return output(words[0])
-    if kind == "piece" and len(words) == 2:
-        return piece(ROOT / words[0], words[1], base)
+    if kind == "piece" and len(words) > 1:
+        return piece(ROOT / words[0], words[1:], base)
+    if kind == "walk" and words:
+        return walk(steps.find(base.name), *words)
     if kind == "analysis":
         return analysis(*words)
     if kind == "limits" and words:
@@ -773,12 +780,12 @@ def generate(name, base, pictures=None):
         return tour(words[0])
     if kind in each and not words:
         return each[kind](steps.find(base.name))
-    with_words = {"walk": (walk, 1), "code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 3), "lengths": (lengths, 3), "against": (against, 1)}
+    with_words = {"code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 4), "lengths": (lengths, 3), "against": (against, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
-         "piece FILE.cu ANCHOR, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk ANCHOR, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
+         "piece FILE.cu NAME…, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
+         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk NAME…, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):

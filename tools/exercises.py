@@ -1,8 +1,9 @@
 """The steps' exercises: programs with marked regions taken out, which a reader writes again.
 
 An exercise is a file steps/NN_name/exercises/1_name.toml. One of the kind `measure` has questions alone, about what a tool prints. Another's program is the step's own .cu, or one that stands beside the
-TOML file; its regions are enclosed there by `// exercise: begin NAME` and `// exercise: end NAME`. What the reader gets is
-that program with what each region holds replaced by what it must do; so it cannot drift from the step."""
+TOML file; its regions are pieces of that program, named by marks as tools/source.py says. What the reader gets is the program with
+what each region holds replaced by what it must do; so it cannot drift from the step. There a region's marks are lines of their own,
+`// [NAME]` and `// [end NAME]`, and no other pieces are marked but those that something is counted in."""
 import dataclasses
 import difflib
 import functools
@@ -11,7 +12,7 @@ import re
 import shlex
 import textwrap
 
-from tools import actual, quantities, state, steps
+from tools import actual, quantities, source, state, steps
 from tools.guard import require_regular, stop, write_whole
 from tools.paths import ROOT, WORK
 from tools.say import err
@@ -24,9 +25,7 @@ except ModuleNotFoundError:  # Python 3.10
 KINDS = {"rebuild": "write what was taken out", "transfer": "write what the step does not have",
          "performance": "write it with fewer counts", "break": "break it, and explain the report", "measure": "read it from a tool"}
 ANSWERS = "answers"  # the region of an exercise that asks for no program
-MARK = re.compile(r"^[ \t]*// exercise: (begin|end) (\w+)[ \t]*\r?\n", re.MULTILINE)
-REGION = re.compile(r"(?P<begin>^(?P<indent>[ \t]*)// exercise: begin (?P<name>\w+)[ \t]*\r?\n)(?P<text>.*?)"
-                    r"(?P<end>^[ \t]*// exercise: end (?P=name)[ \t]*$)", re.MULTILINE | re.DOTALL)
+OLDER = re.compile(r"(?P<slashes>[ \t]*// )exercise: (?P<which>begin|end) (?P<name>\w+)[ \t]*")  # a region's, once
 COMMENT = re.compile(r"^\s*//")
 STEPS_COMMANDS = re.compile(r"^//\n//   nvcc .*\n(//   \./.*\n)*", re.MULTILINE)  # of a program's first comment: they build the step
 WIDTH = 112  # columns of the comments in a reader's file
@@ -42,24 +41,11 @@ def write(path, text):
     write_whole(path, text)
 
 
-def between(text):
-    """{region: the text between its marks}, in order."""
-    return {found["name"]: found["text"] for found in REGION.finditer(text)}
-
-
-def splice(text, regions):
-    """The program with these regions' texts put between their marks; other regions stay."""
-    return REGION.sub(lambda found: found["begin"] + regions.get(found["name"], found["text"]) + found["end"], text)
-
-
-def outside(text):
-    """The program without what stands between the marks."""
-    return splice(text, dict.fromkeys(between(text), ""))
-
-
-def marks_only(text, names):
-    """The program with the marks of these regions alone."""
-    return MARK.sub(lambda mark: mark[0] if mark[2] in names else "", text)
+@functools.cache
+def region(names):
+    """What one of these regions is in a reader's file, with its marks."""
+    return re.compile(rf"(?P<begin>^(?P<indent>[ \t]*)// \[(?P<name>{'|'.join(names)})\][ \t]*\r?\n)(?P<text>.*?)"
+                      r"(?P<end>^[ \t]*// \[end (?P=name)\][ \t]*$)", re.MULTILINE | re.DOTALL)
 
 
 def comment(text, indent=""):
@@ -75,16 +61,39 @@ def comment(text, indent=""):
 
 
 def without(text, hidden, path):
-    """The program without what the comment at an anchor says, through all of its lines: all of that for `ANCHOR`, or for `ANCHOR: WORDS`
-    what it says from these words on."""
-    anchor, _, words = hidden.partition(": ")
-    found = re.search(rf"// \[{anchor}\](?P<said>.*(\n[ \t]*//(?! \[| exercise:).*)*)", text)
-    if not found:
-        stop(f"{path.relative_to(ROOT)} has no piece // [{anchor}].")
-    if words not in found["said"]:
-        stop(f"{path.relative_to(ROOT)} does not say '{words}' at // [{anchor}].")
-    kept = found["said"][:found["said"].index(words)].rstrip(" /\n") if words else ""
-    return text[:found.start("said")] + kept + text[found.end("said"):]
+    """The program without what the comment at a mark says, through all of its lines: all of that for `NAME`, or for `NAME: WORDS` what
+    it says from these words on."""
+    name, _, words = hidden.partition(": ")
+    known = source.pieces(text, path)
+    source.named(known, [name], path)
+    piece = known[name]
+    lines = text.split("\n")
+    mark, said, rest = lines[piece.mark].partition("]")
+    said = "\n".join([said + rest, *lines[piece.mark + 1:piece.begin]])
+    if words not in said:
+        stop(f"{path} does not say '{words}' at // [{name}].")
+    kept = said[:said.index(words)].rstrip(" /\n") if words else "]"
+    return "\n".join(lines[:piece.mark] + [mark + kept] + lines[piece.begin:])
+
+
+def marked(text, regions, more, path):
+    """The program with the marks of these regions as a reader's file has them, and with marks around more pieces; without all others."""
+    known = source.pieces(text, path)
+    source.named(known, [*regions, *more], path)
+    lines = text.split("\n")
+    opening, closing = {}, {}
+    for name in sorted({*regions, *more}, key=lambda name: -known[name].mark):
+        piece = known[name]
+        end = piece.taken if name in regions else piece.end
+        if name in regions and not piece.closed and not all(map(str.strip, lines[piece.begin:end])):
+            stop(f"{path} has no `// [end {name}]`: a region that no mark closes has no blank line in it.")
+        indent = re.match(r"[ \t]*", lines[piece.mark])[0]
+        if name in regions and (inner := [each for each in regions if piece.mark < known[each].mark < end]):
+            stop(f"{path}: [{inner[0]}] is a part of [{name}], and one exercise cannot have both as regions.")
+        opening[piece.begin] = f"{indent}// [{name}]"
+        closing.setdefault(end, []).append(f"{indent}// [end {name}]")  # of two that end together, the inner one first
+    return "\n".join(each for number, line in enumerate(lines)
+                     for each in [*closing.get(number, ()), *filter(None, [opening.get(number)]), *source.unmarked([line])])
 
 
 def is_written(text):
@@ -148,9 +157,55 @@ class Exercise:
         return self.data["region"] if self.asks_for_program else {ANSWERS: {"todo": "Write a number, or a letter, after each colon."}}
 
     def present(self, text):
-        """The text of a file whose regions may have had other names once, with the marks that they have now."""
-        now = {region["was"]: name for name, region in self.regions.items() if "was" in region}
-        return re.sub(r"(// exercise: (?:begin|end) )(\w+)", lambda mark: mark[1] + now.get(mark[2], mark[2]), text)
+        """The text of a file with the marks and the regions' names that there are now, each in its line: a reader may have written it when
+        regions had other names or other marks."""
+        was = {region["was"]: name for name, region in self.regions.items() if "was" in region}
+        lines = text.split("\n")
+        if not self.between(text) and any(map(OLDER.fullmatch, lines)):
+            return "\n".join(self.translated(lines, was))
+        kept = {mark["name"] for mark in map(source.MARK.fullmatch, lines) if mark}
+        for old in (old for old, name in was.items() if name not in kept):
+            lines = [re.sub(rf"^([ \t]*// \[(?:end )?){old}\][ \t]*$", rf"\1{was[old]}]", line) for line in lines]
+        return "\n".join(lines)
+
+    def translated(self, lines, was):
+        """Lines of a file in which `// exercise: begin NAME` and `// exercise: end NAME` enclose a region, in today's marks. What stands in
+        a region stays. A piece around it that has the region's name gets another, and `// [end]` says which piece it closes."""
+        inside = last = None
+        for line in lines:
+            older, mark = OLDER.fullmatch(line), source.MARK.fullmatch(line)
+            name = older and was.get(older["name"], older["name"])
+            if older and inside in (None, name):
+                inside = name if older["which"] == "begin" else None
+                line = f"{older['slashes']}[{'' if inside else 'end '}{name}]"
+            elif mark and mark["name"] and not inside:
+                last = "around-" * (mark["name"] in self.regions) + mark["name"]
+                line = f"{mark['slashes']}[{last}]{line[mark.end('name') + 1:]}"
+            elif mark and last and not inside:
+                line = f"{mark['slashes']}[end {last}]"
+            yield line
+
+    @property
+    def counted(self):
+        """The pieces in which something is counted."""
+        return [wanted["in"] for wanted in self.data.get("count", []) if "in" in wanted]
+
+    def found(self, text):
+        """The regions of a file, as matches of region()."""
+        return region(tuple(self.regions)).finditer(text)
+
+    def between(self, text):
+        """{region: the text between its marks}, in order."""
+        return {found["name"]: found["text"] for found in self.found(text)}
+
+    def splice(self, text, regions):
+        """The program with these regions' texts put between their marks; other regions stay."""
+        return region(tuple(self.regions)).sub(
+            lambda found: found["begin"] + regions.get(found["name"], found["text"]) + found["end"], text)
+
+    def outside(self, text):
+        """The program without what stands between the marks."""
+        return self.splice(text, dict.fromkeys(self.regions, ""))
 
     @property
     def variant(self):
@@ -162,18 +217,15 @@ class Exercise:
         return words if not self.variant or "--variant" in words else ["--variant", self.variant, *words]
 
     def program(self):
-        """The author's program as it stands in the step, with the marks of this exercise's regions alone, and without the commands that
-        build the step and what comments of anchors say that would tell the answer."""
+        """The author's program as it stands in the step, with the marks that a reader's file has, and without the commands that build the
+        step and what comments at marks say that would tell the answer."""
         if not self.asks_for_program:
-            return "".join(f"// exercise: {which} {ANSWERS}\n" for which in ("begin", "end"))
+            return f"// [{ANSWERS}]\n// [end {ANSWERS}]\n"
         path = steps.directory(self.step) / "exercises" / self.data["source"] if "source" in self.data else steps.source(self.step)
-        text = STEPS_COMMANDS.sub("", marks_only(path.read_text(), self.regions), count=1)
+        text, called = path.read_text(), path.relative_to(ROOT)
         for hidden in self.data.get("hide", []):
-            text = without(text, hidden, path)
-        missing = [name for name in self.regions if name not in between(text)]
-        if missing:
-            stop(f"{path.relative_to(ROOT)} has no region // exercise: begin {missing[0]}.")
-        return text
+            text = without(text, hidden, called)
+        return STEPS_COMMANDS.sub("", marked(text, self.regions, self.counted, called), count=1)
 
     def heading(self):
         """The comment in front of the reader's program."""
@@ -181,13 +233,13 @@ class Exercise:
                 + f"//\n//   ./learn check {self.reference}      ./learn hint {self.reference}\n\n")
 
     def with_regions(self, texts):
-        return self.heading() + splice(self.program(), texts)
+        return self.heading() + self.splice(self.program(), texts)
 
     def author(self):
         """{region: the author's lines}."""
         if not self.asks_for_program:
             return {ANSWERS: self.answer_lines({})}
-        own = between(self.program())
+        own = self.between(self.program())
         return {name: indented(region["solution"], own[name]) if "solution" in region else own[name]
                 for name, region in self.regions.items()}
 
@@ -211,16 +263,16 @@ class Exercise:
         if not self.asks_for_program:
             asked = "".join("//\n" + comment(f"{each['name']}: {each['ask']}") + f"// answer {each['name']}:\n" for each in self.questions)
             return self.with_regions({ANSWERS: comment(f"TODO: {self.regions[ANSWERS]['todo']}") + asked})
-        own = between(self.program())
+        own = self.between(self.program())
 
-        indents = {found["name"]: found["indent"] for found in REGION.finditer(self.program())}
+        indents = {found["name"]: found["indent"] for found in self.found(self.program())}
 
-        def text(name, region):
-            given = region.get("start", "")
+        def text(name, asked):
+            given = asked.get("start", "")
             indent = indents[name]
-            return comment(f"TODO: {region['todo']}", indent) + (own[name] if given == "as it stands" else indented(given, own[name]))
+            return comment(f"TODO: {asked['todo']}", indent) + (own[name] if given == "as it stands" else indented(given, own[name]))
 
-        return self.with_regions({name: text(name, region) for name, region in self.regions.items()})
+        return self.with_regions({name: text(name, asked) for name, asked in self.regions.items()})
 
     def solution(self):
         """The same, solved by the author."""

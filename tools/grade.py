@@ -47,7 +47,7 @@ def edited(exercise, canary):
     """The author's program; where the exercise says so, with edits that only a program which really runs it can follow."""
     program = exercise.program()
     for before, after in exercise.data.get("grade", {}).get("edits", []):
-        if exercises.outside(program).count(before) != 1:
+        if exercise.outside(program).count(before) != 1:
             stop(f"{exercise.reference}: its [grade] edits what does not stand once in the program: {before}")
         program = program.replace(before, after.replace("{canary}", str(canary)))
     return program
@@ -144,7 +144,7 @@ def advice(kit, exercise, text, program, wanted, seed):
     done = kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile"])
     try:
         profile = json.loads(done.written.splitlines()[-1])
-        count, _ = judge.count_of(profile, wanted, text)
+        count, _ = judge.count_of(exercise, profile, wanted, text)
         said = f"{count:,.0f} at {judge.shape_words(arguments)}"
         return {"requirement": requirement, "holds": bool(holds(count)), "said": said}
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
@@ -175,7 +175,7 @@ def require_device_code(mine, authors, device):
 def build_both(kit, exercise, regions, canary):
     """(the submission's text, its program, the author's program, which the sandbox does not show)."""
     program, own, name = edited(exercise, canary), exercise.author(), f"{exercise.name}.cu"
-    authors_text, text = (exercise.heading() + exercises.splice(program, each) for each in (own, regions))
+    authors_text, text = (exercise.heading() + exercise.splice(program, each) for each in (own, regions))
     try:
         authors = kit.build(name, authors_text)
     except Refused as error:

@@ -32,22 +32,18 @@ def place(exercise, line):
     return f"{exercise.file.relative_to(ROOT)}:{line}"
 
 
-def line_of(text, mark):
-    return text[:text.index(mark)].count("\n") + 1
-
-
 # ---- what stands in the file ----
 
 def unwritten(exercise, text):
     """The finding on a file that cannot be judged or has nothing written yet; None where there is something to judge."""
-    found, start = exercises.between(text), exercises.between(exercise.start())
+    found, start = exercise.between(text), exercise.between(exercise.start())
     for name in exercise.regions:
         if name not in found:
             return Finding(False, "The marks are in place.",
-                           f"There is no pair of lines `// exercise: begin {name}` and `// exercise: end {name}` in {place(exercise, 1)}. "
+                           f"There is no pair of lines `// [{name}]` and `// [end {name}]` in {place(exercise, 1)}. "
                            f"./learn reset {exercise.reference} makes the file anew and keeps yours beside it.")
     same = all(found[name] == start[name] for name in start)
-    begins = place(exercise, line_of(text, f"// exercise: begin {next(iter(found))}"))
+    begins = place(exercise, lines_of(exercise, text, next(iter(found)))[0])
     help_is = f"If you do not know how to begin: ./learn hint {exercise.reference}"
     if same and any("start" in region for region in exercise.regions.values()):
         return Finding(False, "Something is changed between the marks.", f"{begins} is where your changes belong. {help_is}")
@@ -135,19 +131,19 @@ def right(program, exercise, case):
 
 # ---- count ----
 
-def lines_of(text, piece):
-    """(first, last) line of a region or of a piece that an anchor opens; None is the whole file. Of the reader's own comments
-    none opens a piece, nor closes one."""
+def lines_of(exercise, text, piece):
+    """(first, last) line of a region or of another piece; None is the whole file. Of the reader's own comments none opens a piece, nor
+    closes one."""
     if piece is None:
         return 1, text.count("\n") + 1
-    for found in exercises.REGION.finditer(text):
+    for found in exercise.found(text):
         if found["name"] == piece:
             return tuple(text[:place].count("\n") + 1 for place in (found.start("begin"), found.start("end")))
-    blank = {name: "\n" * lines.count("\n") for name, lines in exercises.between(text).items()}
-    pieces = source.pieces(exercises.splice(text, blank))
-    if piece in pieces:
-        return pieces[piece][:2]
-    stop(f"The program has no region or piece '{piece}'.")
+    blank = {name: "\n" * lines.count("\n") for name, lines in exercise.between(text).items()}
+    called = exercise.file.relative_to(ROOT)
+    known = source.pieces(exercise.splice(text, blank), called)
+    source.named(known, [piece], called)
+    return known[piece].lines(known[piece])
 
 
 def counted(profile, counter, first, last):
@@ -163,9 +159,9 @@ def counted(profile, counter, first, last):
     return found
 
 
-def count_of(profile, wanted, text):
+def count_of(exercise, profile, wanted, text):
     """(what a [[count]] comes to, {line: what the line has of it}). Where it has a `per`, both are averages for each of these."""
-    lines = lines_of(text, wanted.get("in"))
+    lines = lines_of(exercise, text, wanted.get("in"))
     found = counted(profile, wanted["counter"], *lines)
     if "per" not in wanted:
         return sum(found.values()), found
@@ -192,12 +188,12 @@ def enough(program, exercise, text, wanted):
         profile = run.last_json(counts)
     if done is None or done.returncode or profile is None:
         return failure(program, exercise, requirement, arguments, done)
-    total, found = count_of(profile, wanted, text)
+    total, found = count_of(exercise, profile, wanted, text)
     if holds(total):
         return Finding(True, requirement)
     said = f"{total:,.0f} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
     if total:
-        mine = [line for name in exercise.regions for line in range(*lines_of(text, name)) if found.get(line)]
+        mine = [line for name in exercise.regions for line in range(*lines_of(exercise, text, name)) if found.get(line)]
         worst = min(found, key=found.get) if "per" in wanted else max(mine or found, key=found.get)
         said += f" {place(exercise, worst)} has {found[worst]:,.0f}: {text.splitlines()[worst - 1].strip()}"
     return Finding(False, requirement, "\n".join([said, *filter(None, [wanted.get("if_wrong")])]))
@@ -238,7 +234,7 @@ def measured(exercise, question, typed):
 
 def answered(exercise, text, question):
     """The finding on one [[question]], answered in a line `// answer NAME: …` between the marks."""
-    said = {found["name"]: found["said"] for found in ANSWER.finditer("".join(exercises.between(text).values()))}
+    said = {found["name"]: found["said"] for found in ANSWER.finditer("".join(exercise.between(text).values()))}
     if "actual" in question:
         return measured(exercise, question, said.get(question["name"], ""))
     mine = said.get(question["name"], "").lower().strip(" .")
@@ -286,7 +282,7 @@ def fast(exercise, path):
 def judge(exercise, path=None, compile_file=compile_file):
     """Yields findings, up to the first that does not hold. path: the reader's file, or another in its place."""
     path = path or exercise.file
-    text = exercises.read(path)
+    text = exercise.present(exercises.read(path))
     if finding := unwritten(exercise, text):
         yield finding
         return

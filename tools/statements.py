@@ -51,7 +51,6 @@ OF_KERNELS = {"__global__", "__launch_bounds__", "__cluster_dims__", "__maxnreg_
               "__managed__"}
 ASSEMBLY = {"asm", "__asm", "__asm__"}
 UNROLL = re.compile(r'"unroll(?: *\(? *\w+ *\)?)?"')  # in _Pragma
-MARK = re.compile(r"//[ \t]*exercise:")
 
 # ---- macros ----
 
@@ -108,7 +107,7 @@ def words_of_cuda():
     return {word for text in texts for word in re.findall(r"\b__\w+", text)}
 
 
-def require_text(text):
+def require_text(text, names):
     """Refuse what no token is asked about: characters, lines and the marks themselves."""
     if CONTROL.search(text):
         raise No("It has a control character.")
@@ -118,8 +117,8 @@ def require_text(text):
         raise No("It has a line that ends with a backslash.")
     if "??/" in text:
         raise No("It has a trigraph.")
-    if MARK.search(text):
-        raise No("It has a line `// exercise:` of its own between the marks.")
+    if mark := re.search(rf"//[ \t]*(\[(?:end )?(?:{'|'.join(names)})\])", text):
+        raise No(f"It has a line `// {mark[1]}` of its own between the marks.")
 
 
 def require_pragma(tokens, place):
@@ -465,7 +464,7 @@ class Read:
             raise No(TOO_MUCH) from None
         self.text = text
         self.regions = {found["name"]: tuple(len(text[:place].encode()) for place in found.span("text"))
-                        for found in exercises.REGION.finditer(text) if found["name"] in names}
+                        for found in exercises.region(tuple(names)).finditer(text)}
         self.top, self.macros = [], {}  # what the program declares, and each macro's last definition: of thousands, few are asked about
         for cursor in self.unit.cursor.get_children():
             if cursor.kind.name == "MACRO_DEFINITION":
@@ -534,9 +533,8 @@ def require_statements(mine, authors, names, host):
 
 def require_all(program, authors, names, host, arguments):
     """Refuse a program, which is read only where its characters are those of C++."""
-    for name, text in exercises.between(program).items():
-        if name in names:
-            require_text(text)
+    for found in exercises.region(tuple(names)).finditer(program):
+        require_text(found["text"], names)
     require_statements(Read(program, names, host, arguments), authors, names, host)
 
 

@@ -68,10 +68,10 @@ def read_exercise(root, exercise):
 def regions(exercise, text):
     """{region: what the file has between its marks}."""
     text = exercise.present(text)
-    wanted = [(which, name) for name in exercises.between(exercise.program()) for which in ("begin", "end")]
-    if exercises.MARK.findall(text + "\n") != wanted:
-        raise Refused("The lines `// exercise: begin …` and `// exercise: end …` are not there as handed out, each once.")
-    found, start = exercises.between(text), exercises.between(exercise.start())
+    wanted = [(end, name) for name in exercise.between(exercise.program()) for end in ("", "end ")]
+    if re.findall(rf"^[ \t]*// \[(end )?({'|'.join(exercise.regions)})\][ \t]*$", text, re.MULTILINE) != wanted:
+        raise Refused("The lines `// [NAME]` and `// [end NAME]` around each region are not there as handed out, each once.")
+    found, start = exercise.between(text), exercise.between(exercise.start())
     if found == start or not exercise.questions and not any(map(exercises.is_written, found.values())):
         raise Refused("Nothing is written between the marks.")
     return found
@@ -81,7 +81,7 @@ def regions(exercise, text):
 
 def around(program, name):
     """The head of the function that a region of the author's program stands in, as its words; empty outside of all functions."""
-    begin = re.search(rf"^[ \t]*// exercise: begin {name}[ \t]*$", program, re.MULTILINE).start()
+    begin = re.search(rf"^[ \t]*// \[{name}\][ \t]*$", program, re.MULTILINE).start()
     head, depth = [], 0
     for token in (found["token"] for found in TOKEN.finditer(program, 0, begin) if found["token"]):
         if token in ("{", "}"):

@@ -40,18 +40,19 @@ def at_hand(text):
 def write(exercise):
     """Write the reader's file where there is none; an existing one follows the step's program if that has changed. Returns what was
     done, as a word."""
-    around = exercises.outside(exercise.start())
+    around = exercise.outside(exercise.start())
     if not exercise.file.exists():
         exercise.file.parent.mkdir(parents=True, exist_ok=True)
         exercises.write(exercise.file, exercise.start())
         progress.change(outside={exercise.id: around})
         return "written"
     mine = exercises.read(exercise.file)
-    known = progress.load()["outside"].get(exercise.id)
-    if exercises.outside(mine) == around:
+    if exercise.outside(mine) == around:
         return "kept"
-    lines = exercises.between(exercise.present(mine))
-    if exercises.outside(mine) == known and lines.keys() == exercise.regions.keys():
+    mine = exercise.present(mine)
+    known = exercise.present(progress.load()["outside"].get(exercise.id, around))
+    lines = exercise.between(mine)
+    if exercise.outside(mine) in (around, known) and lines.keys() == exercise.regions.keys():
         exercises.write(exercise.file, exercise.with_regions(lines))
         progress.change(outside={exercise.id: around})
         return "renewed"

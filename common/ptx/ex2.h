@@ -10,6 +10,6 @@ __device__ __forceinline__ float ex2(float x)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
     return power;
 }
-// [end]
+// [end ex2]
 
 #endif

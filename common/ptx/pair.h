@@ -21,6 +21,7 @@ __device__ __forceinline__ uint32_t pack(float first, float second, __nv_bfloat1
     const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
     return *(const uint32_t *)&both;
 }
+// [end pack]
 
 // [store_pair] Stores the two neighbours at (row, col) and (row, col + 1) of C; col is even, and rows begin at multiples of 4
 // bytes. What lies beyond C's last row or column is left out: a row's last pair may be only half in C.
@@ -50,6 +51,6 @@ __device__ __forceinline__ void gather_row(uint32_t pairs[4])
     for (int i = 0; i < 4; i++)
         pairs[i] = whole[i];
 }
-// [end]
+// [end store_pair]
 
 #endif

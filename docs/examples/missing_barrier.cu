@@ -11,7 +11,7 @@ __global__ void sum(const int *in, int *out)
     for (int half = 128; half > 0; half /= 2)
         if (i < half)
             partial[i] += partial[i + half];
-    // [end]
+    // [end rounds]
     if (i == 0)
         *out = partial[0];
 }

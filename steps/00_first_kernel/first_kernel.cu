@@ -15,16 +15,14 @@ __global__ void axpy(float a,
                      float *y,        // [n]
                      int n)
 {
-    // exercise: begin element
+    // [element]
     // [index] The blocks before this one have the elements before these.
     const int i = blockIdx.x * THREADS + threadIdx.x;
 
     // [bounds] The last block may have more threads than there are elements left.
-    // exercise: begin bounds
     if (i < n)
         y[i] = a * x[i] + y[i];
-    // exercise: end bounds
-    // exercise: end element
+    // [end element]
 }
 
 // [variants]
@@ -64,25 +62,21 @@ int main(int argc, char **argv)
     CUDA(cudaMalloc(&y, bytes));
 
     // [copy_in] Copy from the host's memory to the device's.
-    // exercise: begin copy_in
     CUDA(cudaMemcpy(x, host.x, bytes, cudaMemcpyHostToDevice));
     CUDA(cudaMemcpy(y, host.y, bytes, cudaMemcpyHostToDevice));
-    // exercise: end copy_in
 
     // [launch] As many blocks as it takes to have a thread for each element. The host goes on at once.
-    // exercise: begin launch
     const int blocks = (n + THREADS - 1) / THREADS;
     axpy<<<blocks, THREADS>>>(host.a, x, y, n);
-    // exercise: end launch
+    // [accepted]
     CUDA(cudaGetLastError());  // whether the launch was accepted
 
     // [wait] Wait until the device has done all that it was asked for.
     CUDA(cudaDeviceSynchronize());  // whether the kernel ran to its end
 
     // [copy_out] Copy from the device's memory to the host's.
-    // exercise: begin copy_out
     CUDA(cudaMemcpy(result, y, bytes, cudaMemcpyDeviceToHost));
-    // exercise: end copy_out
+    // [free]
     CUDA(cudaFree(x));
     CUDA(cudaFree(y));
 

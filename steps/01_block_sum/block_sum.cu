@@ -33,19 +33,15 @@ __global__ void sum_by_tree(const float *x,  // [n]
     __syncthreads();  // all sums are stored before any thread reads another's
 
     // [tree] Half of the threads add the other half's sums to their own, then a quarter, until one sum is left.
-    // exercise: begin tree
     for (int half = THREADS / 2; half > 0; half /= 2) {
         if (threadIdx.x < half)
             partial[threadIdx.x] += partial[threadIdx.x + half];
         __syncthreads();  // this round's sums are stored before the next round reads them
     }
-    // exercise: end tree
 
     // [total] Other blocks add to the total, too, so reading, adding and writing must be one step: an atomic.
-    // exercise: begin total
     if (threadIdx.x == 0)
         atomicAdd(total, partial[0]);
-    // exercise: end total
 }
 
 // [launch]

@@ -23,13 +23,13 @@ __device__ float sum_share(const float *x,  // [n]
     return sum;
 }
 
-// [warp] Each lane adds the sum of the lane 16 further on to its own, then of that 8 further on, … Lane 0 ends with all.
+// [sum_warp] Each lane adds the sum of the lane 16 further on to its own, then of that 8 further on, … Lane 0 ends with all.
 __device__ float sum_warp(float sum)
 {
-    // exercise: begin warp
+    // [warp]
     for (int offset = WARP / 2; offset > 0; offset /= 2)
         sum += __shfl_down_sync(ALL_LANES, sum, offset);
-    // exercise: end warp
+    // [end warp]
     return sum;
 }
 
@@ -43,10 +43,10 @@ __device__ void add_block(float sum,
     if (lane == 0)
         partial[warp] = sum;
     __syncthreads();  // the sums of all warps are stored before the first warp reads them
-    // exercise: begin first_warp
+    // [first_warp]
     if (warp == 0)
         sum = sum_warp(lane < WARPS ? partial[lane] : 0);
-    // exercise: end first_warp
+    // [end first_warp]
     if (threadIdx.x == 0)
         atomicAdd(total, sum);
 }
@@ -64,9 +64,9 @@ __global__ void sum_by_shuffles(const float *x,  // [n]
                                 float *total,    // [1], 0 at first
                                 int n)
 {
-    // exercise: begin to_total
+    // [to_total]
     add_block(sum_share(x, n), total);
-    // exercise: end to_total
+    // [end to_total]
 }
 
 // [tuned] A block lives longer, and each of its threads has four loads of 16 bytes under way at once.

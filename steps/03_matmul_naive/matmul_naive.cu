@@ -14,12 +14,10 @@ __global__ void matmul_naive(const float *A,  // [m, k]
                              float *C,        // [m, n]
                              int m, int n, int k)
 {
-    // exercise: begin body
+    // [body]
     // [index] A warp's threads differ in threadIdx.x alone: it walks down a column of C, or along a row.
-    // exercise: begin index
     const int row = coalesced ? blockIdx.y * TILE + threadIdx.y : blockIdx.x * TILE + threadIdx.x;
     const int col = coalesced ? blockIdx.x * TILE + threadIdx.x : blockIdx.y * TILE + threadIdx.y;
-    // exercise: end index
 
     // [product] A row of A times a column of B.
     float sum = 0;
@@ -30,7 +28,7 @@ __global__ void matmul_naive(const float *A,  // [m, k]
     // [store]
     if (row < m && col < n)
         C[(size_t)row * n + col] = sum;
-    // exercise: end body
+    // [end body]
 }
 
 // [launch]

@@ -22,35 +22,29 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
     __shared__ float A_smem[TILE][TILE + pad];  // [row][i], or transposed [i][row]
     __shared__ float B_smem[TILE][TILE];        // [i][col]
 
-    // exercise: begin sum
+    // [sum]
     float sum = 0;
-    // exercise: end sum
+    // [end sum]
     for (int tile = 0; tile < k; tile += TILE) {
         // [load] Each thread loads one element of each tile; what lies beyond the edge of a matrix counts as 0.
-        // exercise: begin load
         const int A_col = tile + threadIdx.x, B_row = tile + threadIdx.y;
         const float a = row < m && A_col < k ? A[(size_t)row * k + A_col] : 0;
         const float b = B_row < k && col < n ? B[(size_t)B_row * n + col] : 0;
         (transposed ? A_smem[threadIdx.x][threadIdx.y] : A_smem[threadIdx.y][threadIdx.x]) = a;
         B_smem[threadIdx.y][threadIdx.x] = b;
-        // exercise: end load
+        // [loaded]
         __syncthreads();  // both tiles are whole before any thread reads them
 
         // [product] A row of A's tile times a column of B's.
-        // exercise: begin product
         for (int i = 0; i < TILE; i++)
             sum += (transposed ? A_smem[i][threadIdx.y] : A_smem[threadIdx.y][i]) * B_smem[i][threadIdx.x];
-        // exercise: end product
-        // exercise: begin barrier
+        // [barrier]
         __syncthreads();  // every thread has read both tiles before the next two replace them
-        // exercise: end barrier
     }
 
     // [store]
-    // exercise: begin store
     if (row < m && col < n)
         C[(size_t)row * n + col] = sum;
-    // exercise: end store
 }
 
 // [launch]

@@ -22,7 +22,7 @@ struct tiles {
 // columns too: so a warp's threads walk along rows of C, as before.
 __device__ void multiply(const struct tiles *smem, int row, int col, float sum[THREAD_TILE][THREAD_TILE])
 {
-    // exercise: begin product
+    // [product]
     for (int i = 0; i < TILE_K; i++) {
         float a[THREAD_TILE], b[THREAD_TILE];
         for (int y = 0; y < THREAD_TILE; y++)
@@ -33,7 +33,7 @@ __device__ void multiply(const struct tiles *smem, int row, int col, float sum[T
             for (int x = 0; x < THREAD_TILE; x++)
                 sum[y][x] += a[y] * b[x];
     }
-    // exercise: end product
+    // [end product]
 }
 
 // [kernel]
@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) matmul_register(const float *
     const int row = threadIdx.x / SIDE;
     const int col = threadIdx.x % SIDE;
 
-    // exercise: begin smem
+    // [smem]
     __shared__ struct tiles smem;
-    // exercise: end smem
+    // [end smem]
 
     float sum[THREAD_TILE][THREAD_TILE] = {};
     for (int tile = 0; tile < k; tile += TILE_K) {
@@ -61,9 +61,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) matmul_register(const float *
             smem.A[element / TILE_K][element % TILE_K] = a;
             smem.B[element / TILE][element % TILE] = b;
         }
-        // exercise: begin barrier
+        // [barrier]
         __syncthreads();  // both tiles are whole before any thread reads them
-        // exercise: end barrier
+        // [end barrier]
 
         multiply(&smem, row, col, sum);
         __syncthreads();  // every thread has read both tiles before the next two replace them

@@ -27,12 +27,12 @@ __device__ void multiply(const struct tiles *smem, int row, int col, float sum[T
 #pragma unroll
     for (int i = 0; i < TILE_K; i++) {
         alignas(16) float a[THREAD_TILE], b[THREAD_TILE];
-        // exercise: begin vectors
+        // [vectors]
         for (int half = 0; half < 2; half++) {
             *(float4 *)&a[half * VECTOR] = *(const float4 *)&smem->A[i][row + half * row_step];
             *(float4 *)&b[half * VECTOR] = *(const float4 *)&smem->B[i][col + half * col_step];
         }
-        // exercise: end vectors
+        // [end vectors]
         for (int y = 0; y < THREAD_TILE; y++)
             for (int x = 0; x < THREAD_TILE; x++)
                 sum[y][x] += a[y] * b[x];
@@ -69,24 +69,23 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 {
     // [index] A thread has 8 × 8 elements in one piece, or it has 4 × 4 in each quarter of its warp's tile. There a
     // warp's threads are 4 × 8, so numbered that threads that load the same vector are neighbours, or next but one.
-    // exercise: begin index
     constexpr int row_step = warp_tile ? WARP_M / 2 : VECTOR;  // from a thread's first four rows to its other four
     constexpr int col_step = warp_tile ? WARP_N / 2 : VECTOR;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int lane_row = lane / 16 * 2 + lane % 2, lane_col = lane / 2 % 8;
     const int row = warp_tile ? warp / (TILE / WARP_N) * WARP_M + lane_row * VECTOR : threadIdx.x / SIDE * THREAD_TILE;
     const int col = warp_tile ? warp % (TILE / WARP_N) * WARP_N + lane_col * VECTOR : threadIdx.x % SIDE * THREAD_TILE;
-    // exercise: end index
+    // [shared]
 
     __shared__ struct tiles smem;
 
-    // [place] A thread loads one vector of each tile: two threads share a row of A's, a warp has a row of B's. Where
+    // [source] A thread loads one vector of each tile: two threads share a row of A's, a warp has a row of B's. Where
     // there is no such row of A, or vector of B, the last one is loaded again, and the sums that it enters are not
     // stored.
     const int A_row = min(blockIdx.y * TILE + threadIdx.x / 2, m - 1), A_col = threadIdx.x % 2 * VECTOR;
-    // exercise: begin place
+    // [place]
     const int B_row = threadIdx.x / 32, B_col = min(blockIdx.x * TILE + lane * VECTOR, (n - 1) / VECTOR * VECTOR);
-    // exercise: end place
+    // [end place]
     float sum[THREAD_TILE][THREAD_TILE] = {};
     for (int tile = 0; tile < k; tile += TILE_K) {
         // [load] What lies beyond column k of A, or row k of B, counts as 0.

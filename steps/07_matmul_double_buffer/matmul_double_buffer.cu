@@ -100,31 +100,31 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     store_tiles<ordered>(&smem[0], last_a, last_b);
     __syncthreads();  // both tiles are whole before any thread reads them
 
-    // [loop] The loads of the next two tiles are under way while these two are multiplied. Nothing waits for them
+    // [pipeline] The loads of the next two tiles are under way while these two are multiplied. Nothing waits for them
     // before they are stored, into the other buffer. When there are no more tiles, zeros take their place.
     float sum[THREAD_TILE][THREAD_TILE] = {};
-    // exercise: begin loop
+    // [loop]
     for (int tile = last; tile >= 0; tile -= BUFFERS * TILE_K)
 #pragma unroll
         for (int buffer = 0; buffer < BUFFERS; buffer++) {
             const int next = tile - (buffer + 1) * TILE_K;
             A_from -= TILE_K;
             B_from -= (size_t)TILE_K * B_pitch;
-            // exercise: begin load
+            // [load]
             const float4 a = load_vector(A_from, next >= 0 ? VECTOR : 0);
             const float4 b = load_vector(B_from, next >= 0 ? VECTOR : 0);
-            // exercise: end load
+            // [end load]
             multiply<ordered>(&smem[buffer], row, col, sum);
-            // exercise: begin store
+            // [store]
             store_tiles<ordered>(&smem[1 - buffer], a, b);
-            // exercise: begin barrier
+            // [barrier]
             __syncthreads();  // every thread has read these tiles, and the next two are whole
-            // exercise: end barrier
-            // exercise: end store
+            // [end barrier]
+            // [end store]
         }
-    // exercise: end loop
+    // [end loop]
 
-    // [store] A row's last vector may be only partly in C: it is stored element by element.
+    // [store_C] A row's last vector may be only partly in C: it is stored element by element.
     for (int y = 0; y < THREAD_TILE; y++)
         for (int x = 0; x < THREAD_TILE; x += VECTOR) {
             const int C_row = blockIdx.y * TILE + row + y / VECTOR * WARP_M / 2 + y % VECTOR;

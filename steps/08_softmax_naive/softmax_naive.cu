@@ -32,9 +32,9 @@ __device__ float reduce(float value,
         partial[threadIdx.x / WARP] = value;
     __syncthreads();  // the results of all warps are there
     const float result = reduce_lanes<largest>(partial[threadIdx.x % WARPS], WARPS);
-    // exercise: begin barrier
+    // [barrier]
     __syncthreads();  // every warp has read them before the array is used again
-    // exercise: end barrier
+    // [end barrier]
     return result;
 }
 
@@ -44,9 +44,9 @@ __global__ void softmax_naive(const float *X,  // [rows, cols]
                               float *Y,        // [rows, cols]
                               int rows, int cols)
 {
-    // exercise: begin partial
+    // [partial]
     __shared__ float partial[block_per_row ? WARPS : 1];
-    // exercise: end partial
+    // [end partial]
 
     // [index] Each thread takes all columns of its own row, or every THREADSth column of the block's.
     const int row = block_per_row ? blockIdx.x : blockIdx.x * BLOCK_ROWS + threadIdx.x;
@@ -56,28 +56,22 @@ __global__ void softmax_naive(const float *X,  // [rows, cols]
     float *y = Y + (size_t)row * cols;        // [cols]
 
     // [max] First pass.
-    // exercise: begin max
     float m = -INFINITY;
     for (int col = first; col < end; col += step)
         m = fmaxf(m, x[col]);
     if (block_per_row)
         m = reduce<true>(m, partial);
-    // exercise: end max
 
     // [sum] Second pass.
-    // exercise: begin sum
     float l = 0;
     for (int col = first; col < end; col += step)
         l += expf(x[col] - m);
     if (block_per_row)
         l = reduce<false>(l, partial);
-    // exercise: end sum
 
     // [write] Third pass.
-    // exercise: begin write
     for (int col = first; col < end; col += step)
         y[col] = expf(x[col] - m) / l;
-    // exercise: end write
 }
 
 // [launch]

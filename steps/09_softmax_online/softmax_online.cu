@@ -32,10 +32,10 @@ __device__ float weight(float x, float m) { return expf(x - (m == -INFINITY ? 0 
 // [merge] Two parts as one.
 __device__ part merge(part a, part b)
 {
-    // exercise: begin merge
+    // [merged]
     const float m = fmaxf(a.m, b.m);
     return {m, a.l * weight(a.m, m) + b.l * weight(b.m, m)};
-    // exercise: end merge
+    // [end merged]
 }
 
 // [add] merge(a, {x, 1}). The larger of a.m and x is the new m, and weighs 1: only the smaller needs an exponential.
@@ -49,10 +49,10 @@ __device__ part add(part a, float x)
 // [merge_lanes] The parts of 2, 4, … 32 neighbouring lanes as one: the largest m first, then one weight for each l.
 __device__ part merge_lanes(part mine, int lanes)
 {
-    // exercise: begin lanes
+    // [lanes]
     const float m = reduce_lanes<true>(mine.m, lanes);
     return {m, reduce_lanes<false>(mine.l * weight(mine.m, m), lanes)};
-    // exercise: end lanes
+    // [end lanes]
 }
 
 // [merge_threads] The parts of a block's threads as one: each warp merges its parts, then every warp merges those.
@@ -62,9 +62,9 @@ __device__ part merge_threads(part mine,
     mine = merge_lanes(mine, WARP);
     if (threadIdx.x % WARP == 0)
         partial[threadIdx.x / WARP] = mine;
-    // exercise: begin barrier
+    // [barrier]
     __syncthreads();  // the parts of all warps are there
-    // exercise: end barrier
+    // [end barrier]
     mine = partial[threadIdx.x % WARPS];
     return merge_lanes(mine, WARPS);
 }

@@ -85,50 +85,48 @@ __global__ void __launch_bounds__(THREADS) softmax_held(const float *X,  // [row
     float4 *y4 = (float4 *)y;                    // [vectors]
 
     // [rest] What the registers do not hold: up to three elements behind the last vector, and the end of a long row.
-    // exercise: begin rest
     part mine = {-INFINITY, 0};
     if (tail < cols)
         mine = {x[tail], 1};
-    // exercise: end rest
+    // [rest_vectors]
 #pragma unroll 4
     for (int i = rest; i < vectors; i += step)
         mine = add(mine, x4[i]);
 
-    // [hold] All loads are under way before the first value is needed.
+    // [loads] All loads are under way before the first value is needed.
     float m = mine.m;
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
-        // exercise: begin hold
+        // [hold]
         p[i] = first + i * step < vectors ? x4[first + i * step] : NONE;
         m = fmaxf(m, largest_of(p[i]));
-        // exercise: end hold
+        // [end hold]
     }
 
-    // [online] The thread's own m is known: each element that is held costs one exponential.
+    // [exponentials] The thread's own m is known: each element that is held costs one exponential.
     float l = mine.l * weight(mine.m, m);
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
-        // exercise: begin online
+        // [online]
         p[i] = weight(p[i], m);
         l += sum_of(p[i]);
-        // exercise: end online
+        // [end online]
     }
     const part all = merge_threads({m, l}, partial);
 
-    // [write] One factor takes a thread's exponentials from its own m to the row's, and multiplies by 1 / l.
-    // exercise: begin factor
+    // [factor] One factor takes a thread's exponentials from its own m to the row's, and multiplies by 1 / l.
     const float inverse = 1 / all.l, factor = weight(m, all.m) * inverse;
-    // exercise: end factor
+    // [write]
 #pragma unroll
     for (int i = 0; i < VECTORS; i++)
         if (first + i * step < vectors)
             y4[first + i * step] = scale(p[i], factor);
     for (int i = rest; i < vectors; i += step)
         y4[i] = scale(weight(x4[i], all.m), inverse);
-    // exercise: begin tail
+    // [tail]
     if (tail < cols)
         y[tail] = weight(x[tail], all.m) * inverse;
-    // exercise: end tail
+    // [end tail]
 }
 
 // [launch]

@@ -58,19 +58,19 @@ __device__ part merge_lanes(part mine, int lanes)
 __device__ part merge_threads(part mine,
                               part *partial)  // [MAX_WARPS], shared
 {
-    // exercise: begin lanes
+    // [lanes]
     const int warps = blockDim.x / WARP;
     mine = merge_lanes(mine, min(blockDim.x, WARP));
-    // exercise: end lanes
+    // [end lanes]
     if (warps > 1) {
         if (threadIdx.x % WARP == 0)
             partial[threadIdx.x / WARP] = mine;
         __syncthreads();  // the parts of all warps are there
         mine = partial[threadIdx.x % warps];
         mine = merge_lanes(mine, warps);
-        // exercise: begin barrier
+        // [barrier]
         __syncthreads();  // every warp has read them before those of the next row replace them
-        // exercise: end barrier
+        // [end barrier]
     }
     return mine;
 }
@@ -86,35 +86,35 @@ __global__ void __launch_bounds__(max_threads(VECTORS))
                    float *Y,        // [rows, Y_pitch]
                    int rows, int cols, int X_pitch, int Y_pitch, int capacity)
 {
-    // exercise: begin partial
+    // [partial]
     __shared__ part partial[MAX_WARPS];
-    // exercise: end partial
+    // [end partial]
     extern __shared__ float4 rest_smem[];  // [capacity]
     float4 p[VECTORS];                     // x, then exp(x − m) with the thread's own m
 
-    // [index] The threads of a row differ in threadIdx.x alone, and take every blockDim.xth vector of it.
+    // [rows] The threads of a row differ in threadIdx.x alone, and take every blockDim.xth vector of it.
     for (int r = 0; r < ROWS; r++) {
-        // exercise: begin index
+        // [index]
         const int row = (blockIdx.x * ROWS + r) * blockDim.y + threadIdx.y;
         const int first = threadIdx.x, step = blockDim.x, rest = first + VECTORS * step;
         const int vectors = row < rows ? cols / 4 : 0, tail = row < rows ? 4 * vectors + first : cols;
-        // exercise: end index
+        // [end index]
         const float *x = X + (size_t)row * X_pitch;  // [cols]
         float *y = Y + (size_t)row * Y_pitch;        // [cols]
         const float4 *x4 = (const float4 *)x;        // [vectors]
         float4 *y4 = (float4 *)y;                    // [vectors]
 
-        // [rest] What the registers do not hold: up to three elements behind the last vector, and the end of a long row.
+        // [beyond] What the registers do not hold: up to three elements behind the last vector, and the end of a long row.
         part mine = {-INFINITY, 0};
         if (tail < cols)
             mine = {x[tail], 1};
 #pragma unroll 4
         for (int i = rest; i < vectors; i += step) {
             const float4 v = x4[i];
-            // exercise: begin rest
+            // [rest]
             if (i - VECTORS * step < capacity)
                 rest_smem[i - VECTORS * step] = v;  // for this thread alone
-            // exercise: end rest
+            // [end rest]
             mine = add(mine, v);
         }
 
@@ -133,9 +133,9 @@ __global__ void __launch_bounds__(max_threads(VECTORS))
             p[i] = weight(p[i], m);
             l += sum_of(p[i]);
         }
-        // exercise: begin call
+        // [call]
         const part all = merge_threads({m, l}, partial);
-        // exercise: end call
+        // [end call]
 
         // [write] One factor takes a thread's exponentials from its own m to the row's, and multiplies by 1 / l.
         const float inverse = 1 / all.l, factor = weight(m, all.m) * inverse;
@@ -144,9 +144,9 @@ __global__ void __launch_bounds__(max_threads(VECTORS))
             if (first + i * step < vectors)
                 y4[first + i * step] = scale(p[i], factor);
         for (int i = rest; i < vectors; i += step) {
-            // exercise: begin write_rest
+            // [write_rest]
             const float4 v = i - VECTORS * step < capacity ? rest_smem[i - VECTORS * step] : x4[i];
-            // exercise: end write_rest
+            // [end write_rest]
             y4[i] = scale(weight(v, all.m), inverse);
         }
         if (tail < cols)

@@ -24,16 +24,16 @@ __global__ void scores(const float *Q,  // [heads, n, d]
     K += (size_t)blockIdx.z * n * d;
 
     float sum = 0;
-    // exercise: begin read
+    // [read]
     if (row < n && col < n)
         for (int i = 0; i < d; i++)
             sum += q[i] * (pre_transposed ? K[(size_t)i * n + col] : K[(size_t)col * d + i]);
-    // exercise: end read
+    // [end read]
 
-    // exercise: begin store
+    // [store]
     if (row < n && col < n)
         S[((size_t)blockIdx.z * n + row) * n + col] = sum;
-    // exercise: end store
+    // [end store]
 }
 
 // [transpose] Writes Kᵀ for scores<true>. Its stores go down a column, strided, but they are of N D elements, not N².
@@ -105,11 +105,11 @@ __global__ void output(const float *P,  // [heads, n, n]
     V += (size_t)blockIdx.z * n * d;
 
     float sum = 0;
-    // exercise: begin average
+    // [average]
     if (row < n && col < d)
         for (int i = 0; i < n; i++)
             sum += p[i] * V[(size_t)i * d + col];
-    // exercise: end average
+    // [end average]
 
     if (row < n && col < d)
         O[((size_t)blockIdx.z * n + row) * d + col] = sum;

@@ -69,10 +69,9 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
 
 #pragma unroll 1
         for (int first = 0; first < TILE<D>; first += KEYS) {
-            // [scores] S = Q Kᵀ: each lane sums its strip, then those that share a row add up.
-            // exercise: begin rounds
+            // [rounds] S = Q Kᵀ: each lane sums its strip, then those that share a row add up.
             float s[ROWS][KEYS] = {};
-            // exercise: end rounds
+            // [scores]
             for (int c = 0; c < CHUNKS; c++)
                 for (int key = 0; key < KEYS; key++) {
                     const float4 k = K_smem[first + key][c * STRIPS<D> + strip];
@@ -94,7 +93,7 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                 float largest = s[r][0], weights = 0;
                 for (int key = 1; key < KEYS; key++)
                     largest = fmaxf(largest, s[r][key]);
-                // exercise: begin update
+                // [update]
                 const float m_new = fmaxf(m[r], largest * scale);
                 for (int key = 0; key < KEYS; key++) {
                     s[r][key] = exp2f(fmaf(s[r][key], scale, -m_new));  // from here on it is P
@@ -103,7 +102,7 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                 factor[r] = exp2f(m[r] - m_new);
                 l[r] = l[r] * factor[r] + weights;
                 m[r] = m_new;
-                // exercise: end update
+                // [end update]
             }
 
             // [output] O = O factor + P V.
@@ -114,15 +113,15 @@ __global__ void __launch_bounds__(THREADS) flash_scalar(const float4 *Q,  // [he
                     for (int r = 0; r < ROWS; r++)
                         sum[r] = add_scaled(sum[r], s[r][key], v);
                 }
-                // exercise: begin rescale
+                // [rescale]
                 for (int r = 0; r < ROWS; r++)
                     o[r][c] = add_scaled(sum[r], factor[r], o[r][c]);
-                // exercise: end rescale
+                // [end rescale]
             }
         }
-        // exercise: begin barrier
+        // [barrier]
         __syncthreads();  // every thread has read both tiles before the next two replace them
-        // exercise: end barrier
+        // [end barrier]
     }
 
     // [store]

@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
                 int m, int n, int k, int A_pitch, int B_pitch, int C_pitch)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // exercise: begin place
+    // [place]
     const int row = warp / (TILE / WARP_N) * WARP_M + lane / 8 * THREAD_TILE;
-    // exercise: end place
+    // [end place]
     const int col = warp % (TILE / WARP_N) * WARP_N + lane % 8 * THREAD_TILE;
     __shared__ struct tiles smem;
     float sum[THREAD_TILE][THREAD_TILE] = {};
@@ -98,18 +98,18 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
         for (int i = 0; i < TILE_K; i++) {
             alignas(16) half b[THREAD_TILE];
             *(uint4 *)b = *(const uint4 *)&smem.B[i][col];
-            // exercise: begin sum
+            // [sum]
             for (int y = 0; y < THREAD_TILE; y++)
                 for (int x = 0; x < THREAD_TILE; x++)
                     sum[y][x] += float(smem.A[row + y][i]) * float(b[x]);
-            // exercise: end sum
+            // [end sum]
         }
         __syncthreads();  // every thread has read both tiles before the next two replace them
     }
-    // exercise: begin rows
+    // [rows]
     for (int y = 0; y < THREAD_TILE; y++)
         store_vector(C, sum[y], blockIdx.y * TILE + row + y, blockIdx.x * TILE + col, m, n, C_pitch);
-    // exercise: end rows
+    // [end rows]
 }
 
 // [kernel]
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
         // need more registers than 128.
 #pragma unroll 2
         for (int i = 0; i < TILE_K; i += FRAGMENT) {
-            // exercise: begin products
+            // [products]
             wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> a[ROWS];
             wmma::fragment<wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> b;
             for (int y = 0; y < ROWS; y++)
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
                 for (int y = 0; y < ROWS; y++)
                     wmma::mma_sync(sum[y][x], a[y], b, sum[y][x]);
             }
-            // exercise: end products
+            // [end products]
         }
         __syncthreads();  // every warp has read both tiles before the next two replace them
     }
@@ -162,9 +162,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < COLS; x++) {
             wmma::store_matrix_sync(&C_smem[warp][0][0], sum[y][x], FRAGMENT, wmma::mem_row_major);
-            // exercise: begin whole
+            // [whole]
             __syncwarp();  // the fragment is whole before any lane reads it
-            // exercise: end whole
+            // [end whole]
             store_vector(C, &C_smem[warp][lane_row][lane_col], blockIdx.y * TILE + row + y * FRAGMENT + lane_row,
                          blockIdx.x * TILE + col + x * FRAGMENT + lane_col, m, n, C_pitch);
             __syncwarp();  // every lane has read its part before the next fragment replaces it

@@ -117,9 +117,9 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
                 largest = fmaxf(largest, s[i][j]);
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
         const float m_new = fmaxf(m, largest * scale);
-        // exercise: begin replace
+        // [replace]
         __syncwarp();  // every lane has read its scores before P replaces them
-        // exercise: end replace
+        // [end replace]
 
         // [weights] P is scaled by 2^15, and so is l: among halves as small as 2^-24 a weight would lose its digits.
         for (int i = 0; i < SCORES; i++) {
@@ -138,15 +138,13 @@ __global__ void __launch_bounds__(THREADS) flash_wmma(const uint4 *Q,  // [heads
             own.factor[row] = factor;
         __syncwarp();  // P and the factors are whole before the warp reads them
 
-        // [output] With a leading dimension of 0 the factors are every column of a fragment, and lie as the sums do.
-        // exercise: begin rescale
+        // [rescale] With a leading dimension of 0 the factors are every column of a fragment, and lie as the sums do.
         wmma::fragment<wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> factors;
         wmma::load_matrix_sync(factors, own.factor, 0, wmma::mem_col_major);
         for (int c = 0; c < CHUNKS; c++)
             for (int i = 0; i < factors.num_elements; i++)
                 o[c].x[i] *= factors.x[i];
-        // exercise: end rescale
-        // O = O factor + P V. Unrolled, this loop would need more registers, and fewer blocks would fit on an SM.
+        // [output] O = O factor + P V. Unrolled, this loop would need more registers, and fewer blocks would fit on an SM.
 #pragma unroll 1
         for (int key = 0; key < TILE<D>; key += FRAGMENT) {
             wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> p;

@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
         }
         __syncwarp();  // the warp's scores are whole before any lane reads them
 
-        // [max] One for all 16 rows, unless a row's own is so far below it that the row's smaller P would lose their digits.
+        // [row_max] One for all 16 rows, unless a row's own is so far below it that the row's smaller P would lose their digits.
         alignas(16) float s[SCORES][4];
         float largest = -INFINITY, sum = 0;
         for (int i = 0; i < SCORES; i++)
@@ -137,13 +137,13 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
                 largest = fmaxf(largest, s[i][j]);
         row_max = fmaxf(row_max, fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1)) * scale);
         float warp_max = row_max;
-        // exercise: begin max
+        // [max]
         for (int offset = STRIPS; offset < 32; offset *= 2)
             warp_max = fmaxf(warp_max, __shfl_xor_sync(0xffffffff, warp_max, offset));
-        // exercise: end max
-        // exercise: begin vote
+        // [end max]
+        // [vote]
         one_max = one_max && __all_sync(0xffffffff, row_max >= warp_max - RANGE);
-        // exercise: end vote
+        // [end vote]
 
         // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`.
         const float m_new = one_max ? warp_max : row_max;
@@ -162,17 +162,14 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
         m = m_new;
 
         // [rescale] O = O factor: every element by the one factor, in whatever lane it is; or each row by its own.
-        // exercise: begin rescale
         if (one_max)
             for (int c = 0; c < CHUNKS; c++)
                 for (int i = 0; i < o[c].num_elements; i++)
                     o[c].x[i] *= factor;
         else
             scale_rows(o, own.factor, factor);
-        // exercise: end rescale
-        // exercise: begin whole
+        // [whole]
         __syncwarp();  // P is whole before the warp reads it
-                       // exercise: end whole
 
         // [output] O = O + P V. Unrolled, the loop over the keys would need more registers, and fewer blocks would fit.
 #pragma unroll 1
@@ -193,7 +190,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
     for (int c = 0; c < CHUNKS; c++) {
         wmma::store_matrix_sync(&own.S[0][0], o[c], TILE<D> + PAD, wmma::mem_row_major);
         __syncwarp();  // the fragment is whole before any lane reads it
-        // exercise: begin elements
+        // [elements]
         for (int i = 0; i < VECTOR; i++) {
             const int y = COALESCED ? 2 * i + lane / FRAGMENT : row;
             const int x = COALESCED ? lane % FRAGMENT : strip * VECTOR + i;
@@ -201,7 +198,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1) flash_wmma_warp_max(const half 
             if (O_row < n && col < d)
                 O[head + (size_t)O_row * d + col] = half(own.S[y][x]);
         }
-        // exercise: end elements
+        // [end elements]
         __syncwarp();  // every lane has read its part before the next fragment replaces it
     }
 }

@@ -60,19 +60,19 @@ __global__ void mma_registers(const half *A,  // [m, k]
     const int first_row = blockIdx.x / tiles * MMA_M, first_col = blockIdx.x % tiles * MMA_N;
     float sum[4] = {};
     for (int tile = 0; tile < k; tile += MMA_K) {
-        // [a] Four pairs of neighbours in a row: in row l / 4 or the eighth below it, in the left half of A or the right.
+        // [pairs_of_A] Four pairs of neighbours in a row: in row l / 4 or the eighth below it, in the left half of A or the right.
         uint32_t a[4], b[2];
         for (int i = 0; i < 4; i++) {
-            // exercise: begin a
+            // [a]
             const int row = first_row + quad + i % 2 * 8, col = tile + place + i / 2 * 8;
-            // exercise: end a
+            // [end a]
             a[i] = pair(element(A, row, col, m, k, A_pitch), element(A, row, col + 1, m, k, A_pitch));
         }
-        // [b] Two pairs of neighbours in a column: in column l / 4, in the upper half of B or the lower.
+        // [pairs_of_B] Two pairs of neighbours in a column: in column l / 4, in the upper half of B or the lower.
         for (int i = 0; i < 2; i++) {
-            // exercise: begin b
+            // [b]
             const int row = tile + place + i * 8, col = first_col + quad;
-            // exercise: end b
+            // [end b]
             if (B_transposed)
                 b[i] = pair(element(B, col, row, n, k, B_pitch), element(B, col, row + 1, n, k, B_pitch));
             else
@@ -104,9 +104,9 @@ __global__ void mma_ldmatrix(const half *A,  // [m, k]
                                                                     n, k, B_pitch);
         else if (lane < 16)
             *(uint4 *)&B_smem[lane][0] = vector(B, tile + lane, first_col, k, n, B_pitch);
-        // exercise: begin barrier
+        // [barrier]
         __syncwarp();  // both tiles are whole before any lane reads them
-        // exercise: end barrier
+        // [end barrier]
 
         // [load] Lane l gives the address of one row of eight elements. A pair has to be two neighbours in a column of B: as B
         // is stored row by row, its matrices are transposed on their way; where B is stored transposed, they are not.
@@ -116,9 +116,9 @@ __global__ void mma_ldmatrix(const half *A,  // [m, k]
             ldmatrix_x2(b, &B_smem[lane % 8][lane / 8 % 2 * 8]);
         else
             ldmatrix_x2_trans(b, &B_smem[lane % 16][0]);
-        // exercise: begin multiply
+        // [multiply]
         mma_m16n8k16(sum, a, b, half());
-        // exercise: end multiply
+        // [end multiply]
         __syncwarp();  // every lane has its pairs before the next tiles replace these
     }
     store(C, sum, first_row, first_col, m, n, C_pitch);

@@ -82,30 +82,30 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
     float sum[ROWS][COLS][4] = {};
 
-    // exercise: begin smem
+    // [smem]
     __shared__ struct tiles<T, pad> smem;
-    // exercise: end smem
+    // [end smem]
     for (int tile = 0; tile < k; tile += TILE_K) {
         load_tiles(&smem, A, B, tile, m, n, k, A_pitch, B_pitch);
         __syncthreads();  // both tiles are whole before any warp reads them
 
         // [multiply] Four matrices of 8 × 8 are a fragment of A, or two of B. B's are transposed on their way, because a
         // register of a fragment of B holds two elements of a column.
-        // exercise: begin lane
+        // [lane]
         // Lane l gives the address of row l % 16, in the left half of the columns or in the right.
         const int lane_row = lane % 16, lane_col = lane / 16 * 8;
-        // exercise: end lane
+        // [end lane]
 #pragma unroll
         for (int i = 0; i < TILE_K; i += MMA_K) {
             uint32_t a[ROWS][4], b[4];
-            // exercise: begin a
+            // [a]
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(a[y], &smem.A[row + y * MMA_M + lane_row][i + lane_col]);
-            // exercise: end a
+            // [end a]
             for (int x = 0; x < COLS; x += 2) {
-                // exercise: begin b
+                // [b]
                 ldmatrix_x4_trans(b, &smem.B[i + lane_row][col + x * MMA_N + lane_col]);
-                // exercise: end b
+                // [end b]
                 for (int y = 0; y < ROWS; y++) {
                     mma_m16n8k16(sum[y][x], a[y], &b[0], T());
                     mma_m16n8k16(sum[y][x + 1], a[y], &b[2], T());
@@ -116,7 +116,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 
     // [store] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8.
-    // exercise: begin store
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < COLS; x++) {
             const int C_row = blockIdx.y * TILE_M + row + y * MMA_M + lane / 4;
@@ -124,7 +123,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
             store_pair(C, &sum[y][x][0], C_row, C_col, m, n, C_pitch);
             store_pair(C, &sum[y][x][2], C_row + 8, C_col, m, n, C_pitch);
         }
-    // exercise: end store
 }
 
 // [launch]

@@ -110,16 +110,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     int stage = 0, target = STAGES - 1;  // the stage that is multiplied, and the one that is filled meanwhile
     for (int left = k; left > 0; left -= TILE_K) {
-        // [wait] With one stage nothing is copied ahead.
+        // [arrival] With one stage nothing is copied ahead.
         if (STAGES == 1) {
             for (int part = 0; part < PARTS; part++)
                 copy_part(&smem[0], &from, part, A_pitch, B_pitch);
             cp_async_commit_group();
         }
-        // exercise: begin wait
+        // [wait]
         cp_async_wait_group<STAGES == 1 ? 0 : STAGES - 2>();
         __syncthreads();  // both tiles are whole, and every warp has read those that the next copies replace
-        // exercise: end wait
+        // [end wait]
 
         // [multiply] Four matrices of 8 × 8 are a fragment of A, or two of B. B's are transposed on their way, because a
         // register of a fragment of B holds two elements of a column.
@@ -127,10 +127,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
         const int lane_row = lane % 16, lane_col = lane / 16 * 8;
 #pragma unroll
         for (int i = 0; i < TILE_K; i += MMA_K) {
-            // exercise: begin copy
+            // [copy]
             if (STAGES > 1)
                 copy_part(&smem[target], &from, i / MMA_K, A_pitch, B_pitch);
-            // exercise: end copy
+            // [end copy]
             uint32_t a[ROWS][4], b[4];
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(a[y], &smem[stage].A[row + y * MMA_M + lane_row][i + lane_col]);
@@ -143,16 +143,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
             }
         }
 
-        // [next] The next pass multiplies the next stage, and fills the one that this pass has multiplied.
+        // [advance] The next pass multiplies the next stage, and fills the one that this pass has multiplied.
         if (STAGES == 1)
             __syncthreads();  // every warp has read both tiles before the next two replace them
-        // exercise: begin next
+        // [next]
         if (STAGES > 1)
             cp_async_commit_group();
         next_tiles(&from, B_pitch);
         target = stage;
         stage = stage + 1 < STAGES ? stage + 1 : 0;
-        // exercise: end next
+        // [end next]
     }
 
     // [store] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8.

@@ -81,17 +81,15 @@ __global__ void __launch_bounds__(THREADS) matmul_warp_tile(const T *A,  // [m, 
                                                             T *C,        // [m, n]
                                                             int m, int n, int k, int A_pitch, int B_pitch, int C_pitch)
 {
-    // [index] The first row and column of this warp's part of the block's tile.
+    // [warp_place] The first row and column of this warp's part of the block's tile.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // exercise: begin index
+    // [index]
     const int row = warp / (TILE_N / WARP_N) * WARP_M, col = warp % (TILE_N / WARP_N) * WARP_N;
-    // exercise: end index
+    // [end index]
 
-    // [fragments] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
-    // exercise: begin sums
+    // [sums] A warp's sums: 4 × 8 tiles of 16 × 8, of each of which a lane holds 4 elements.
     constexpr int ROWS = WARP_M / MMA_M, COLS = WARP_N / MMA_N;
     float sum[ROWS][COLS][4] = {};
-    // exercise: end sums
 
     // [stages] Each stage holds a tile of A and one of B. The copies to all but one are begun before the loop.
     extern __shared__ uint4 memory[];
@@ -130,18 +128,18 @@ __global__ void __launch_bounds__(THREADS) matmul_warp_tile(const T *A,  // [m, 
         for (int i = 0; i < TILE_K; i += MMA_K) {
             if (STAGES > 1)
                 copy_part(&smem[target], &from, i / MMA_K, A_pitch, B_pitch);
-            // exercise: begin loads
+            // [loads]
             uint32_t a[ROWS][4], b[COLS / 2][4];
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(a[y], &smem[stage].A[row + y * MMA_M + lane_row][i + lane_col]);
             for (int x = 0; x < COLS; x += 2)
                 ldmatrix_x4_trans(b[x / 2], &smem[stage].B[i + lane_row][col + x * MMA_N + lane_col]);
-            // exercise: end loads
-            // exercise: begin products
+            // [end loads]
+            // [products]
             for (int y = 0; y < ROWS; y++)
                 for (int x = 0; x < COLS; x++)
                     mma_m16n8k16(sum[y][x], a[y], &b[x / 2][x % 2 * 2], T());
-            // exercise: end products
+            // [end products]
         }
 
         // [next] The next pass multiplies the next stage, and fills the one that this pass has multiplied.

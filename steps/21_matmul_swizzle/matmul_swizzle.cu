@@ -40,9 +40,9 @@ struct tiles {
 template <enum layout L>
 __host__ __device__ constexpr int place(int row, int col)
 {
-    // exercise: begin place
+    // [place]
     return L == SWIZZLED ? col ^ row % 8 * VECTOR : col;
-    // exercise: end place
+    // [end place]
 }
 
 // [source] A thread copies vectors of one column of each tile, in rows A_STEP or B_STEP apart. Its first are at these places.
@@ -137,10 +137,10 @@ __global__ void __launch_bounds__(THREADS) matmul_swizzle(const T *A,  // [m, k]
         for (int i = 0; i < TILE_K; i += MMA_K) {
             copy_part(&smem[target], &from, i / MMA_K, A_pitch, B_pitch);
             uint32_t a[ROWS][4], b[COLS / 2][4];
-            // exercise: begin a
+            // [a]
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(a[y], &smem[stage].A[row + y * MMA_M + lane_row][place<L>(lane_row, i + lane_col)]);
-            // exercise: end a
+            // [end a]
             for (int x = 0; x < COLS; x += 2)
                 ldmatrix_x4_trans(b[x / 2],
                                   &smem[stage].B[i + lane_row][place<L>(lane_row, col + x * MMA_N + lane_col)]);

@@ -133,7 +133,6 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int part = 0; part < PARTS; part++) {
             // [ahead] The fragments of the slice after this one; in the last part, that is the first slice of the next tiles.
-            // exercise: begin ahead
             const bool last = part == PARTS - 1;
             if (last) {
                 cp_async_wait_group<STAGES - 3>();
@@ -141,7 +140,6 @@ __global__ void __launch_bounds__(THREADS)
             }
             load_fragments(a[(part + 1) % 2], b[(part + 1) % 2], &smem[last ? next : stage], row, col,
                            last ? 0 : (part + 1) * MMA_K);
-            // exercise: end ahead
 
             // [copy] Behind the loads, because the next products wait for those.
             copy_part(&smem[target], &from, part, A_pitch, B_pitch);

@@ -111,8 +111,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
                         if (tile + warp_key + x * MMA_N + lane % 4 * 2 + i % 2 >= n)
                             s[y][x][i] = -INFINITY;
 
-        // [max] The warps have different keys of a row, so its max is that of four.
-        // exercise: begin meet
+        // [meet] The warps have different keys of a row, so its max is that of four.
         for (int y = 0; y < ROWS; y++)
             for (int i = 0; i < 2; i++) {
                 float largest = -INFINITY;
@@ -124,17 +123,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
                     smem.largest[warp][y * MMA_M + lane / 4 + i * 8] = largest;
             }
         __syncthreads();  // every warp's maxima are there before any warp reads them
-        // exercise: end meet
 
         // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`.
         for (int y = 0; y < ROWS; y++)
             for (int i = 0; i < 2; i++) {
                 const int row = y * MMA_M + lane / 4 + i * 8;
-                // exercise: begin combine
+                // [combine]
                 float largest = -INFINITY;
                 for (int other = 0; other < WARPS; other++)
                     largest = fmaxf(largest, smem.largest[other][row]);
-                // exercise: end combine
+                // [end combine]
                 const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
                 m[y][i] = m_new;
                 float sum = 0;
@@ -150,9 +148,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_kv(const h
                     o[y][x][2 * i + 1] *= factor;
                 }
             }
-        // exercise: begin whole
+        // [whole]
         __syncthreads();  // every warp's part of P is there before any warp reads it
-                          // exercise: end whole
+                          // [end whole]
 
         // [add_output] O += P V: a warp's columns of V, and all keys. A row of V is a row of B, so ldmatrix transposes its
         // matrices.

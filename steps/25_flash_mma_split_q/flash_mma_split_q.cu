@@ -114,21 +114,21 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>) flash_mma_split_q(const ha
                 float largest = -INFINITY;
                 for (int x = 0; x < TILE<D> / MMA_N; x++)
                     largest = fmaxf(largest, fmaxf(s[y][x][2 * i], s[y][x][2 * i + 1]));
-                // exercise: begin largest
+                // [largest]
                 largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
                 largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
-                // exercise: end largest
+                // [end largest]
                 const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
                 m[y][i] = m_new;
                 float sum = 0;
-                // exercise: begin pack
+                // [weights]
                 for (int x = 0; x < TILE<D> / MMA_N; x++) {
                     const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                     const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
                     sum += first + second;
                     p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
                 }
-                // exercise: end pack
+                // [end weights]
                 l[y][i] = l[y][i] * factor + sum;
                 for (int x = 0; x < D / MMA_N; x++) {
                     o[y][x][2 * i] *= factor;

@@ -112,14 +112,13 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE<D> / MMA_K][4], fl
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
             const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE<D> / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
             }
-            l[y][i] = l[y][i] * factor + sum;
             for (int x = 0; x < D / MMA_N; x++) {
                 o[y][x][2 * i] *= factor;
                 o[y][x][2 * i + 1] *= factor;
@@ -188,22 +187,22 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
 
-    // [ahead] With two stages, the first tiles are on their way before the loop.
+    // [first_tiles] With two stages, the first tiles are on their way before the loop.
     int stage = 0;  // whose tiles are multiplied
-    // exercise: begin ahead
+    // [ahead]
     if (STAGES == 2)
         copy_stage(&smem.stage[0], &K[head], &V[head], 0, n);
-    // exercise: end ahead
+    // [end ahead]
     for (int tile = 0; tile < n; tile += TILE<D>) {
-        // [wait] Keys beyond the last are 0 here, and their scores −∞ below.
+        // [tiles_ready] Keys beyond the last are 0 here, and their scores −∞ below.
         if (STAGES == 1)
             copy_stage(&smem.stage[0], &K[head], &V[head], tile, n);
-        // exercise: begin wait
+        // [wait]
         cp_async_wait_group<0>();
         __syncthreads();  // Q and both tiles are whole, and every warp has read those that the next copies replace
         if (STAGES == 2)
             copy_stage(&smem.stage[1 - stage], &K[head], &V[head], tile + TILE<D>, n);
-        // exercise: end wait
+        // [end wait]
 
         // [phases]
         float s[ROWS][TILE<D> / MMA_N][4] = {};
@@ -214,12 +213,12 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
         softmax<D>(p, m, l, o, s, scale);
         add_output<D>(o, p, smem.stage[stage].V, lane);
 
-        // [next]
+        // [last_read]
         if (STAGES == 1)
             __syncthreads();  // every warp has read both tiles before the next two replace them
-        // exercise: begin next
+        // [next]
         stage = STAGES - 1 - stage;
-        // exercise: end next
+        // [end next]
     }
     store_rows<D>(&O[head], o, l, first_row + warp_row, n, lane);
 }

@@ -98,14 +98,13 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE<D> / MMA_K][4], fl
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
             const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE<D> / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
             }
-            l[y][i] = l[y][i] * factor + sum;
             for (int x = 0; x < D / MMA_N; x++) {
                 o[y][x][2 * i] *= factor;
                 o[y][x][2 * i + 1] *= factor;
@@ -183,34 +182,33 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
         if (BUFFERS == 1)
             copy_tile<TILE<D>, D>(K_smem, &K[head], tile, n);
-        // exercise: begin turn_of_K
+        // [turn_of_K]
         cp_async_wait_group<0>();
         __syncthreads();  // Q and the tile of K are whole, and every warp has read the tile of V before
         if (BUFFERS == 2)
             copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);
-        // exercise: end turn_of_K
+        // [end turn_of_K]
         float s[ROWS][TILE<D> / MMA_N][4] = {};
         scores<D>(s, &smem.Q[warp_row], K_smem, lane);
         if (tile + TILE<D> > n)  // only the last tile may have keys beyond the last
             mask<D>(s, tile, n, lane);
-        // exercise: begin early
+        // [early]
         uint32_t p[ROWS][TILE<D> / MMA_K][4];
-        // exercise: end early
+        // [end early]
         softmax<D>(p, m, l, o, s, scale);
 
-        // [wait_V]
-        // exercise: begin replace
+        // [replace]
         if (BUFFERS == 1) {
             __syncthreads();  // every warp has read the tile of K before that of V replaces it
             copy_tile<TILE<D>, D>(V_smem, &V[head], tile, n);
         }
-        // exercise: end replace
-        // exercise: begin turn_of_V
+        // [wait_V]
+        // [turn_of_V]
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
         if (BUFFERS == 2)
             copy_tile<TILE<D>, D>(K_smem, &K[head], tile + TILE<D>, n);
-        // exercise: end turn_of_V
+        // [end turn_of_V]
         add_output<D>(o, p, V_smem, lane);
         if (BUFFERS == 1)
             __syncthreads();  // every warp has read the tile of V before the next of K replaces it

@@ -52,11 +52,11 @@ __device__ void copy_tile(half tile[HEIGHT][D + PAD],
 template <int D>
 __device__ __forceinline__ void load_query(uint32_t q[ROWS][D / MMA_K][4], const half Q[][D + PAD], int lane)
 {
-    // exercise: begin load
+    // [load]
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < D / MMA_K; x++)
             ldmatrix_x4(q[y][x], &Q[y * MMA_M + lane % 16][x * MMA_K + lane / 16 * 8]);
-    // exercise: end load
+    // [end load]
 }
 
 // [scores] S = Q Kᵀ, of a warp's rows. A row of K is a column of Kᵀ: without .trans, ldmatrix makes fragments of Kᵀ of it.
@@ -104,14 +104,13 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
             const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
             }
-            l[y][i] = l[y][i] * factor + sum;
             for (int x = 0; x < D / MMA_N; x++) {
                 o[y][x][2 * i] *= factor;
                 o[y][x][2 * i + 1] *= factor;
@@ -174,15 +173,15 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
 
     // [query]
     copy_tile<BLOCK_ROWS, D>(smem.Q, &Q[head], first_row, n);
-    // exercise: begin wait
+    // [wait]
     cp_async_wait_group<0>();
     __syncthreads();  // Q is whole before any warp reads it
-    // exercise: end wait
+    // [end wait]
     uint32_t q[ROWS][D / MMA_K][4];
-    // exercise: begin fragments
+    // [fragments]
     load_query<D>(q, &smem.Q[warp_row], lane);
     __syncthreads();  // every warp has read Q before K replaces it
-    // exercise: end fragments
+    // [end fragments]
     float o[ROWS][D / MMA_N][4] = {};
     float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
     float l[ROWS][2] = {};  // and the sum of this lane's weights there
@@ -191,11 +190,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
 
     // [ahead] With two buffers K and V have one each, and with one they share it. With two, the first tile of K is on its way
     // before the loop.
-    // exercise: begin ahead
     auto *K_smem = smem.buffer, *V_smem = &K_smem[(BUFFERS - 1) * TILE];
     if (BUFFERS == 2)
         copy_tile<TILE, D>(K_smem, &K[head], 0, n);
-    // exercise: end ahead
+    // [loop]
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
         if (BUFFERS == 1)

@@ -43,7 +43,7 @@ __device__ void copy_tile(half tile[HEIGHT][D + PAD],
     for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
         cp_async_16(&tile[row][col], &from[(size_t)first * D + i * VECTOR],
-                    first + row < n ? VECTOR * sizeof(half) : 0);
+                    row < n - first ? VECTOR * sizeof(half) : 0);
     }
     cp_async_commit_group();
 }
@@ -102,14 +102,13 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
             const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
             }
-            l[y][i] = l[y][i] * factor + sum;
             for (int x = 0; x < D / MMA_N; x++) {
                 o[y][x][2 * i] *= factor;
                 o[y][x][2 * i + 1] *= factor;
@@ -150,9 +149,9 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
             const int row = first + y * MMA_M + lane / 4 + i * 8;
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x += 4) {
-                // [gather] The four lanes of a row have a pair each of every tile. Of four tiles, a lane gets one whole row.
+                // [gather_rows] The four lanes of a row have a pair each of every tile. Of four tiles, a lane gets one whole row.
                 alignas(16) uint32_t whole[4];
-                // exercise: begin gather
+                // [gather]
                 for (int tile = 0; tile < 4; tile++) {
                     const uint32_t mine = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse,
                                                half());
@@ -162,7 +161,7 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
                             whole[lane_of_row] = pair;
                     }
                 }
-                // exercise: end gather
+                // [end gather]
                 if (row < n)
                     ((uint4 *)&O[(size_t)row * D])[x + lane % 4] = *(const uint4 *)whole;
             }

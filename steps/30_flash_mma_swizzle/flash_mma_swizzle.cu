@@ -27,9 +27,9 @@ template <int D> constexpr int BLOCKS = D <= 64 ? 4 : 2;
 template <int D, bool SWIZZLE>
 __device__ constexpr int place(int row, int col)
 {
-    // exercise: begin place
+    // [place]
     return !SWIZZLE ? col : col ^ (D % 64 == 0 ? row % 8 : row / 2 % 4) * VECTOR;
-    // exercise: end place
+    // [end place]
 }
 
 // [shared] Each buffer holds a tile of K or one of V.
@@ -52,7 +52,7 @@ __device__ void copy_tile(half tile[HEIGHT][PITCH],
     for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
         const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
         cp_async_16(&tile[row][place<D, SWIZZLE>(row, col)], &from[(size_t)first * D + i * VECTOR],
-                    first + row < n ? VECTOR * sizeof(half) : 0);
+                    row < n - first ? VECTOR * sizeof(half) : 0);
     }
     cp_async_commit_group();
 }
@@ -111,14 +111,13 @@ __device__ __forceinline__ void softmax(uint32_t p[ROWS][TILE / MMA_K][4], float
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
             const float m_new = fmaxf(m[y][i], largest * scale), factor = ex2(m[y][i] - m_new);
             m[y][i] = m_new;
-            float sum = 0;
+            l[y][i] *= factor;
             for (int x = 0; x < TILE / MMA_N; x++) {
                 const float first = ex2(fmaf(s[y][x][2 * i], scale, P_LARGEST - m_new));
                 const float second = ex2(fmaf(s[y][x][2 * i + 1], scale, P_LARGEST - m_new));
-                sum += first + second;
+                l[y][i] += first + second;
                 p[y][x / 2][x % 2 * 2 + i] = pack(first, second, half());
             }
-            l[y][i] = l[y][i] * factor + sum;
             for (int x = 0; x < D / MMA_N; x++) {
                 o[y][x][2 * i] *= factor;
                 o[y][x][2 * i + 1] *= factor;
@@ -143,8 +142,7 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
         }
 }
 
-// [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
-// exercise: begin store
+// [store] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
 template <int D>
 __device__ __forceinline__ void store_rows(half *O,  // [n, D]
                                            const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
@@ -170,7 +168,6 @@ __device__ __forceinline__ void store_rows(half *O,  // [n, D]
             }
         }
 }
-// exercise: end store
 
 // [kernel]
 template <int D, int PITCH, bool SWIZZLE>
@@ -221,9 +218,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
         copy_tile<TILE, D, PITCH, SWIZZLE>(K_smem, &K[head], tile + TILE, n);
         add_output<D, PITCH, SWIZZLE>(o, p, V_smem, lane);
     }
-    // exercise: begin call
+    // [call]
     store_rows<D>(&O[head], o, l, first_row + warp_row, n, lane);
-    // exercise: end call
+    // [end call]
 }
 
 // [launch]

@@ -4,7 +4,7 @@
 //   ./learn run 31
 
 #include "attention.h"
-#include "swizzle.h"
+#include "tile.h"
 
 #include "ptx/cp_async.h"
 #include "ptx/ex2.h"
@@ -14,9 +14,9 @@
 
 constexpr int WARPS = 4, THREADS = 32 * WARPS;    // of a block
 constexpr int MMA_M = 16, MMA_N = 8, MMA_K = 16;  // one mma computes 16 × 8 elements, each a sum of 16 products
-constexpr int VECTOR = 8;  // elements in 16 bytes, which is the most that one load or store moves
 
-// [range] log2 of the largest P in a row. A half holds no more than 65504, but a bfloat16 has the range of a float.
+// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has the range
+// of a float.
 template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
@@ -33,20 +33,6 @@ union shared {
     alignas(128) T buffer[Q_STAYS * BLOCK_ROWS<ROWS> + 2 * TILE][D];
 };
 
-// [copy_tile] Begins to copy a matrix's rows from `first` on to a tile, as one group. Rows beyond the last become 0.
-template <int HEIGHT, int D, typename T>
-__device__ void copy_tile(T tile[HEIGHT][D], const T *from, int first, int n)  // from is [n, D]
-{
-    constexpr int C = D / VECTOR;
-    static_assert(HEIGHT * C % THREADS == 0, "each thread copies as many vectors");
-    for (int begin = 0; begin < HEIGHT * C; begin += THREADS) {
-        const int i = begin + threadIdx.x, row = i / C, col = i % C * VECTOR;
-        cp_async_16(&tile[row][place<D>(row, col)], &from[(size_t)first * D + i * VECTOR],
-                    first + row < n ? VECTOR * sizeof(T) : 0);
-    }
-    cp_async_commit_group();
-}
-
 // [load_query] Of a warp's rows of Q the fragments for 16 columns from d on, from shared memory to registers.
 template <int D, int ROWS, typename T>
 __device__ __forceinline__ void load_query(uint32_t q[ROWS][4], const T Q[][D], int d, int lane)
@@ -61,7 +47,8 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
                                        uint32_t q[D / MMA_K][ROWS][4], const T Q[][D], const T K[TILE][D], int lane)
 {
     const int key_row = lane / 16 * 8 + lane % 8, key_col = lane / 8 % 2 * 8;  // of 16 keys, what this lane addresses
-    // exercise: begin with_K
+    // [with_K]
+#pragma unroll
     for (int d = 0; d < D; d += MMA_K) {
         uint32_t k[4];
         if (Q_STAYS)
@@ -74,7 +61,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
             }
         }
     }
-    // exercise: end with_K
+    // [end with_K]
 }
 
 // [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ from key n on: those keys are not there.
@@ -124,7 +111,8 @@ template <int D, int ROWS, int TILE, typename T>
 __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const uint32_t p[ROWS][TILE / MMA_K][4],
                                            const T V[TILE][D], int lane)
 {
-    // exercise: begin with_V
+    // [with_V]
+#pragma unroll
     for (int key = 0; key < TILE; key += MMA_K)
         for (int col = 0; col < D; col += 2 * MMA_N) {
             uint32_t v[4];
@@ -134,21 +122,25 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
                 mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], T());
             }
         }
-    // exercise: end with_V
+    // [end with_V]
 }
 
 // [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
 template <int D, int ROWS, typename T>
-__device__ __forceinline__ void store_rows(T *O, const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first,
-                                           int n, int lane)  // O is [n, D]
+__device__ __forceinline__ void store_rows(T *O,  // [n, D]
+                                           const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
+                                           int lane)
 {
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
         for (int i = 0; i < 2; i++) {
-            const float sum = l[y][i] + __shfl_xor_sync(0xffffffff, l[y][i], 1);  // of two lanes of the four
-            const float inverse = 1 / (sum + __shfl_xor_sync(0xffffffff, sum, 2));
+            float sum = l[y][i];
+            sum += __shfl_xor_sync(0xffffffff, sum, 1);
+            sum += __shfl_xor_sync(0xffffffff, sum, 2);
+            const float inverse = 1 / sum;
             const int row = first + y * MMA_M + lane / 4 + i * 8;
             for (int x = 0; x < D / MMA_N; x += 4) {
+                // Four lanes share a row of a tile. Of four tiles, each of them gets the whole row of one.
                 alignas(16) uint32_t pairs[4];
                 for (int tile = 0; tile < 4; tile++)
                     pairs[tile] = pack(o[y][x + tile][2 * i] * inverse, o[y][x + tile][2 * i + 1] * inverse, T());
@@ -162,7 +154,8 @@ __device__ __forceinline__ void store_rows(T *O, const float o[ROWS][D / MMA_N][
 // [kernel]
 template <typename T, int D, int ROWS, int TILE, bool Q_STAYS>
 __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
-    flash_mma_warp_rows(const T *Q, const T *K, const T *V, T *O, int n, float scale)  // each tensor is [heads, n, D]
+    flash_mma_warp_rows(const T *Q, const T *K, const T *V, T *O,  // each [heads, n, D]
+                        int n, float scale)
 {
     extern __shared__ uint4 memory[];
     auto &smem = *(union shared<T, D, ROWS, TILE, Q_STAYS> *)memory;
@@ -173,7 +166,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     const size_t head = (size_t)blockIdx.y * n * D;
 
     // [query]
-    copy_tile<BLOCK_ROWS<ROWS>, D>(smem.Q, &Q[head], first_row, n);
+    copy_tile<THREADS, BLOCK_ROWS<ROWS>, D>(smem.Q, &Q[head], first_row, n);
     cp_async_wait_group<0>();
     __syncthreads();  // Q is whole before any warp reads it
     uint32_t q[D / MMA_K][ROWS][4];
@@ -186,16 +179,15 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     for (int y = 0; y < ROWS; y++)
         m[y][0] = m[y][1] = -INFINITY;
 
-    // [ahead] K and V have a buffer each. The first tile of K is on its way before the loop.
-    // exercise: begin stages
+    // [stages] K and V have a buffer each. The first tile of K is on its way before the loop.
     auto *K_smem = &smem.buffer[Q_STAYS * BLOCK_ROWS<ROWS>], *V_smem = &K_smem[TILE];
-    // exercise: end stages
-    copy_tile<TILE, D>(K_smem, &K[head], 0, n);
+    // [ahead]
+    copy_tile<THREADS, TILE, D>(K_smem, &K[head], 0, n);
     for (int tile = 0; tile < n; tile += TILE) {
         // [wait_K] Keys beyond the last are 0 here, and their scores −∞ below.
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
-        copy_tile<TILE, D>(V_smem, &V[head], tile, n);
+        copy_tile<THREADS, TILE, D>(V_smem, &V[head], tile, n);
         float s[ROWS][TILE / MMA_N][4] = {};
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
         if (tile + TILE > n)  // only the last tile may have keys beyond the last
@@ -206,7 +198,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         // [wait_V]
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
-        copy_tile<TILE, D>(K_smem, &K[head], tile + TILE, n);
+        copy_tile<THREADS, TILE, D>(K_smem, &K[head], tile + TILE, n);
         add_output<D, ROWS, TILE>(o, p, V_smem, lane);
     }
     store_rows<D, ROWS>(&O[head], o, l, first_row + warp_row, n, lane);

@@ -65,13 +65,18 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, bool causal, int lane)
 {
+    // [masked]
+#pragma unroll
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < TILE / MMA_N; x++)
-            for (int i = 0; i < 4; i++) {
-                const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
-                if (key >= (causal ? min(n, row + 1) : n))
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = first + y * MMA_M + lane / 4 + i / 2 * 8, keys = (causal ? min(n, row + 1) : n) - tile;
+#pragma unroll
+            for (int x = 0; x < TILE / MMA_N; x++)
+                if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
                     s[y][x][i] = -INFINITY;
-            }
+        }
+    // [end masked]
 }
 
 // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
@@ -157,9 +162,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     const int first_row = (last_first ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_ROWS<ROWS>;
     const size_t head = (size_t)(last_first ? blockIdx.x : blockIdx.y) * n * D;
     // [keys] Row i sees the keys 0 … i, so no row of the block sees a key from `end` on.
-    // exercise: begin end
     const int end = causal && skips ? min(n, first_row + BLOCK_ROWS<ROWS>) : n;
-    // exercise: end end
 
     // [query]
     copy_tile<THREADS, BLOCK_ROWS<ROWS>, D>(smem.Q, &Q[head], first_row, n);
@@ -184,12 +187,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         __syncthreads();  // the tile of K is whole, and every warp has read the tile of V before
         copy_tile<THREADS, TILE, D>(V_smem, &V[head], tile, n);
         float s[ROWS][TILE / MMA_N][4] = {};
+        // [with_K]
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
-        // exercise: begin mask
-        if (tile + TILE >
-            (causal ? min(n, first_row + warp_row + 1) : n))  // the warp's first row does not see all of it
+        // [end with_K]
+        if (tile + TILE > (causal ? min(n, first_row + warp_row + 1) : n))  // the first row does not see all of it
             mask<ROWS, TILE>(s, first_row + warp_row, tile, n, causal, lane);
-        // exercise: end mask
         uint32_t p[ROWS][TILE / MMA_K][4];
         softmax<T, D, ROWS, TILE>(p, m, l, o, s, scale);
 
@@ -197,7 +199,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         cp_async_wait_group<0>();
         __syncthreads();  // the tile of V is whole, and every warp has read that of K
         copy_tile<THREADS, TILE, D>(K_smem, &K[head], tile + TILE, n);
+        // [with_V]
         add_output<D, ROWS, TILE>(o, p, V_smem, lane);
+        // [end with_V]
     }
     store_rows<D, ROWS>(&O[head], o, l, first_row + warp_row, n, lane);
 }
@@ -217,7 +221,7 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     const bool skips = args->variant >= SKIPPED, last_first = args->variant == ORDERED;
     const int tiles = ceil_div(args->seqlen, BLOCK_ROWS<ROWS>), heads = args->batch * args->heads;
     const dim3 blocks = last_first ? dim3(heads, tiles) : dim3(tiles, heads);
-    // [end]
+    // [end order]
     kernel<<<blocks, THREADS, bytes, stream>>>((const T *)args->Q, (const T *)args->K, (const T *)args->V, (T *)args->O,
                                                args->seqlen, LOG2_E * args->scale, args->causal, skips, last_first);
     return cudaGetLastError();

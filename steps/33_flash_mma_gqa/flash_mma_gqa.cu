@@ -67,6 +67,7 @@ __device__ __forceinline__ void scores(float s[ROWS][TILE / MMA_N][4],  // 0 bef
 template <int ROWS, int TILE>
 __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, int tile, int n, int offset, int lane)
 {
+    // [masked]
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < TILE / MMA_N; x++)
             for (int i = 0; i < 4; i++) {
@@ -74,6 +75,7 @@ __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, 
                 if (key >= n || key > row + offset)
                     s[y][x][i] = -INFINITY;
             }
+    // [end masked]
 }
 
 // [softmax] The max may have grown: what was summed up under the old one shrinks by `factor`. S lies in the registers as the
@@ -136,12 +138,10 @@ __device__ __forceinline__ void store_rows(T *O, float *lse, const float o[ROWS]
             const float inverse = sum > 0 ? 1 / sum : 0;
             const int row = first + y * MMA_M + lane / 4 + i * 8;
             // [lse] ln Σ exp(scale Q Kᵀ), from powers of two. The max is rounded as it was in the softmax, so that both cancel.
-            // exercise: begin lse
             const float max = P_LARGEST<T> - (P_LARGEST<T> - m[y][i]);
             if (lse && row < n && lane % 4 == 0)
                 lse[row] = (max + log2f(ldexpf(sum, -P_LARGEST<T>))) / LOG2_E;
-            // exercise: end lse
-            // [end]
+            // [end lse]
             for (int x = 0; x < D / MMA_N; x += 4) {
                 alignas(16) uint32_t pairs[4];
                 for (int tile = 0; tile < 4; tile++)
@@ -170,13 +170,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     const int first_row = (gridDim.y - 1 - blockIdx.y) * BLOCK_ROWS<ROWS>;
     // [heads] Heads that share K and V are neighbours, so their blocks read the same of L2 at about the same time.
     const size_t head = (size_t)blockIdx.x * n * D;
-    // exercise: begin head
+    // [head]
     const size_t kv_head = (size_t)(blockIdx.x / heads_per_kv) * n_kv * D;
-    // exercise: end head
+    // [end head]
     // [keys] Row i sees the keys 0 … i + offset, of which there may be none.
-    // exercise: begin keys
     const int end = min(n_kv, first_row + BLOCK_ROWS<ROWS> + offset);
-    // exercise: end keys
 
     // [query]
     copy_tile<THREADS, BLOCK_ROWS<ROWS>, D>(smem.Q, &Q[head], first_row, n);
@@ -201,10 +199,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
         copy_tile<THREADS, TILE, D>(V_smem, &V[kv_head], tile, n_kv);
         float s[ROWS][TILE / MMA_N][4] = {};
         scores<D, ROWS, TILE, Q_STAYS>(s, q, &smem.Q[warp_row], K_smem, lane);
-        // exercise: begin mask
         if (tile + TILE > min(n_kv, first_row + warp_row + offset + 1))  // the warp's first row does not see all of it
             mask<ROWS, TILE>(s, first_row + warp_row, tile, n_kv, offset, lane);
-        // exercise: end mask
         uint32_t p[ROWS][TILE / MMA_K][4];
         softmax<T, D, ROWS, TILE>(p, m, l, o, s, scale);
 

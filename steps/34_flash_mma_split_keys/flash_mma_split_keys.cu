@@ -86,9 +86,9 @@ __device__ __forceinline__ void mask(float s[ROWS][TILE / MMA_N][4], int first, 
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int row = first + y * MMA_M + lane / 4 + i / 2 * 8;
-            // exercise: begin query
+            // [query]
             const int keys = min(end, row % n + offset + 1) - tile;
-        // exercise: end query
+        // [end query]
 #pragma unroll
             for (int x = 0; x < TILE / MMA_N; x++)
                 if (x * MMA_N + lane % 4 * 2 + i % 2 >= keys)
@@ -181,7 +181,7 @@ __device__ __forceinline__ void store_rows(OUT *O,      // [rows, PITCH]
             const float max = P_LARGEST<T> - (P_LARGEST<T> - m[y][i]);
             if (lse && row < rows && lane % 4 == 0)
                 lse[row] = (max + log2f(ldexpf(sum, -P_LARGEST<T>))) * LN_2;
-        // [end]
+        // [end lse]
 #pragma unroll
             for (int x = 0; x < D / MMA_N; x++)
                 if (row < rows)
@@ -204,7 +204,7 @@ __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_strid
             log_sum[i] = first + i < parts ? lse_part[(first + i) * lse_stride] : -INFINITY;
             o[i] = first + i < parts ? O_part[(first + i) * O_stride] : 0;
         }
-        // exercise: begin weigh
+        // [weigh]
         const float before = largest;
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
@@ -218,7 +218,7 @@ __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_strid
             sum += weight;
             sum_O += weight * o[i];
         }
-        // exercise: end weigh
+        // [end weigh]
     }
     *lse = largest + logf(sum);
     return sum > 0 ? sum_O / sum : 0;
@@ -280,18 +280,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
     const int warp_row = warp / KEY_WARPS * ROWS * MMA_M, key_warp = warp % KEY_WARPS, warp_key = key_warp * WARP_KEYS;
     const int first_row = (gridDim.y - 1 - blockIdx.y) * BLOCK_ROWS, rows = packed * n;
     // [heads] The rows of `packed` heads that share K and V follow one another.
-    // exercise: begin heads
     const size_t head_row = (size_t)blockIdx.x * rows;
     const size_t kv_head = (size_t)(blockIdx.x * packed / heads_per_kv) * n_kv * D;
-    // exercise: end heads
-    // [part] The block has `keys` keys from `begin` on, as far as one of its rows sees them. That may be none.
+    // [keys_of_block] The block has `keys` keys from `begin` on, as far as one of its rows sees them. That may be none.
     const int first_query = packed == 1 ? first_row + warp_row : 0;
     const int queries = packed == 1 ? min(n, first_row + BLOCK_ROWS) : n;
-    // exercise: begin part
+    // [part]
     const int begin = blockIdx.z * keys, end = min(min(n_kv, begin + keys), queries + offset);
-    // exercise: end part
+    // [end part]
 
-    // [query]
+    // [load_q]
     copy_tile<THREADS, BLOCK_ROWS, D>(smem.Q, &Q[head_row * D], first_row, rows);
     uint32_t q[D / MMA_K][ROWS][4];
     if (!Q_STAYS) {
@@ -331,10 +329,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, KEY_WARPS>)
 
     // [parts] Warps that have the same rows lay what they have found side by side in shared memory.
     if (KEY_WARPS > 1) {
-        // exercise: begin replace
+        // [replace]
         cp_async_wait_group<0>();
         __syncthreads();  // no copy is under way, and every warp has read the last tiles: the parts replace them
-        // exercise: end replace
+        // [end replace]
         store_rows<T, D, ROWS, D + VECTOR>(smem.part.O[key_warp][0], smem.part.lse[key_warp], o, m, l, 0, ROWS * MMA_M,
                                            lane);
         __syncthreads();  // every warp's part is there

@@ -65,11 +65,11 @@ __device__ __forceinline__ void copy_tile(T (&to)[ROWS][COLS], const T *from, in
 #pragma unroll
     for (int first = 0; first < ROWS * C; first += THREADS) {
         const int i = first + threadIdx.x, row = i / C, col = i % C * VECTOR;
-        // exercise: begin copy
+        // [copy]
         if (ROWS * C % THREADS == 0 || i < ROWS * C)
             cp_async_16(&to[row][place<COLS>(row, col)], &from[(size_t)row * d + col],
                         row < count && col < cols ? VECTOR * sizeof(T) : 0);
-        // exercise: end copy
+        // [end copy]
     }
 }
 
@@ -79,7 +79,7 @@ struct slices {
     const T *Q, *K, *V;  // [rows, d], [n, d], [n, d]
     int rows, n, d;
     int tile, next;  // the first key, and the number of the slice there, of what is copied next
-    int stage;       // where it will lie, and where until then the oldest slice lies
+    int stage;       // where it will lie
 };
 
 // [copy_next] Begins to copy the next slice. It is a group, even where nothing is left.
@@ -277,15 +277,17 @@ __global__ void __launch_bounds__(THREADS)
     struct slices<T> left = {&Q[block], &K[head], &V[head], n - first_row, n, d, 0, 0, 0};
     for (int i = 0; i < STAGES - 1; i++)
         copy_next(smem, left);
+    int stage = 0;  // whose slice is multiplied
     for (int tile = 0; tile < n; tile += TILE) {
         float s[S_ROWS<COLS>][S_COLS][4] = {};
         for (int col = 0; col < d; col += WIDTH) {
-            // exercise: begin slice_of_QK
+            // [slice_of_QK]
             cp_async_wait_group<STAGES - 2>();
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
-            auto &slice = smem.stage[left.stage];
-            // exercise: end slice_of_QK
+            auto &slice = smem.stage[stage];
+            stage = (stage + 1) % STAGES;
+            // [end slice_of_QK]
             scores<T, COLS, WIDTH>(s, &slice.Q[warp_row], &slice.K[warp_key], lane);
         }
         if (tile + TILE > n)  // only the last tile may have keys beyond the last
@@ -293,18 +295,19 @@ __global__ void __launch_bounds__(THREADS)
         largest_scores<COLS>(&smem.partial[key_warp][warp_row], s, lane);
         __syncthreads();  // every warp's largest scores are there
         weights(smem, m, l, s, warp_row, warp_key, lane, scale);
-        // exercise: begin factors
+        // [factors]
         __syncthreads();  // P and the factors are whole
         rescale<COLS>(o, smem.factor, lane);
-        // exercise: end factors
+        // [end factors]
 #pragma unroll 1
         for (int key = 0; key < TILE; key += V_KEYS) {
-            // exercise: begin slice_of_V
+            // [slice_of_V]
             cp_async_wait_group<STAGES - 2>();
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
-            auto &slice = smem.stage[left.stage];
-            // exercise: end slice_of_V
+            auto &slice = smem.stage[stage];
+            stage = (stage + 1) % STAGES;
+            // [end slice_of_V]
             add_output<T, COLS>(o, smem.P, slice.V, key, warp_col, lane);
         }
     }

@@ -15,12 +15,12 @@ __global__ void copy(const unsigned *in,  // [n]
                      size_t n)
 {
     const size_t i = (size_t)blockIdx.x * COPY_THREADS + threadIdx.x, whole = n / 4;  // whole words of 16 bytes
-    // exercise: begin copy
+    // [copy_words]
     if (i < whole)
         ((uint4 *)out)[i] = ((const uint4 *)in)[i];
     if (i < n % 4)  // and the one to three of 4 bytes behind them
         out[4 * whole + i] = in[4 * whole + i];
-    // exercise: end copy
+    // [end copy_words]
 }
 
 // [fma] A chain's next multiply-add waits for its last one; the other chains and the other warps fill the wait.
@@ -113,11 +113,11 @@ __global__ void shared(const Word *in,  // [TILE]
 __global__ void latency(void *const *place,  // a pointer to the next place, and so on, in a ring
                         void **out, int rounds)
 {
-    // exercise: begin ring
+    // [ring]
     for (int i = 0; i < rounds; i++)
         place = (void *const *)*place;
     *out = (void *)place;
-    // exercise: end ring
+    // [end ring]
 }
 
 // [littles_law] A thread starts LOADS loads and waits for them: that many bytes under way, times the threads.

@@ -21,10 +21,10 @@ __global__ void axpb(float a,
                      float *z,  // [n]
                      int n)
 {
-    // exercise: begin elements
+    // [elements]
     for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += BLOCKS * THREADS)
         z[i] = a * x[i] + b;
-    // exercise: end elements
+    // [end elements]
 }
 
 // [main]

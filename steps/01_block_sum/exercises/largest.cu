@@ -23,23 +23,23 @@ __global__ void largest(const float *x,  // [n]
     const int begin = blockIdx.x * SHARE;
     const int end = min(begin + SHARE, n);
 
-    // exercise: begin share
+    // [share]
     float most = -INFINITY;
     for (int i = begin + threadIdx.x; i < end; i += THREADS)
         most = fmaxf(most, x[i]);
-    // exercise: end share
+    // [end share]
 
     __shared__ float partial[THREADS];
     partial[threadIdx.x] = most;
     __syncthreads();  // all are stored before any thread reads another's
 
-    // exercise: begin tree
+    // [tree]
     for (int half = THREADS / 2; half > 0; half /= 2) {
         if (threadIdx.x < half)
             partial[threadIdx.x] = fmaxf(partial[threadIdx.x], partial[threadIdx.x + half]);
         __syncthreads();  // this round's numbers are stored before the next round reads them
     }
-    // exercise: end tree
+    // [end tree]
 
     if (threadIdx.x == 0)
         out[blockIdx.x] = partial[0];

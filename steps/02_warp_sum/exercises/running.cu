@@ -15,17 +15,17 @@ constexpr int WARP = 32;                    // threads
 constexpr unsigned ALL_LANES = 0xffffffff;  // of a warp take part in a shuffle: a bit for each
 constexpr int MOST = 1 << 22;
 
-// [running]
+// [running_sum]
 __device__ float running_sum(float sum)
 {
     const int lane = threadIdx.x % WARP;
-    // exercise: begin running
+    // [running]
     for (int offset = 1; offset < WARP; offset *= 2) {
         const float before = __shfl_up_sync(ALL_LANES, sum, offset);
         if (lane >= offset)
             sum += before;
     }
-    // exercise: end running
+    // [end running]
     return sum;
 }
 

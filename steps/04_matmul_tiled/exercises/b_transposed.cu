@@ -27,21 +27,21 @@ __global__ void matmul_b_transposed(const float *A,  // [m, k]
         const int A_col = tile + threadIdx.x, B_row = A_col, B_col = blockIdx.x * TILE + threadIdx.y;
         A_smem[threadIdx.y][threadIdx.x] = row < m && A_col < k ? A[(size_t)row * k + A_col] : 0;
         const float b = B_row < k && B_col < n ? B[(size_t)B_col * k + B_row] : 0;
-        // exercise: begin store
+        // [store]
         B_smem[threadIdx.y][threadIdx.x ^ threadIdx.y] = b;
-        // exercise: end store
+        // [end store]
         __syncthreads();  // both tiles are whole before any thread reads them
 
-        // [product] A row of A's tile times a column of B's.
+        // [products] A row of A's tile times a column of B's.
         for (int i = 0; i < TILE; i++) {
-            // exercise: begin product
+            // [product]
             sum += A_smem[threadIdx.y][i] * B_smem[threadIdx.x][i ^ threadIdx.x];
-            // exercise: end product
+            // [end product]
         }
         __syncthreads();  // every thread has read both tiles before the next two replace them
     }
 
-    // [store]
+    // [store_C]
     if (row < m && col < n)
         C[(size_t)row * n + col] = sum;
 }

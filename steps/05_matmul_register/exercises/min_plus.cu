@@ -38,26 +38,26 @@ __global__ void min_plus(const float *A,  // [m, k]
     __shared__ struct tiles smem;
 
     float least[THREAD_TILE][THREAD_TILE];
-    // exercise: begin first
+    // [first]
     for (int y = 0; y < THREAD_TILE; y++)
         for (int x = 0; x < THREAD_TILE; x++)
             least[y][x] = INFINITY;
-    // exercise: end first
+    // [end first]
 
     for (int tile = 0; tile < k; tile += TILE_K) {
         for (int element = threadIdx.x; element < TILE * TILE_K; element += THREADS) {
             const int A_row = blockIdx.y * TILE + element / TILE_K, A_col = tile + element % TILE_K;
             const int B_row = tile + element / TILE, B_col = blockIdx.x * TILE + element % TILE;
-            // exercise: begin load
+            // [load]
             const float a = A_row < m && A_col < k ? A[(size_t)A_row * k + A_col] : INFINITY;
             const float b = B_row < k && B_col < n ? B[(size_t)B_row * n + B_col] : INFINITY;
-            // exercise: end load
+            // [end load]
             smem.A[element / TILE_K][element % TILE_K] = a;
             smem.B[element / TILE][element % TILE] = b;
         }
         __syncthreads();  // both tiles are whole before any thread reads them
 
-        // exercise: begin combine
+        // [combine]
         for (int i = 0; i < TILE_K; i++) {
             float a[THREAD_TILE], b[THREAD_TILE];
             for (int y = 0; y < THREAD_TILE; y++)
@@ -68,7 +68,7 @@ __global__ void min_plus(const float *A,  // [m, k]
                 for (int x = 0; x < THREAD_TILE; x++)
                     least[y][x] = fminf(least[y][x], a[y] + b[x]);
         }
-        // exercise: end combine
+        // [end combine]
         __syncthreads();  // every thread has read both tiles before the next two replace them
     }
 

@@ -22,7 +22,7 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
     __shared__ float B_smem[BUFFERS][TILE][TILE];  // [buffer][i][col]
 
     float sum = 0;
-    // exercise: begin loop
+    // [loop]
     A_smem[0][threadIdx.y][threadIdx.x] = element(A, m, k, row, threadIdx.x);
     B_smem[0][threadIdx.y][threadIdx.x] = element(B, k, n, threadIdx.y, col);
     __syncthreads();  // the first two tiles are whole
@@ -37,7 +37,7 @@ __global__ void matmul_tiled(const float *A,  // [m, k]
         B_smem[buffer][threadIdx.y][threadIdx.x] = b;
         __syncthreads();  // every thread has read these tiles, and the next two are whole
     }
-    // exercise: end loop
+    // [end loop]
 
     if (row < m && col < n)
         C[(size_t)row * n + col] = sum;

@@ -25,7 +25,7 @@ __global__ void warp_per_row(const float *X,  // [rows, cols]
                              float *Y,        // [rows, cols]
                              int rows, int cols)
 {
-    // exercise: begin body
+    // [body]
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const int end = row < rows ? cols : 0;
     const float *x = X + (size_t)row * cols;  // [cols]
@@ -43,7 +43,7 @@ __global__ void warp_per_row(const float *X,  // [rows, cols]
 
     for (int col = lane; col < end; col += WARP)
         y[col] = expf(x[col] - m) / l;
-    // exercise: end body
+    // [end body]
 }
 
 // [launch]

@@ -26,12 +26,12 @@ struct part {
 // [merge] Two parts as one. Either or both may be of no elements.
 __device__ part merge(part a, part b)
 {
-    // exercise: begin merge
+    // [merged]
     const float n = a.n + b.n, difference = b.mean - a.mean;
     if (n == 0)
         return a;
     return {n, a.mean + difference * (b.n / n), a.squares + b.squares + difference * difference * (a.n * b.n / n)};
-    // exercise: end merge
+    // [end merged]
 }
 
 // [merge_lanes] The parts of 2, 4, … 32 neighbouring lanes as one, which all of them get.

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) layer_norm(const float *X,  // [rows,
     const float4 *x4 = (const float4 *)(X + (size_t)blockIdx.x * cols);  // [vectors]
     float4 *y4 = (float4 *)(Y + (size_t)blockIdx.x * cols);              // [vectors]
 
-    // exercise: begin body
+    // [body]
     float4 p[VECTORS];  // x, then x − mean
     float mine = 0;
     for (int i = 0; i < VECTORS; i++) {
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS) layer_norm(const float *X,  // [rows,
     for (int i = 0; i < VECTORS; i++)
         if (first + i * THREADS < vectors)
             y4[first + i * THREADS] = scale(p[i], factor);
-    // exercise: end body
+    // [end body]
 }
 
 // [check] Against two passes in double precision. The mean is a sum that a thread rounds once for each of its elements,

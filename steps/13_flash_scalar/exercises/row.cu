@@ -40,10 +40,10 @@ __global__ void __launch_bounds__(TILE) flash_row(const float4 *Q,  // [heads, n
             q[c] = Q[head + (size_t)row * C + c];
 
     int end = n;  // no thread of this block needs a key from here on
-    // exercise: begin limit
+    // [limit]
     if (causal)
         end = min(n, ((int)blockIdx.x + 1) * TILE);
-    // exercise: end limit
+    // [end limit]
     for (int tile = 0; tile < end; tile += TILE) {
         const int keys = min(TILE, n - tile);  // in this tile
         for (int i = threadIdx.x; i < keys * C; i += TILE) {
@@ -54,10 +54,10 @@ __global__ void __launch_bounds__(TILE) flash_row(const float4 *Q,  // [heads, n
 
         for (int key = 0; key < keys; key++) {
             float s = dot(q, K_smem[key]);
-            // exercise: begin mask
+            // [mask]
             if (causal && tile + key > row)
                 s = -INFINITY;
-            // exercise: end mask
+            // [end mask]
             const float m_new = fmaxf(m, s * scale);
             const float factor = exp2f(m - m_new), p = exp2f(fmaf(s, scale, -m_new));
             l = l * factor + p;
@@ -70,10 +70,10 @@ __global__ void __launch_bounds__(TILE) flash_row(const float4 *Q,  // [heads, n
     if (row < n) {
         for (int c = 0; c < C; c++)
             O[head + (size_t)row * C + c] = make_float4(o[c].x / l, o[c].y / l, o[c].z / l, o[c].w / l);
-        // exercise: begin lse
+        // [lse]
         if (lse)
             lse[(size_t)blockIdx.y * n + row] = (m + log2f(l)) * 0.693147181f;
-        // exercise: end lse
+        // [end lse]
     }
 }
 

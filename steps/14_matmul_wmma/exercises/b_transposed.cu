@@ -45,13 +45,13 @@ __global__ void matmul_b_transposed(const half *A,  // [m, k]
         *(uint4 *)&B_smem[lane_row][lane_col] = load_vector(&B[(size_t)B_row * B_pitch + i], B_row < n ? k - i : 0);
         __syncwarp();  // both tiles are whole before any lane reads them
 
-        // exercise: begin product
+        // [product]
         wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> a;
         wmma::fragment<wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::col_major> b;
         wmma::load_matrix_sync(a, &A_smem[0][0], PITCH);
         wmma::load_matrix_sync(b, &B_smem[0][0], PITCH);
         wmma::mma_sync(sum, a, b, sum);
-        // exercise: end product
+        // [end product]
         __syncwarp();  // every lane has read both tiles before the next two replace them
     }
 

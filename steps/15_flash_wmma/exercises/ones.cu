@@ -40,12 +40,12 @@ __global__ void __launch_bounds__(32) flash_ones(const uint4 *Q,  // [heads, n, 
     wmma::fragment<wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> v;
     wmma::fragment<wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> o[CHUNKS], s, factors;
     float m = -INFINITY, l = 0;
-    // exercise: begin declare
+    // [declare]
     wmma::fragment<wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> ones;
     wmma::fragment<wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> total;
     wmma::fill_fragment(ones, 1);
     wmma::fill_fragment(total, 0);
-    // exercise: end declare
+    // [end declare]
 
     load_tile(K_smem, Q + head + (size_t)first_row * (D / VECTOR), n - first_row);
     __syncwarp();  // Q is whole before the warp reads it
@@ -88,18 +88,18 @@ __global__ void __launch_bounds__(32) flash_ones(const uint4 *Q,  // [heads, n, 
             wmma::load_matrix_sync(v, &V_smem[0][c * FRAGMENT], D + PAD);
             wmma::mma_sync(o[c], p, v, o[c]);
         }
-        // exercise: begin add
+        // [add]
         for (int i = 0; i < factors.num_elements; i++)
             total.x[i] *= factors.x[i];
         wmma::mma_sync(total, p, ones, total);
-        // exercise: end add
+        // [end add]
     }
 
-    // exercise: begin take
+    // [take]
     wmma::store_matrix_sync(&S[0][0], total, FRAGMENT + PAD, wmma::mem_row_major);
     __syncwarp();  // the sums are whole before any lane reads them
     l = S[row][0];
-    // exercise: end take
+    // [end take]
     for (int c = 0; c < CHUNKS; c++) {
         __syncwarp();  // every lane has read what was in S before the next fragment replaces it
         wmma::store_matrix_sync(&S[0][0], o[c], FRAGMENT + PAD, wmma::mem_row_major);

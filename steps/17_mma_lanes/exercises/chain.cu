@@ -57,12 +57,12 @@ __global__ void chain(const half *Q,  // [m, DIM]
         mma_m16n8k16(s[0], q, &k[0], half());
         mma_m16n8k16(s[1], q, &k[2], half());
 
-        // [chain] The scores become the A operand of the next product. V is stored row by row: its matrices are transposed.
+        // [operand] The scores become the A operand of the next product. V is stored row by row: its matrices are transposed.
         uint32_t p[4];
-        // exercise: begin chain
+        // [chain]
         for (int i = 0; i < 4; i++)
             p[i] = pack(s[i / 2][i % 2 * 2], s[i / 2][i % 2 * 2 + 1], half());
-        // exercise: end chain
+        // [end chain]
         ldmatrix_x2_trans(v, &V_smem[lane % 16][0]);
         mma_m16n8k16(o, p, v, half());
         __syncwarp();  // every lane has its pairs before the next tiles replace these

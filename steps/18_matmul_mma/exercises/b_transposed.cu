@@ -83,10 +83,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int y = 0; y < ROWS; y++)
                 ldmatrix_x4(a[y], &smem.A[row + y * MMA_M + lane % 16][i + lane / 16 * 8]);
             for (int x = 0; x < COLS; x += 2) {
-                // exercise: begin b
+                // [b]
                 const int lane_col = lane / 16 * 8 + lane % 8, lane_i = lane / 8 % 2 * 8;
                 ldmatrix_x4(b, &smem.B[col + x * MMA_N + lane_col][i + lane_i]);
-                // exercise: end b
+                // [end b]
                 for (int y = 0; y < ROWS; y++) {
                     mma_m16n8k16(sum[y][x], a[y], &b[0], half());
                     mma_m16n8k16(sum[y][x + 1], a[y], &b[2], half());

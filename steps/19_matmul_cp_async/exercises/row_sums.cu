@@ -42,13 +42,13 @@ __global__ void row_sums(const float *x,  // [rows, cols]
     float sum = 0;
     int stage = 0, target = STAGES - 1;
     for (int col = 0; col < cols; col += STRIP) {
-        // exercise: begin pass
+        // [pass]
         cp_async_16(&ring[target][threadIdx.x], from, min(max(left, 0), VECTOR) * (int)sizeof(float));
         cp_async_commit_group();
         cp_async_wait_group<STAGES - 1>();
         const float4 v = ring[stage][threadIdx.x];
         sum += (v.x + v.y) + (v.z + v.w);
-        // exercise: end pass
+        // [end pass]
         from += STRIP;
         left -= STRIP;
         target = stage;

@@ -31,9 +31,9 @@ struct tiles {
 // [swizzle] The columns in shared memory of an element of A's tile, and of one of B's.
 __device__ int A_place(int row, int col)
 {
-    // exercise: begin place
+    // [place]
     return col ^ row / 2 % 4 * VECTOR;
-    // exercise: end place
+    // [end place]
 }
 
 __device__ int B_place(int row, int col) { return col ^ row % 8 * VECTOR; }

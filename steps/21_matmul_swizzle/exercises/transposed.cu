@@ -22,13 +22,13 @@ __global__ void transpose(const float *x,  // [rows, cols]
     const int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
     const int y_row = blockIdx.x * TILE + threadIdx.y, y_col = blockIdx.y * TILE + threadIdx.x;
 
-    // exercise: begin swizzle
+    // [swizzle]
     if (row < rows && col < cols)
         tile[threadIdx.y][threadIdx.x ^ threadIdx.y] = x[(size_t)row * cols + col];
     __syncthreads();  // the tile is whole before any thread reads it
     if (y_row < cols && y_col < rows)
         y[(size_t)y_row * rows + y_col] = tile[threadIdx.x][threadIdx.y ^ threadIdx.x];
-    // exercise: end swizzle
+    // [end swizzle]
 }
 
 // [main]

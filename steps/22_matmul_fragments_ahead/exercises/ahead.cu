@@ -76,14 +76,14 @@ __global__ void multiply_ahead(const half *A,    // [TILE_M, MOST_K]; zeros from
     float sum[ROWS][COLS][4] = {};
     struct fragments set[2];
     struct count count = {};
-    // exercise: begin ahead
+    // [ahead]
     load_fragments(&set[0], &smem, 0, &count);
     for (int slice = 0; slice < slices; slice++) {
         if (slice + 1 < slices)
             load_fragments(&set[(slice + 1) % 2], &smem, slice + 1, &count);
         multiply(sum, &set[slice % 2], &count);
     }
-    // exercise: end ahead
+    // [end ahead]
 
     // [store] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8.
     for (int y = 0; y < ROWS; y++)

@@ -12,21 +12,21 @@
 constexpr int TILE_M = 256, TILE_N = 128;  // rows and columns of C that one block computes
 constexpr int BAND = 8;                    // rows of tiles of C in a band
 
-// [order] The row and column, in tiles of C, of the one that this block computes. Blocks start in the order of their numbers.
+// [order_of_blocks] The row and column, in tiles of C, of the one that this block computes. Blocks start in the order of their numbers.
 // wave: how many blocks run together.
 __device__ int2 tile_of_block(int wave)
 {
-    // exercise: begin height
+    // [height]
     const int height = BAND;
-    // exercise: end height
+    // [end height]
     const int block = blockIdx.y * gridDim.x + blockIdx.x;
     int row = 0, col = 0;
-    // exercise: begin order
+    // [order]
     const int band = block / (height * gridDim.x), in_band = block % (height * gridDim.x);
     const int rows = min(height, gridDim.y - band * height);  // the last band may have fewer
     row = band * height + in_band % rows;
     col = in_band / rows;
-    // exercise: end order
+    // [end order]
     return make_int2(row, col);
 }
 

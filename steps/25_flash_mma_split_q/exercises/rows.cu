@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
         __syncwarp();  // Q and both tiles are whole before any lane reads them
 
         float s[ROWS][TILE / MMA_N][4] = {};
-        // exercise: begin scores
+        // [scores]
         for (int d = 0; d < D; d += MMA_K) {
             uint32_t q[ROWS][4], k[4];
             for (int y = 0; y < ROWS; y++)
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
                 }
             }
         }
-        // exercise: end scores
+        // [end scores]
         for (int y = 0; y < ROWS; y++)
             for (int x = 0; x < TILE / MMA_N; x++)
                 for (int i = 0; i < 4; i++)
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
                 }
             }
 
-        // exercise: begin output
+        // [output]
         for (int key = 0; key < TILE; key += MMA_K)
             for (int col = 0; col < D; col += 2 * MMA_N) {
                 uint32_t v[4];
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(32) flash_rows(const half *Q,  // [heads, n, D
                     mma_m16n8k16(o[y][col / MMA_N + 1], p[y][key / MMA_K], &v[2], half());
                 }
             }
-        // exercise: end output
+        // [end output]
         __syncwarp();  // every lane has read both tiles before the next two replace them
     }
 

@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(32) flash_transposed(const half *Q,  // [heads
             }
         }
 
-        // exercise: begin product
+        // [product]
         uint32_t p[2][2];
         for (int i = 0; i < 2; i++)
             for (int x = 0; x < 2; x++)
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(32) flash_transposed(const half *Q,  // [heads
             for (int i = 0; i < 2; i++)
                 mma_m16n8k16(o[col / MMA_M][i], v, p[i], half());
         }
-        // exercise: end product
+        // [end product]
         __syncwarp();  // every lane has read both tiles before the next two replace them
     }
 

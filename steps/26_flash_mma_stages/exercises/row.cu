@@ -71,15 +71,15 @@ __global__ void __launch_bounds__(THREADS) attention_row(const half *Q,  // [hea
     // o column `lane` of the row of O.
     float m = -INFINITY, l = 0, o = 0;
     int stage = 0;
-    // exercise: begin ahead
+    // [ahead]
     copy_stage(&ring[warp][0], K, V, warp * TILE, n);
-    // exercise: end ahead
+    // [end ahead]
     for (int tile = warp * TILE; tile < n; tile += WARPS * TILE) {
-        // exercise: begin wait
+        // [wait]
         cp_async_wait_group<0>();
         __syncwarp();  // both tiles are whole, and every lane has read those that the next copies replace
         copy_stage(&ring[warp][1 - stage], K, V, tile + WARPS * TILE, n);
-        // exercise: end wait
+        // [end wait]
 
         // [scores] A lane has the score of one key, then its weight.
         float s = 0;
@@ -92,9 +92,9 @@ __global__ void __launch_bounds__(THREADS) attention_row(const half *Q,  // [hea
         o *= factor;
         for (int key = 0; key < TILE; key++)
             o += __shfl_sync(0xffffffff, p, key) * __half2float(ring[warp][stage].V[key][lane]);
-        // exercise: begin next
+        // [next]
         stage = 1 - stage;
-        // exercise: end next
+        // [end next]
     }
 
     // [merge] A warp that had no key has m = −∞, and its weight is 0.

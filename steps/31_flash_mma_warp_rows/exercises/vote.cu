@@ -39,12 +39,12 @@ __global__ void softmax_sums(const float *S,          // [warps, ROWS, keys]
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
         const float m_new = fmaxf(m, largest), factor = expf(m - m_new);
         m = m_new;
-        // exercise: begin vote
+        // [vote]
         if (__any_sync(0xffffffff, factor != 1)) {
             sum *= factor;
             rescaled++;
         }
-        // exercise: end vote
+        // [end vote]
         for (int key = lane % 4; key < TILE; key += 4)
             if (tile + key < keys)
                 sum += expf(row[tile + key] - m);

@@ -27,7 +27,7 @@ __global__ void merge(const float *O_first,     // [n, D]
 {
     const int row = blockIdx.x * WARPS + threadIdx.y, col = threadIdx.x;
     if (row < n) {
-        // exercise: begin merge
+        // [merge]
         const float first = lse_first[row], second = lse_second[row], max = fmaxf(first, second);
         const float reference = max == -INFINITY ? 0 : max;  // −∞ less −∞ would be no number
         const float weight_first = expf(first - reference), weight_second = expf(second - reference);
@@ -35,7 +35,7 @@ __global__ void merge(const float *O_first,     // [n, D]
         O[row * D + col] = (weight_first * O_first[row * D + col] + weight_second * O_second[row * D + col]) * inverse;
         if (col == 0)
             lse[row] = reference + logf(sum);
-        // exercise: end merge
+        // [end merge]
     }
 }
 

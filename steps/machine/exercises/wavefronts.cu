@@ -20,9 +20,9 @@ __global__ void read(const int *in,  // [WORDS]
     tile[threadIdx.x] = in[threadIdx.x];
     __syncthreads();  // the tile is whole before any thread reads it
 
-    // exercise: begin word
+    // [word]
     const int word = threadIdx.x * ways % WORDS + threadIdx.x * ways / WORDS;
-    // exercise: end word
+    // [end word]
     out[threadIdx.x] = tile[word];
 }
 
