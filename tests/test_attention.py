@@ -26,7 +26,8 @@ SOME_HEAD_DIMS = {128: [2, 17, 40, 63, 80, 100, 128],  # of a step that can do e
 EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129]  # of tiles
 DIAGONAL_EDGES = [1, 2, *(tile + by for tile in (16, 32, 48, 64, 96, 128) for by in (-1, 0, 1))]  # where it meets them
 BEYOND = 257  # past several tiles, where the checked build takes a second
-HEADS_IN_X = {"heads_first", "ordered", "grouped"}  # variants with the heads along their grid's x, which ends far beyond 65535
+# Variants with the heads along their grid's x, which ends far beyond 65535.
+HEADS_IN_X = {"heads_first", "ordered", "grouped", "whole", "split_blocks", "split_warps", "packed"}
 
 
 class Step(NamedTuple):
