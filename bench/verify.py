@@ -79,6 +79,8 @@ def masked(lengths, heads, more=""):
 EDGES["32_flash_mma_causal"] = masked([(n, n) for n in LENGTHS], [3])
 EDGES["33_flash_mma_gqa"] = (masked([(n, n) for n in LENGTHS], [1, 2, 4])
                              + masked([pair for n, n_kv in UNEQUAL for pair in ((n, n_kv), (n_kv, n))], [1, 2, 4], " --lse"))
+EDGES["34_flash_mma_split_keys"] = EDGES["33_flash_mma_gqa"] + masked(
+    [(n, n_kv) for n in (1, 3, 16, 17, 64) for n_kv in (127, 129, 1000, 4095, 32769)], [1, 2, 4], " --lse")  # and few rows, many parts
 EDGES["35_flash_mma_tiling_qk"] = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for n, (kind, d) in zip(
     itertools.cycle((1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 257, 300, 1023, 4097)), itertools.product(INPUTS, ANY_HEAD_DIM))]
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
@@ -91,6 +93,9 @@ LARGE = {
     "32_flash_mma_causal": ["--heads 65535 --seqlen 260 --head-dim 128 --causal"],
     "33_flash_mma_gqa": ["--heads 65535 --kv-heads 4369 --seqlen 260 --head-dim 128 --causal --lse",
                          "--heads 65535 --seqlen 3 --kv-seqlen 260 --head-dim 128 --causal"],
+    "34_flash_mma_split_keys": ["--heads 65535 --kv-heads 4369 --seqlen 260 --head-dim 128 --causal --lse",
+                                "--heads 65535 --kv-heads 65535 --seqlen 3 --kv-seqlen 260 --head-dim 128 --causal",
+                                "--heads 8 --kv-heads 2 --seqlen 1 --kv-seqlen 8400003 --head-dim 128 --lse"],
     "35_flash_mma_tiling_qk": ["--heads 2048 --seqlen 1030 --head-dim 1024"],
 }
 COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
@@ -107,11 +112,14 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                 **dict.fromkeys(("28_flash_mma_shared_qkv", "30_flash_mma_swizzle", "31_flash_mma_warp_rows"),
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)]),
                 "32_flash_mma_causal": CAUSAL, "33_flash_mma_gqa": CAUSAL,
+                "34_flash_mma_split_keys": [f"--batch 1 --heads {heads} --kv-heads {kv_heads} --seqlen 1 --kv-seqlen {n_kv} --head-dim {d}"
+                                            for heads, kv_heads, n_kv, d in ((32, 8, 32768, 128), (8, 2, 512, 64))],
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "attention": "--heads 2 --seqlen 131 --head-dim 96",
              "32_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
              "33_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
+             "34_flash_mma_split_keys": "--heads 4 --kv-heads 2 --seqlen 3 --kv-seqlen 525 --head-dim 96 --causal --lse",
              "35_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
@@ -130,6 +138,8 @@ TIMED["32_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384(lambda heads: ["
                                 *(f"1x8x8192x{d}-causal" for d in (32, 96)), "1x8x8192x64"]
 TIMED["33_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384(lambda heads: ["/1", "/2", ""], 2048, 4096, 8192, 16384),
                              "1x32/8x512/8192x128-causal", "8x32/8x1/8192x128", "1x32x4096/512x128", "1x8x8192x64"]
+TIMED["34_flash_mma_split_keys"] = [*(f"1x32/8x1/{n_kv}x128" for n_kv in (32768, 2048)), "8x32/8x1/8192x128", "1x32x1/8192x64",
+                                    "1x32/8x512/8192x128-causal", "1x2x512x64", "1x8x8192x64-causal", "1x8x8192x64"]
 TIMED["35_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x512", *(f"1x8x8192x{d}" for d in (64, 128, 256, 320, 768, 1024))]
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}

@@ -44,6 +44,9 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           **dict.fromkeys(("31_flash_mma_warp_rows", "32_flash_mma_causal"), ("(size_t)row * D",)),
           # a number for each row, of which 2^31 would be more than 2^36 elements of Q
           "33_flash_mma_gqa": ("(size_t)row * D", "(size_t)blockIdx.x * n]"),
+          # the same; and parts, of which there are several only where all rows together are fewer than the SMs hold
+          "34_flash_mma_split_keys": ("(size_t)row * PITCH", "(size_t)first * D", "(size_t)blockIdx.x * rows", "(size_t)rows + head_row",
+                                      "(size_t)blockIdx.x * THREADS", "(size_t)rows * D", "(size_t)by.parts", "(size_t)args->batch"),
           "35_flash_mma_tiling_qk": ("(size_t)row * d", "(size_t)left.tile * d", "(size_t)(left.tile + key) * d", "(size_t)first_row * d"),
           # rows 32 apart, of so many columns that k is 2^26
           **dict.fromkeys(RINGS, ("(size_t)y * A_pitch",))}

@@ -120,7 +120,7 @@ def test_a_step_may_have_a_row_of_its_own():
     assert set(verify.EDGES["attention 16-bit"]) < set(verify.EDGES["16_flash_wmma_warp_max"])
 
 
-MASKED = "32_flash_mma_causal", "33_flash_mma_gqa", "35_flash_mma_tiling_qk"
+MASKED = "32_flash_mma_causal", "33_flash_mma_gqa", "34_flash_mma_split_keys", "35_flash_mma_tiling_qk"
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -141,7 +141,8 @@ def test_a_steps_shapes_are_those_of_its_figures(name):
 
 def test_edges_with_a_mask_and_without():
     options = lambda text: re.findall(r"--([a-z-]+)(?: ([a-z0-9]+))?", text)
-    for name, sizes in (("32_flash_mma_causal", {"kv-heads": {"3"}}), ("33_flash_mma_gqa", {"kv-heads": {"1", "2", "4"}})):
+    for name, sizes in (("32_flash_mma_causal", {"kv-heads": {"3"}}), ("33_flash_mma_gqa", {"kv-heads": {"1", "2", "4"}}),
+                        ("34_flash_mma_split_keys", {"kv-heads": {"1", "2", "4"}})):
         cases = [dict(options(text)) for text in verify.EDGES[name]]
         assert len(cases) == len(set(verify.EDGES[name]))
         for mask in (True, False):

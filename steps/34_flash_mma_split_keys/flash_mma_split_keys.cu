@@ -224,8 +224,8 @@ __device__ __forceinline__ float merge_parts(const float *O_part, size_t O_strid
     return sum > 0 ? sum_O / sum : 0;
 }
 
-// [merge_warps] Merges what the warps of a block have found of the same rows, each for keys of its own, and stores it, row `first`
-// first.
+// [merge_warps] Merges and stores what the warps of a block have found of the same rows, the first of which is row `first`,
+// each for keys of its own.
 template <int D, int KEY_WARPS, typename PARTS, typename OUT>
 __device__ __forceinline__ void merge_warps(OUT *O,      // [rows, D]
                                             float *lse,  // [rows], or NULL

@@ -105,9 +105,11 @@ SWIZZLED_FLASH = "30_flash_mma_swizzle"
 WARP_ROWS = "31_flash_mma_warp_rows"
 CAUSAL = "32_flash_mma_causal"
 GQA = "33_flash_mma_gqa"
+SPLIT_KEYS = "34_flash_mma_split_keys"
 TILING_QK = "35_flash_mma_tiling_qk"
 FOUR_HEADS = (1, 4, 70, 64)
 TWO_BLOCKS = (1, 2, 150, 64)  # of rows
+ONE_QUERY, MANY_KEYS = (1, 4, 1, 64), "--kv-heads 2 --kv-seqlen 300"  # of which blocks have parts
 WHOLE_QKV = "__syncthreads();  // Q and both tiles are whole before any warp reads them"
 VOTE = "one_max && __all_sync(0xffffffff, row_max >= warp_max - RANGE);"
 PAIR_OF_LANES = " + __shfl_xor_sync(0xffffffff, sum, 1);"
@@ -751,6 +753,33 @@ BUGS = [
     Bug(GQA, "log_sum_exp_of_bf16_scaled_as_a_halfs", "ldexpf(sum, -P_LARGEST<T>)", "ldexpf(sum, -15)", shape=HEADS,
         flags="--lse --dtype bf16"),
 
+    Bug(SPLIT_KEYS, "weights_of_the_first_part", "ex2((log_sum[i] - largest) * LOG2_E)", "ex2((log_sum[0] - largest) * LOG2_E)", variant="packed",
+        shape=ONE_QUERY, flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "weights_in_powers_of_two", "ex2((log_sum[i] - largest) * LOG2_E)", "ex2(log_sum[i] - largest)", variant="packed",
+        shape=ONE_QUERY, flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "weights_without_the_max", "            largest = fmaxf(largest, log_sum[i]);", "            largest = 0;", plain="is NaN",
+        variant="packed", input="huge", shape=ONE_QUERY, flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "log_sum_exp_of_the_largest_part", "*lse = largest + logf(sum);", "*lse = largest;",
+        variant="packed", shape=ONE_QUERY, flags=f"{MANY_KEYS} --lse"),
+    Bug(SPLIT_KEYS, "part_without_keys", "if (m_new == -INFINITY)", "if (false)", variant="split_blocks",
+        shape=HEADS, flags="--kv-seqlen 150 --causal"),
+    Bug(SPLIT_KEYS, "a_tile_in_two_parts", "min(n_kv, begin + keys)", "min(n_kv, begin + keys + TILE)", variant="split_blocks", shape=ONE_QUERY,
+        flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "last_part_lost", "keys, ceil_div(args->kv_seqlen, keys)}", "keys, max(args->kv_seqlen / keys, 1)}", variant="packed",
+        shape=ONE_QUERY, flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "parts_not_merged", "if (by.parts > 1)", "if (by.parts > 99)", plain="was never written", checked="was never written",
+        variant="packed", shape=ONE_QUERY, flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "row_for_the_query", "row % n + offset", "row + offset", variant="packed", shape=(1, 4, 3, 64),
+        flags="--kv-heads 2 --kv-seqlen 40 --causal"),
+    Bug(SPLIT_KEYS, "head_for_the_query", "row % n + offset", "row / n + offset", variant="packed", shape=(1, 4, 3, 64),
+        flags="--kv-heads 2 --kv-seqlen 40 --causal"),
+    Bug(SPLIT_KEYS, "groups_head_of_k", "blockIdx.x * packed / heads_per_kv", "blockIdx.x / heads_per_kv", variant="packed", shape=ONE_QUERY,
+        flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "warps_have_the_first_warps_keys", "&K_smem[warp_key], lane", "&K_smem[0], lane", variant="split_warps", shape=ONE_QUERY,
+        flags=MANY_KEYS),
+    Bug(SPLIT_KEYS, "mask_of_the_first_warps_keys", "tile + warp_key, end, offset", "tile, end, offset", variant="split_warps", shape=ONE_QUERY,
+        flags=MANY_KEYS),
+
     Bug(TILING_QK, "k_slice_skipped", "for (int col = 0; col < WIDTH; col += MMA_K) {", "for (int col = 0; col + MMA_K < WIDTH; col += MMA_K) {", shape=HEADS),
     Bug(TILING_QK, "columns_beyond_d_read", "row < count && col < cols ?", "row < count ?", checked="out of bounds", shape=(1, 2, 70, 80)),
     Bug(TILING_QK, "missing_barrier_after_p", "__syncthreads();  // P and the factors are whole", "", checked="race in shared memory", shape=HEADS),
@@ -789,6 +818,7 @@ def short(value):
     return dropped(value, 17, "0x10000")
 
 
+MERGED = "T(merge_parts<16>(&O_part[i], (size_t)rows * D, &lse_part[row], rows, parts, &lse_of_row))"
 CUT_ALL = f"#define pack(first, second, type) (pack)({cut('first')}, {cut('second')}, type)\n"
 
 BUGS += [
@@ -797,4 +827,6 @@ BUGS += [
     Bug(WARP_ROWS, "weights_packed_as_halves", WEIGHTS, "pack(first, second, half())", shape=HEADS, flags=IN_BF16),
     Bug(WARP_ROWS, "output_cut_off", STORE_ROWS, CUT_ALL + STORE_ROWS, shape=HEADS, flags=IN_BF16),
     Bug(GQA, "output_cut_off", STORE_ROWS, CUT_ALL + STORE_ROWS, shape=TWO_BLOCKS, flags=f"{IN_BF16} --causal --lse"),
+    Bug(SPLIT_KEYS, "weights_packed_as_halves", f"+ i] = {WEIGHTS}", "+ i] = pack(first, second, half())", variant="packed", shape=ONE_QUERY, flags=f"{MANY_KEYS} {IN_BF16}"),
+    Bug(SPLIT_KEYS, "merged_output_cut_off", MERGED, f"T({cut(MERGED[2:-1])})", variant="packed", shape=ONE_QUERY, flags=f"{MANY_KEYS} {IN_BF16}"),
 ]

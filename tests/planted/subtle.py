@@ -8,7 +8,7 @@ import dataclasses
 
 from bugs import (AHEAD, ATTENTION, BEFORE_LOOP, BLOCK_SUM, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
                   FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE,
-                  SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
+                  SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
                   WHOLE_VECTOR, WMMA)
 
@@ -29,6 +29,9 @@ REACH = {
                             "--batch 2 --heads 3 --seqlen 200 --head-dim 128 --causal"],
     "33_flash_mma_gqa": ["--batch 2 --heads 6 --kv-heads 2 --seqlen 70 --kv-seqlen 600 --head-dim 32 --causal --lse",
                          "--heads 2 --kv-heads 1 --seqlen 700 --kv-seqlen 130 --head-dim 64 --causal --lse"],
+    "34_flash_mma_split_keys": ["--batch 2 --heads 6 --kv-heads 2 --seqlen 2 --kv-seqlen 700 --head-dim 64 --causal --lse",
+                                "--heads 8 --kv-heads 4 --seqlen 1 --kv-seqlen 4000 --head-dim 64 --input huge --lse",
+                                "--heads 2 --kv-heads 1 --seqlen 600 --kv-seqlen 300 --head-dim 64 --causal --lse"],
     "35_flash_mma_tiling_qk": ["--heads 1 --seqlen 700 --head-dim 320 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 800"],
 }
 # The same with the checks on, small because those take their time.
@@ -41,6 +44,7 @@ WATCHED = {
     "attention": ["--batch 2 --heads 3 --seqlen 40 --head-dim 96"],
     "31_flash_mma_warp_rows": ["--heads 1 --seqlen 70 --head-dim 128"],  # where Q stays, and the warp votes
     "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
+    "34_flash_mma_split_keys": ["--heads 4 --kv-heads 2 --seqlen 1 --kv-seqlen 300 --head-dim 64"],
 }
 PROFILE = "--profile"  # and what it counts is compared with what ncu counted
 
@@ -67,6 +71,8 @@ ROW_512, SIX_HEADS = "--rows 700 --cols 45 --input masked", "--batch 2 --heads 3
 KEYS_32, KEYS_64, KEYS_96, KEYS_128 = REACH["attention"][:4]
 CAUSAL_64, CAUSAL_128 = REACH["32_flash_mma_causal"]
 SHARED_HEADS, FEW_KEYS = REACH["33_flash_mma_gqa"]
+PACKED_HEADS, MANY_PARTS, EMPTY_PARTS = REACH["34_flash_mma_split_keys"]
+PARTS_WATCHED, = WATCHED["34_flash_mma_split_keys"]
 KEYS_320, KEYS_800 = REACH["35_flash_mma_tiling_qk"]
 
 SUBTLE = [
@@ -423,6 +429,24 @@ SUBTLE = [
     Subtle(GQA, "heads_of_the_log_sum_exp_overlap", "&lse[(size_t)blockIdx.x * n]", "&lse[(size_t)blockIdx.x * n_kv]",
            "the log-sum-exp: head 0, element", FEW_KEYS),
     Subtle(GQA, "empty_row_divided_by_its_sum", "sum > 0 ? 1 / sum : 0", "1 / sum", "is NaN", FEW_KEYS),
+    Subtle(SPLIT_KEYS, "seventeenth_part_not_rescaled", "        sum_O *= factor;\n", "", "should be", MANY_PARTS),
+    Subtle(SPLIT_KEYS, "sixteen_parts_merged", "first < parts; first += COUNT", "first < min(parts, 16); first += COUNT", "should be", MANY_PARTS),
+    Subtle(SPLIT_KEYS, "no_max_of_no_part", "largest = -FLT_MAX,", "largest = -INFINITY,", "the log-sum-exp: head 0", EMPTY_PARTS, "split_blocks"),
+    Subtle(SPLIT_KEYS, "empty_part_divided_by_its_sum", "sum > 0 ? 1 / sum : 0", "1 / sum", "is NaN", EMPTY_PARTS, "split_blocks"),
+    Subtle(SPLIT_KEYS, "key_512_in_two_parts", "min(n_kv, begin + keys)", "min(n_kv, begin + keys + (begin < 512 && begin + keys == 512))", "should be",
+           PACKED_HEADS, "packed"),
+    Subtle(SPLIT_KEYS, "keys_of_the_first_batch", "(blockIdx.x * packed / heads_per_kv)", "(blockIdx.x * packed / heads_per_kv % 2)", "should be",
+           PACKED_HEADS),
+    Subtle(SPLIT_KEYS, "parts_of_the_first_launch", "    if (by.parts > 1)\n", "    static int done;\n    if (by.parts > 1 && done++ == 0)\n",
+           SECOND, PACKED_HEADS, "packed"),
+    Subtle(SPLIT_KEYS, "zeros_land_on_the_parts", "cp_async_wait_group<0>();\n        __syncthreads();  // no copy is under way",
+           "__syncthreads();  // no copy is under way", "target overwritten in flight", PARTS_WATCHED, "packed", checked=True),
+    Subtle(SPLIT_KEYS, "parts_replace_tiles_that_are_read", "__syncthreads();  // no copy is under way, and every warp has read the last tiles: the parts replace them",
+           "", "race in shared memory", PARTS_WATCHED, "packed", checked=True),
+    Subtle(SPLIT_KEYS, "warps_merged_too_early", "__syncthreads();  // every warp's part is there", "", "race in shared memory", PARTS_WATCHED,
+           "packed", checked=True),
+    Subtle(SPLIT_KEYS, "workspace_without_log_sum_exps", "(args->head_dim + 1) * sizeof(float)", "args->head_dim * sizeof(float)", "out of bounds",
+           PARTS_WATCHED, "packed", checked=True),
     Subtle(TILING_QK, "maxima_read_too_early", "__syncthreads();  // every warp's largest scores are there", "", "race in shared memory", checked=True),
     Subtle(TILING_QK, "row_512_of_k_copied_again", "&left.K[(size_t)left.tile * d + col]", "&left.K[(size_t)(left.tile % 512) * d + col]", "should be",
            KEYS_320),
