@@ -11,8 +11,8 @@ def moved(before, after):
     old, new = source.code_lines(before), source.numbered_code_lines(after)
     blocks = source.difflib.SequenceMatcher(None, old, [line for _, line in new], autojunk=False).get_matching_blocks()
     kept = {new[block.b + place][0] for block in blocks for place in range(block.size)}
-    known = source.pieces(after)
-    lines = [number for number, _ in new for phase in PHASES if known[phase][0] <= number <= known[phase][1]]
+    known = source.pieces(after, "x.cu")
+    lines = [number for number, _ in new for phase in PHASES if known[phase].begin < number <= known[phase].end]
     return len(lines), len(kept.intersection(lines))
 
 
