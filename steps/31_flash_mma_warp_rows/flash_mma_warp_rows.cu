@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D, ROWS>)
     uint32_t q[D / MMA_K][ROWS][4];
     for (int d = 0; d < D && !Q_STAYS; d += MMA_K)
         load_query<D, ROWS>(q[d / MMA_K], &smem.Q[warp_row], d, lane);
-    __syncthreads();  // every warp has read Q before K replaces it
+    __syncthreads();  // every warp has read Q before K replaces it, unless Q stays
     float o[ROWS][D / MMA_N][4] = {};
     float m[ROWS][2];       // the largest scaled score so far in row lane / 4, and in row lane / 4 + 8
     float l[ROWS][2] = {};  // and the sum of this lane's weights there

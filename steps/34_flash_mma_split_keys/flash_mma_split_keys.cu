@@ -29,7 +29,7 @@ template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
 // [sizes] ROWS: tiles of 16 rows that a warp computes. KEY_WARPS: warps of a block that have the same rows, and divide the keys
-// of a tile. TILE: keys in a tile of K, and of V. Q_STAYS: whether Q stays in shared memory, because the registers are full.
+// of a tile. TILE: keys in a tile of K, and of V. Q_STAYS: Q has memory of its own, so that K need not wait for it.
 // BLOCK_ROWS: rows that a block computes.
 template <int ROWS, int KEY_WARPS> constexpr int BLOCK_ROWS = WARPS / KEY_WARPS * ROWS * MMA_M;
 
