@@ -286,8 +286,8 @@ __global__ void __launch_bounds__(THREADS)
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
             auto &slice = smem.stage[stage];
-            stage = (stage + 1) % STAGES;
             // [end slice_of_QK]
+            stage = (stage + 1) % STAGES;
             scores<T, COLS, WIDTH>(s, &slice.Q[warp_row], &slice.K[warp_key], lane);
         }
         if (tile + TILE > n)  // only the last tile may have keys beyond the last
@@ -306,8 +306,8 @@ __global__ void __launch_bounds__(THREADS)
             __syncthreads();  // the slice is whole, and every warp has read the one before
             copy_next(smem, left);
             auto &slice = smem.stage[stage];
-            stage = (stage + 1) % STAGES;
             // [end slice_of_V]
+            stage = (stage + 1) % STAGES;
             add_output<T, COLS>(o, smem.P, slice.V, key, warp_col, lane);
         }
     }
