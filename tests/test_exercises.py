@@ -207,7 +207,7 @@ UNUSUAL = {
                      "    copy_tile<TILE<D>, D>(K_smem, &K[head], tile + TILE<D>, n);\n"}),
     "all copies that are not the slice's": ("flash_mma_tiling_qk/slices", {
         "slice_of_QK": "cp_async_commit_group();\ncp_async_wait_group<STAGES - 1>();\n__syncthreads();\ncopy_next(smem, left);\n"
-                       "auto &slice = smem.stage[left.stage];\n"}),
+                       "auto &slice = smem.stage[stage];\n"}),
     "all parts before the first slice": ("matmul_cp_async/ring", {
         "copy": "if (STAGES > 1 && i == 0)\n    for (int part = 0; part < PARTS; part++)\n"
                 "        copy_part(&smem[target], &from, part, A_pitch, B_pitch);\n"}),
