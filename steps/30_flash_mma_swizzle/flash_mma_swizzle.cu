@@ -142,7 +142,7 @@ __device__ __forceinline__ void add_output(float o[ROWS][D / MMA_N][4], const ui
         }
 }
 
-// [store] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
+// [store_rows] Divides a warp's rows of O by their sums, and stores them, row `first` first, as far as there are so many.
 template <int D>
 __device__ __forceinline__ void store_rows(half *O,  // [n, D]
                                            const float o[ROWS][D / MMA_N][4], const float l[ROWS][2], int first, int n,
@@ -218,9 +218,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<D>)
         copy_tile<TILE, D, PITCH, SWIZZLE>(K_smem, &K[head], tile + TILE, n);
         add_output<D, PITCH, SWIZZLE>(o, p, V_smem, lane);
     }
-    // [call]
+    // [store]
     store_rows<D>(&O[head], o, l, first_row + warp_row, n, lane);
-    // [end call]
+    // [end store]
 }
 
 // [launch]

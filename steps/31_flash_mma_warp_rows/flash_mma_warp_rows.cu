@@ -219,7 +219,7 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-// [shapes] The last, of `rows_32`, was the fastest on an H200. The others are there to be compared with it.
+// [shapes] The last, of `rows_32`, is chosen. From D 64 on no other is faster on an H200, and at D 32 one is by 1 %.
 template <typename T, int D, int ROWS, int TILE, bool Q_STAYS>
 static int start_variant(const struct attention_args *args, cudaStream_t stream)
 {
@@ -256,7 +256,7 @@ static const struct variant variants[] = {
     {"keys_64", "32 rows, 64 keys"},
     {"q_stays_32", "32 rows, 32 keys, and Q stays in shared memory"},
     {"q_stays_64", "32 rows, 64 keys, and Q stays in shared memory"},
-    {"rows_32", "the fastest of each head dimension: from 64 on 32 rows, and above it Q stays in shared memory"},
+    {"rows_32", "the sizes chosen for each head dimension: from 64 on 32 rows, and above it Q stays in shared memory"},
     {},
 };
 
