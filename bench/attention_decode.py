@@ -65,7 +65,7 @@ def contenders(torch, step, shape):
         size = kv_bytes(shape, contender.line["dtype"])
         contender.line["kv_bytes"] = size
         if contender.line.get("peer") == peers.COPY:
-            contender.line |= {"bytes": size, "flops": 0, "device_bytes": size, "workspace_bytes": 0}
+            contender.line |= {"bytes": size, "flops": 0, "floor_ms": None, "device_bytes": size, "workspace_bytes": 0}
     return found
 
 
