@@ -35,6 +35,7 @@ __device__ __forceinline__ void store_pair(T *C,  // [m, n], C_pitch elements fr
     else if (row < m && col < n)
         C[(size_t)row * C_pitch + col] = pair[0];
 }
+// [end store_pair]
 
 // [gather] Four neighbouring lanes share four rows of four pairs: before, pairs[i] is this lane's pair of row i. After, the lane
 // has the whole row of its number, lane % 4, from left to right. All 32 lanes call it together.
@@ -51,6 +52,6 @@ __device__ __forceinline__ void gather_row(uint32_t pairs[4])
     for (int i = 0; i < 4; i++)
         pairs[i] = whole[i];
 }
-// [end store_pair]
+// [end gather]
 
 #endif
