@@ -15,7 +15,7 @@ TRUTH = TESTS / "truth"
 sys.path.insert(0, str(TRUTH))
 from collect import parameters  # noqa: E402
 
-# The one launch of 1,256 copies whose wavefronts the rule for .cg (emulator/src/cost.c) does not give: 32 lanes read eight
+# The one launch of 1,256 copies whose wavefronts the rule for .cg (emulator/src/count/cost.c) does not give: 32 lanes read eight
 # pieces of 16 bytes in no order, an H200 takes 29, the rule 27.
 UNEXPLAINED = ({"kernel": "copy", "bytes": 16, "cg": 1, "mask": "ffffffff", "stride": 8, "scatter": 1}, "copy_st_wavefronts")
 

@@ -1,10 +1,10 @@
 /* How long one switch from fiber to fiber takes: between two, and around all the 1,024 threads of a large block.
  *
- *   cc -O2 -o switch switch.c ../../build/cpu/libsimt.a -lpthread -lm -ldl && ./switch */
+ *   cc -O2 -I ../../emulator/src -o switch switch.c ../../build/cpu/libsimt.a -lpthread -lm -ldl && ./switch */
 #define _GNU_SOURCE
-#include "../../emulator/src/fiber.h"
-#include "../../emulator/src/launch.h"
-#include "../../emulator/src/worker.h"
+#include "../../emulator/src/run/fiber.h"
+#include "../../emulator/src/run/launch.h"
+#include "../../emulator/src/run/worker.h"
 #include <stdlib.h>
 #include <time.h>
 

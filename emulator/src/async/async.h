@@ -1,0 +1,56 @@
+/* Asynchronous copies from global to shared memory, and the barriers in shared memory that wait for them (PTX ISA,
+ * "Asynchronous copy" and "mbarrier").
+ *
+ * Asynchrony is adversarial: a copy lands as late as it may, at the wait that covers it and not before. From its issue to
+ * that wait it is in flight: whoever reads or writes its target meanwhile, or changes its source, is reported with both
+ * lines. For order, a copy occupies the whole interval, beginning with what its issuer knew. */
+#ifndef SIMT_ASYNC_H
+#define SIMT_ASYNC_H
+
+#include "order/race.h"
+
+/* cp.async by the running thread, called from pc: `bytes` (4, 8 or 16) to `to` in shared memory, of which the first
+ * source_bytes come from `from` in global memory and the rest are zeros. Addresses are generic. past_l1: .cg. */
+void async_copy(void *to, const void *from, unsigned bytes, unsigned source_bytes, bool past_l1, const void *pc);
+void async_commit(const void *pc);                     /* cp.async.commit_group */
+void async_wait(unsigned groups_left, const void *pc); /* cp.async.wait_group */
+void async_wait_all(const void *pc);                   /* cp.async.wait_all: what was not committed, too */
+
+/* An mbarrier object, 8 bytes at `barrier` in shared memory; addresses are generic. A phase is over when as many have
+ * arrived as were expected. */
+void mbarrier_init(void *barrier, unsigned expected, const void *pc);
+void mbarrier_invalidate(void *barrier, const void *pc);
+u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc); /* the token: which phase that was */
+u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc);
+bool mbarrier_test(void *barrier, u64 token, const void *pc); /* is that phase over? It may give way first */
+bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc);
+void mbarrier_wait(void *barrier, u64 token, const void *pc); /* until it is */
+void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc);
+unsigned mbarrier_pending(u64 token); /* mbarrier.pending_count */
+/* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
+ * one of those expected; else the barrier expects one more. */
+void async_arrive(void *barrier, bool noinc, const void *pc);
+
+/* ---- for the other rooms ---- */
+
+void async_begin_block(struct block *b);
+void mbarrier_begin_block(struct block *b);
+
+/* The running thread is about to touch that part of shared memory: reports it where a copy to it is in flight, or where an
+ * mbarrier object lies. For access.c, which asks only while anything is guarded. */
+void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind);
+/* No access may touch these bytes, of whole words, until they are let go. */
+void async_guard(struct block *b, const void *address, unsigned bytes);
+void async_let_go(struct block *b, const void *address, unsigned bytes);
+/* The mbarrier object on these bytes: its address; NULL: none. */
+const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised);
+
+/* The bytes that a thread's copies in flight read, without those that an mbarrier waits for: when these land, other
+ * threads decide. */
+u64 async_bytes(const struct block *b, unsigned thread);
+/* An mbarrier waits for all copies that the running thread has issued: returns how many these are. */
+u64 async_attach(struct block *b);
+/* Lands that thread's copies up to that many, since a wait at pc asks for them. For order they land at that stamp. */
+void async_land(struct block *b, unsigned thread, u64 issued, uint32_t stamp, const void *pc);
+
+#endif

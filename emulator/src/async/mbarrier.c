@@ -1,0 +1,473 @@
+/* mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"), of one block.
+ *
+ * The object itself lies here, beside the 8 bytes that the program set apart for it, which nobody else may touch while it
+ * lives. A phase is over when nothing is pending; arrivals release what their threads did, and waits acquire it. Arrivals
+ * that wait for copies (cp.async.mbarrier.arrive) come when a thread asks for the phase and only they are missing, so
+ * that copies land as late as they may. A test gives way and fails the first time that a thread asks for a phase, even
+ * where it is over, unless the thread knows that, by a barrier or another wait: a program has to look at what a test says.
+ *
+ * A test or a wait may ask for the phase in hand or for the one before it. A token says which it means; a parity means
+ * one of the two, and so the thread must know that what came before them is over: else the barrier may be two phases on. */
+#include "async/async.h"
+#include "../../include/simt/async.h"
+#include "order/access.h"
+#include "count/counters.h"
+#include "run/launch.h"
+#include "report/report.h"
+#include "memory/shared.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MBARRIER_BYTES 8
+#define MOST_ARRIVALS ((1u << 20) - 1) /* PTX ISA, "Valid range of the arrival count" */
+#define MOST_TESTS 4096                /* that fail in a row; then the thread waits */
+
+struct attachment { /* an arrival that waits for copies */
+    unsigned thread;
+    u64 issued; /* so many of them */
+    uint32_t stamp;
+};
+
+struct mbarrier {
+    struct waiting waiting;
+    struct mbarrier *next;
+    struct block *block;
+    struct place place;
+    struct actor initialised;
+    uint32_t initialised_then; /* its stamp */
+    u64 phase;                 /* how many are over */
+    unsigned expected, pending, n_waiting;
+    struct attachment *attached;
+    unsigned n_attached, room;
+    struct release arriving; /* by those who have arrived in this phase */
+    struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
+    u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
+};
+
+static const unsigned char *address_of(const struct mbarrier *m) { return m->place.object->base + m->place.offset; }
+
+static struct mbarrier *of_waiting(const struct thread *t)
+{
+    return (struct mbarrier *)((uintptr_t)t->waits_for - offsetof(struct mbarrier, waiting));
+}
+
+static void describe(FILE *f, const struct thread *t)
+{
+    const struct mbarrier *m = of_waiting(t);
+    char name[256];
+    shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, sizeof name);
+    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals,", name,
+            t->asked - 1, (unsigned)(t->asked - 1) & 1, m->phase, m->pending, m->expected);
+}
+
+static const struct waiting_kind mbarrier_kind = {
+    .call = "an mbarrier's wait",
+    .deadlock = "barrier deadlock",
+    .rule =
+        "A phase of an mbarrier ends when as many have arrived as were expected. Phases count from 0, and a wait by "
+        "parity asks whether the last phase of that parity is over.",
+    .describe = describe,
+};
+
+static void remove_mbarrier(struct mbarrier **at)
+{
+    struct mbarrier *m = *at;
+    async_let_go(m->block, address_of(m), MBARRIER_BYTES);
+    *at = m->next;
+    clock_free(&m->arriving.others);
+    clock_free(&m->done[0].others);
+    clock_free(&m->done[1].others);
+    free(m->attached);
+    free(m);
+}
+
+void mbarrier_begin_block(struct block *b)
+{
+    while (b->mbarriers)
+        remove_mbarrier(&b->mbarriers);
+}
+
+/* ---- which one ---- */
+
+static struct mbarrier **find(struct block *b, const void *address)
+{
+    struct mbarrier **m = &b->mbarriers;
+    while (*m && address_of(*m) != address)
+        m = &(*m)->next;
+    return m;
+}
+
+const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised)
+{
+    const unsigned char *start = address;
+    for (const struct mbarrier *m = b->mbarriers; m; m = m->next)
+        if (address_of(m) < start + bytes && start < address_of(m) + MBARRIER_BYTES) {
+            *initialised = m->initialised;
+            return address_of(m);
+        }
+    return NULL;
+}
+
+static struct place place_of_mbarrier(struct block *b, void *barrier, const void *pc)
+{
+    struct place p = place_of(b, barrier, MBARRIER_BYTES);
+    if (p.space != SPACE_SHARED)
+        report_access(b, "wrong memory space", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
+                      "An mbarrier object lies in shared memory.");
+    if ((uintptr_t)barrier % MBARRIER_BYTES)
+        report_access(b, "misaligned access", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC, "");
+    if (!p.object)
+        report_access(b, "out of bounds", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC, "");
+    return p;
+}
+
+/* Whoever uses the object must know that it was initialised. */
+static void check_order(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
+{
+    const struct actor *first = &m->initialised;
+    if (!simt_checked || order_before(b, first->serial, first->thread, m->initialised_then))
+        return;
+    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
+    c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
+    report_race(&c);
+}
+
+/* The object there, for an operation of the running thread. */
+static struct mbarrier *use(void *barrier, const void *pc)
+{
+    struct block *b = running();
+    moves_on(b->worker);
+    place_of_mbarrier(b, barrier, pc);
+    struct mbarrier *m = *find(b, barrier);
+    if (!m)
+        report_access(b, "no mbarrier", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
+                      "Nobody has initialised an mbarrier there, or it has been invalidated.");
+    check_order(b, m, ACCESS_ATOMIC, pc);
+    if (simt_checked)
+        race_access(b, pc, &m->place, MBARRIER_BYTES, ACCESS_ATOMIC, SIMT_SCOPE_BLOCK);
+    return m;
+}
+
+/* ---- phases ---- */
+
+static void end_phase(struct mbarrier *m)
+{
+    struct block *b = m->block;
+    struct release *done = &m->done[m->phase % 2];
+    m->phase++;
+    m->pending = m->expected;
+    clock_free(&done->others);
+    *done = m->arriving;
+    m->arriving = (struct release){0};
+    for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
+        if (b->threads[t].waits_for == &m->waiting)
+            wake(b, t), m->n_waiting--;
+}
+
+/* Somebody asks for the phase: copies land if nothing else keeps it from its end. */
+static void settle(struct mbarrier *m, const void *pc)
+{
+    struct block *b = m->block;
+    if (!m->n_attached || m->pending != m->n_attached)
+        return;
+    for (unsigned i = 0; i < m->n_attached; i++) {
+        const struct attachment *a = &m->attached[i];
+        uint32_t stamp = a->stamp > b->met ? a->stamp : b->now; /* a barrier since then does not order what lands now */
+        async_land(b, a->thread, a->issued, stamp, pc);
+        m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
+                                                                                : m->arriving.threads[a->thread];
+    }
+    m->n_attached = 0;
+    b->now++;
+    end_phase(m);
+}
+
+static void report_arrivals(const struct mbarrier *m, unsigned count, const void *pc)
+{
+    char did[128];
+    snprintf(did, sizeof did, "arrives with a count of %u, where a count of %u is pending", count,
+             m->pending - m->n_attached);
+    report_call("too many arrivals", pc, did,
+                "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
+}
+
+static void arrive(struct mbarrier *m, unsigned count, const void *pc)
+{
+    struct block *b = m->block;
+    if (count > m->pending - m->n_attached)
+        report_arrivals(m, count, pc);
+    if (simt_checked)
+        order_release(b, &m->arriving);
+    m->pending -= count;
+    if (!m->pending)
+        end_phase(m);
+    else if (m->n_waiting)
+        settle(m, pc);
+}
+
+static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
+{
+    counters_event_of(m->block, pc, what, (unsigned)(address_of(m) - m->block->arena), (unsigned)phase);
+}
+
+/* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
+ * of the last two that are over it can be said. */
+static bool knows(struct mbarrier *m, u64 over)
+{
+    struct block *b = m->block;
+    if (over <= m->known[b->cur])
+        return true;
+    const struct release *done = &m->done[(over - 1) % 2];
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (done->threads[t] && !order_before(b, b->serial, t, done->threads[t]))
+            return false;
+    m->known[b->cur] = over;
+    return true;
+}
+
+static void report_stale(const struct mbarrier *m, u64 phase, const char *by, const void *pc)
+{
+    char did[160];
+    snprintf(did, sizeof did, "asks by %s for phase %llu (parity %u) of an mbarrier that is in phase %llu", by, phase,
+             (unsigned)phase & 1, m->phase);
+    report_call("stale mbarrier phase", pc, did,
+                "A test or a wait may ask for the phase in hand or for the one before it. Phases count from 0.");
+}
+
+/* The running thread goes on behind a phase, of which so many are over. */
+static void acquire(struct mbarrier *m, u64 over, const void *pc)
+{
+    record(m, EVENT_PHASE_WAIT, over - 1, pc);
+    if (!simt_checked || !over)
+        return;
+    order_acquire(m->block, &m->done[(over - 1) % 2]);
+    m->known[m->block->cur] = over;
+}
+
+/* So many phases have to be over. */
+static void wait_for_phases(struct mbarrier *m, u64 over, const void *pc)
+{
+    settle(m, pc);
+    current(m->block)->asked = over;
+    while (m->phase < over) {
+        m->n_waiting++;
+        wait_for(m->block, &m->waiting, pc);
+    }
+    if (simt_checked && m->phase > over)
+        report_stale(m, over - 1, "a wait that two phases have passed", pc);
+    acquire(m, over, pc);
+}
+
+static bool test(struct mbarrier *m, u64 over, const void *pc)
+{
+    uint16_t *tests = &m->tests[m->block->cur];
+    settle(m, pc);
+    if (m->phase >= over && (!simt_checked || knows(m, over))) {
+        *tests = 0;
+        acquire(m, over, pc);
+        return true;
+    }
+    (*tests)++;
+    if (*tests == MOST_TESTS)
+        wait_for_phases(m, over, pc);
+    if (m->phase < over || *tests == 1) {
+        give_way(m->block, pc);
+        return false;
+    }
+    *tests = 0;
+    acquire(m, over, pc);
+    return true;
+}
+
+/* How many phases are over when that of the token is. */
+static u64 over_by_token(const struct mbarrier *m, u64 token, const void *pc)
+{
+    u64 phase = token >> 32;
+    if (simt_checked && (phase > m->phase || phase + 1 < m->phase))
+        report_stale(m, phase, "its token", pc);
+    return phase + 1;
+}
+
+/* A parity means the phase in hand, or the one before it: before the first, that one counts as over. */
+static u64 over_by_parity(struct mbarrier *m, unsigned parity, const void *pc)
+{
+    u64 over = m->phase + ((m->phase & 1) == parity);
+    if (!simt_checked)
+        return over;
+    if (m->phase > 1 && !knows(m, m->phase - 1))
+        report_stale(m, m->phase - 2 + ((m->phase & 1) != parity), "parity", pc);
+    return over;
+}
+
+static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pending; }
+
+/* ---- operations ---- */
+
+/* The running thread writes the object's bytes, which say nothing to a program. */
+static void store(struct block *b, void *barrier, u64 bits, const void *pc)
+{
+    if (simt_checked)
+        access_touch(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+    memcpy(barrier, &bits, sizeof bits);
+    if (b->suspicion->pending)
+        race_judge(b);
+}
+
+static bool is_fresh(const struct mbarrier *m, unsigned expected)
+{
+    return !m->phase && m->expected == expected && m->pending == expected && !m->n_attached && !m->n_waiting;
+}
+
+static void report_count(unsigned expected, const void *pc)
+{
+    char did[64];
+    snprintf(did, sizeof did, "initialises an mbarrier for %u arrivals", expected);
+    report_call("invalid mbarrier", pc, did, "There may be 1 to 1048575.");
+}
+
+void mbarrier_init(void *barrier, unsigned expected, const void *pc)
+{
+    struct block *b = running();
+    moves_on(b->worker);
+    struct place p = place_of_mbarrier(b, barrier, pc);
+    struct mbarrier **at = find(b, barrier);
+    if (*at && is_fresh(*at, expected))
+        return; /* several threads may do it before any has used it, as in NVIDIA's samples */
+    if (!expected || expected > MOST_ARRIVALS)
+        report_count(expected, pc);
+    if (*at && (*at)->n_waiting)
+        report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &(*at)->initialised,
+                       "had initialised it before", "Threads are waiting for a phase of it.");
+    if (*at) {
+        check_order(b, *at, ACCESS_STORE, pc);
+        remove_mbarrier(at);
+    }
+    store(b, barrier, expected, pc);
+    struct mbarrier *m = calloc(1, sizeof *m);
+    if (!m)
+        base_out_of_memory();
+    m->waiting.kind = &mbarrier_kind;
+    m->next = b->mbarriers;
+    m->block = b;
+    m->place = p;
+    m->initialised = (struct actor){b->serial, b->cur, pc};
+    m->initialised_then = b->now;
+    m->expected = m->pending = expected;
+    b->has_roles |= expected < b->launch->threads;
+    b->mbarriers = m;
+    async_guard(b, barrier, MBARRIER_BYTES);
+}
+
+void mbarrier_invalidate(void *barrier, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    struct block *b = m->block;
+    if (m->n_waiting)
+        report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &m->initialised,
+                       "had initialised it", "Threads are waiting for a phase of it.");
+    remove_mbarrier(find(b, barrier));
+    store(b, barrier, ~0ull, pc);
+}
+
+static bool is_last(const struct mbarrier *m, unsigned count)
+{
+    if (m->pending != count)
+        return false;
+    if (simt_checked)
+        order_acquire(m->block, &m->arriving);
+    return true;
+}
+
+u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    u64 token = token_of(m);
+    if (drop)
+        m->expected -= count < m->expected ? count : m->expected;
+    record(m, EVENT_ARRIVE, m->phase, pc);
+    arrive(m, count, pc);
+    return token;
+}
+
+u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    u64 token = token_of(m);
+    if (count >= m->pending)
+        report_call("too many arrivals", pc, "ends a phase by arrivals that may not",
+                    "mbarrier.arrive.noComplete leaves at least one arrival pending.");
+    record(m, EVENT_ARRIVE, m->phase, pc);
+    arrive(m, count, pc);
+    return token;
+}
+
+bool mbarrier_test(void *barrier, u64 token, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    return test(m, over_by_token(m, token, pc), pc);
+}
+bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    return test(m, over_by_parity(m, parity & 1, pc), pc);
+}
+void mbarrier_wait(void *barrier, u64 token, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    wait_for_phases(m, over_by_token(m, token, pc), pc);
+}
+void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    wait_for_phases(m, over_by_parity(m, parity & 1, pc), pc);
+}
+
+unsigned mbarrier_pending(u64 token) { return (unsigned)token; }
+
+static struct attachment *new_attachment(struct mbarrier *m)
+{
+    if (m->n_attached == m->room) {
+        m->room = m->room ? 2 * m->room : 32;
+        m->attached = realloc(m->attached, m->room * sizeof *m->attached);
+        if (!m->attached)
+            base_out_of_memory();
+    }
+    return &m->attached[m->n_attached++];
+}
+
+void async_arrive(void *barrier, bool noinc, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    struct block *b = m->block;
+    if (noinc && m->pending == m->n_attached)
+        report_call("too many arrivals", pc, "arrives behind its copies, where no arrival is pending",
+                    "With .noinc that arrival is one of those that the mbarrier was initialised for.");
+    record(m, EVENT_COPY_ARRIVE, m->phase, pc);
+    m->pending += !noinc;
+    *new_attachment(m) = (struct attachment){b->cur, async_attach(b), b->now};
+    if (simt_checked)
+        order_release(b, &m->arriving);
+    if (m->n_waiting)
+        settle(m, pc);
+}
+
+/* ---- as kernels call them ---- */
+
+void simt_mbarrier_init(void *barrier, unsigned expected) { mbarrier_init(barrier, expected, CALLER()); }
+void simt_mbarrier_invalidate(void *barrier) { mbarrier_invalidate(barrier, CALLER()); }
+unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop)
+{
+    return mbarrier_arrive(barrier, count, drop, CALLER());
+}
+bool simt_mbarrier_is_last(void *barrier, unsigned count) { return is_last(use(barrier, CALLER()), count); }
+bool simt_mbarrier_test(void *barrier, unsigned long long token) { return mbarrier_test(barrier, token, CALLER()); }
+bool simt_mbarrier_test_parity(void *barrier, unsigned parity)
+{
+    return mbarrier_test_parity(barrier, parity, CALLER());
+}
+void simt_mbarrier_wait(void *barrier, unsigned long long token) { mbarrier_wait(barrier, token, CALLER()); }
+void simt_mbarrier_wait_parity(void *barrier, unsigned parity) { mbarrier_wait_parity(barrier, parity, CALLER()); }
+unsigned simt_mbarrier_pending(unsigned long long token) { return mbarrier_pending(token); }
+void simt_async_arrive(void *barrier, bool noinc) { async_arrive(barrier, noinc, CALLER()); }

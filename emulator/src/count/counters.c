@@ -1,0 +1,356 @@
+/* Counting as Nsight Compute does, for the accesses as written.
+ *
+ * The lanes of a warp run one after another here, so their accesses are put together again: the n-th access of each
+ * lane at one place of the program, in one turn of the loops around it (path.c), since the lanes last met, is one warp
+ * request. Requests are complete when all lanes meet (a barrier, a full-warp collective) or the block ends; then banks
+ * and sectors are counted. */
+#include "count/counters.h"
+#include "async/async.h"
+#include "run/block.h"
+#include "count/cost.h"
+#include "run/launch.h"
+#include "count/path.h"
+#include "count/profile.h"
+#include "count/timeline.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE (~0u)
+
+struct request {
+    struct lane_accesses accesses; /* of an event: lanes alone */
+    u64 key;                       /* which turn: path.c */
+    u64 bytes_in_flight;           /* of the lanes' copies, when they come here */
+    unsigned previous, next;       /* requests with the same key, in order; NONE at the ends */
+    unsigned in_timeline;          /* timeline.c */
+};
+
+struct pending { /* one place in the program, one warp */
+    unsigned n, room;
+    struct request *requests;
+    unsigned *table;   /* key → index + 1 of its first request, open addressing, 2 * room entries */
+    unsigned at[WARP]; /* each lane's last request, + 1 */
+};
+
+struct site {
+    const void *pc;
+    enum counted what;
+    struct counts counts;
+};
+
+struct counting {
+    struct site *sites;
+    unsigned n_sites, room;
+    unsigned *table, table_size; /* pc → index + 1, open addressing */
+    struct pending *pending;     /* [MAX_WARPS][room] */
+    unsigned *touched[MAX_WARPS], n_touched[MAX_WARPS];
+};
+
+bool counters_on;
+
+static void *grow(void *p, size_t bytes)
+{
+    p = realloc(p, bytes);
+    if (!p)
+        perror("simt: no memory to count in"), exit(2);
+    return p;
+}
+
+static void make_room(struct counting *c)
+{
+    unsigned room = c->room ? 2 * c->room : 64;
+    struct pending *pending = calloc((size_t)MAX_WARPS * room, sizeof *pending);
+    if (!pending)
+        perror("simt: no memory to count in"), exit(2);
+    for (unsigned warp = 0; warp < MAX_WARPS && c->room; warp++)
+        memcpy(pending + (size_t)warp * room, c->pending + (size_t)warp * c->room, c->room * sizeof *pending);
+    free(c->pending);
+    c->pending = pending;
+    for (unsigned warp = 0; warp < MAX_WARPS; warp++)
+        c->touched[warp] = grow(c->touched[warp], room * sizeof(unsigned));
+    c->sites = grow(c->sites, room * sizeof *c->sites);
+    c->room = room;
+    c->table_size = 4 * room;
+    free(c->table);
+    c->table = calloc(c->table_size, sizeof *c->table);
+    if (!c->table)
+        perror("simt: no memory to count in"), exit(2);
+}
+
+static unsigned slot_of(const struct counting *c, const void *pc, enum counted what)
+{
+    unsigned at = (unsigned)(((uintptr_t)pc * 0x9e3779b97f4a7c15u) >> 40) + (unsigned)what;
+    for (at %= c->table_size; c->table[at]; at = at + 1 == c->table_size ? 0 : at + 1) {
+        const struct site *s = &c->sites[c->table[at] - 1];
+        if (s->pc == pc && s->what == what)
+            break;
+    }
+    return at;
+}
+
+static unsigned site_index(struct counting *c, const void *pc, enum counted what)
+{
+    unsigned at = slot_of(c, pc, what);
+    if (c->table[at])
+        return c->table[at] - 1;
+    if (c->n_sites == c->room) {
+        make_room(c);
+        for (unsigned i = 0; i < c->n_sites; i++)
+            c->table[slot_of(c, c->sites[i].pc, c->sites[i].what)] = i + 1;
+        at = slot_of(c, pc, what);
+    }
+    c->sites[c->n_sites] = (struct site){.pc = pc, .what = what};
+    c->table[at] = ++c->n_sites;
+    return c->n_sites - 1;
+}
+
+static unsigned *slot_of_key(const struct pending *p, u64 key)
+{
+    unsigned size = 2 * p->room;
+    unsigned at = (unsigned)((key ^ key >> 32) * 0x9e3779b9u) % size;
+    while (p->table[at] && p->requests[p->table[at] - 1].key != key)
+        at = at + 1 == size ? 0 : at + 1;
+    return &p->table[at];
+}
+
+static void make_room_for_requests(struct pending *p)
+{
+    p->room = p->room ? 2 * p->room : 8;
+    p->requests = grow(p->requests, p->room * sizeof *p->requests);
+    p->table = grow(p->table, 2 * p->room * sizeof *p->table);
+    memset(p->table, 0, 2 * p->room * sizeof *p->table);
+    for (unsigned i = 0; i < p->n; i++)
+        if (p->requests[i].previous == NONE)
+            *slot_of_key(p, p->requests[i].key) = i + 1;
+}
+
+static struct request *new_request(struct pending *p, u64 key, unsigned previous)
+{
+    if (p->n == p->room)
+        make_room_for_requests(p);
+    struct request *r = &p->requests[p->n];
+    r->accesses.lanes = r->accesses.bytes = 0;
+    r->key = key;
+    r->bytes_in_flight = 0;
+    r->previous = previous;
+    r->next = NONE;
+    r->in_timeline = TIMELINE_NEW;
+    if (previous == NONE)
+        *slot_of_key(p, key) = p->n + 1;
+    else
+        p->requests[previous].next = p->n;
+    p->n++;
+    return r;
+}
+
+/* Is this the first request with that key that the lane has no part in? */
+static bool is_next(const struct pending *p, const struct request *r, u64 key, unsigned lane)
+{
+    if (r->key != key || r->accesses.lanes >> lane & 1)
+        return false;
+    return r->previous == NONE || p->requests[r->previous].accesses.lanes >> lane & 1;
+}
+
+/* The request that the lane's access, reached with that key, is part of: mostly the one after its last. */
+static struct request *find_request(struct pending *p, u64 key, unsigned lane)
+{
+    unsigned after = p->at[lane], previous = NONE;
+    if (after < p->n && is_next(p, &p->requests[after], key, lane))
+        return &p->requests[after];
+    if (!p->room)
+        return new_request(p, key, NONE);
+    if (after && p->requests[after - 1].key == key)
+        previous = after - 1;
+    unsigned i = previous == NONE ? *slot_of_key(p, key) - 1 : p->requests[previous].next;
+    while (i != NONE && p->requests[i].accesses.lanes >> lane & 1) {
+        previous = i;
+        i = p->requests[i].next;
+    }
+    return i == NONE ? new_request(p, key, previous) : &p->requests[i];
+}
+
+static enum use use_of(unsigned what)
+{
+    switch (what) {
+    case SHARED_LD: return USE_SHARED_LD;
+    case MATRIX_LD: return USE_LDMATRIX;
+    case COUNTED_ACCESSES + EVENT_SHUFFLE: return USE_SHUFFLE;
+    case COUNTED_ACCESSES + EVENT_MMA: return USE_MMA;
+    default: return USES;
+    }
+}
+
+/* The running thread's copies; or, of ldmatrix, the warp's when the first row is read: all lanes are in it then, and only
+ * those come here that have addresses. */
+static u64 bytes_in_flight(const struct block *b, const struct request *r, enum use use)
+{
+    u64 bytes = 0;
+    if (use == USES)
+        return 0;
+    if (use != USE_LDMATRIX)
+        return async_bytes(b, b->cur);
+    for (unsigned lane = 0; lane < WARP && !r->accesses.lanes; lane++)
+        bytes += async_bytes(b, b->cur / WARP * WARP + lane);
+    return bytes;
+}
+
+/* Adds the running thread to a request. */
+static struct request *join_request(struct block *b, unsigned site, struct event_of of)
+{
+    struct counting *c = b->counting;
+    unsigned warp = b->cur / WARP, lane = b->cur % WARP;
+    struct pending *p = &c->pending[(size_t)warp * c->room + site];
+    if (p->n == 0) {
+        c->touched[warp][c->n_touched[warp]] = site;
+        c->n_touched[warp]++;
+    }
+    struct request *r = find_request(p, path_key(b), lane);
+    r->bytes_in_flight += bytes_in_flight(b, r, use_of(c->sites[site].what));
+    r->accesses.lanes |= 1u << lane;
+    p->at[lane] = (unsigned)(r - p->requests) + 1;
+    if (b->timeline)
+        r->in_timeline = timeline_join(b, r->in_timeline, c->sites[site].pc, c->sites[site].what, of);
+    return r;
+}
+
+void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes)
+{
+    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, what), (struct event_of){0})->accesses;
+    if (!a->bytes)
+        a->bytes = bytes;
+    a->address[b->cur % WARP] = (u64)(uintptr_t)address;
+}
+
+void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1)
+{
+    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, COPY_ST), (struct event_of){0})->accesses;
+    a->bytes = bytes;
+    a->past_l1 = past_l1;
+    a->address[b->cur % WARP] = (u64)(uintptr_t)to;
+    a->source[b->cur % WARP] = (u64)(uintptr_t)from;
+}
+
+void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase)
+{
+    if (!b->counting || (what > EVENT_BARRIER_ARRIVE && !b->timeline))
+        return;
+    join_request(b, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what),
+                 (struct event_of){object, phase});
+}
+
+void counters_event(struct block *b, const void *pc, enum event what) { counters_event_of(b, pc, what, 0, 0); }
+
+static void count_in_flight(struct in_flight_counts *c, u64 bytes)
+{
+    c->requests += bytes > 0;
+    c->bytes += bytes;
+}
+
+static void count_request(struct site *site, const struct request *r)
+{
+    struct counts *c = &site->counts;
+    if (site->what == COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
+        c->event[EVENT_BARRIER]++;
+    else if (site->what >= COUNTED_ACCESSES + COUNTED_EVENTS)
+        return;
+    else if (site->what >= COUNTED_ACCESSES)
+        c->event[site->what - COUNTED_ACCESSES]++;
+    else if (site->what == COPY_ST)
+        cost_of_copy(&r->accesses, &c->access[COPY_LD], &c->access[COPY_ST]);
+    else if (site->what == GLOBAL_LD || site->what == GLOBAL_ST)
+        cost_in_global(&r->accesses, &c->access[site->what]);
+    else
+        cost_in_shared(&r->accesses, site->what == SHARED_LD, &c->access[site->what]);
+    if (use_of(site->what) != USES)
+        count_in_flight(&c->in_flight[use_of(site->what)], r->bytes_in_flight);
+}
+
+static bool touches_shared(enum counted what)
+{
+    return what < COUNTED_ACCESSES && what != GLOBAL_LD && what != GLOBAL_ST;
+}
+
+static void forget_requests(struct pending *p)
+{
+    if (p->n > p->room / 4)
+        memset(p->table, 0, 2 * p->room * sizeof *p->table);
+    else /* from the last on: a key's slot is found only while those put in before it are there */
+        for (unsigned i = p->n; i-- > 0;)
+            if (p->requests[i].previous == NONE)
+                *slot_of_key(p, p->requests[i].key) = 0;
+    p->n = 0;
+    memset(p->at, 0, sizeof p->at);
+}
+
+void counters_warp_joined(struct block *b, unsigned warp)
+{
+    struct counting *c = b->counting;
+    if (!c)
+        return;
+    for (unsigned i = 0; i < c->n_touched[warp]; i++) {
+        struct pending *p = &c->pending[(size_t)warp * c->room + c->touched[warp][i]];
+        struct site *site = &c->sites[c->touched[warp][i]];
+        for (unsigned n = 0; n < p->n; n++) {
+            count_request(site, &p->requests[n]);
+            if (b->timeline && touches_shared(site->what))
+                timeline_touch(b, warp, p->requests[n].in_timeline, &p->requests[n].accesses);
+        }
+        forget_requests(p);
+    }
+    c->n_touched[warp] = 0;
+    if (b->timeline)
+        timeline_warp_joined(b, warp);
+}
+
+void counters_block_joined(struct block *b)
+{
+    for (unsigned warp = 0; b->counting && warp * WARP < b->launch->threads; warp++)
+        counters_warp_joined(b, warp);
+}
+
+void counters_begin(struct block *b)
+{
+    b->timeline = timeline_begin(b);
+    if (b->counting) {
+        path_begin_block(b);
+        return;
+    }
+    if (!counters_on)
+        return;
+    b->counting = calloc(1, sizeof *b->counting);
+    if (!b->counting)
+        perror("simt: no memory to count in"), exit(2);
+    make_room(b->counting);
+    path_begin(b);
+    path_begin_block(b);
+}
+
+void counters_merge(struct counts *into, const struct counts *from)
+{
+    u64 *a = (u64 *)into;
+    const u64 *b = (const u64 *)from;
+    for (size_t i = 0; i < sizeof *into / sizeof *a; i++)
+        a[i] += b[i];
+}
+
+void counters_end(struct block *b)
+{
+    struct counting *c = b->counting;
+    if (!c)
+        return;
+    struct line_counts *lines = grow(NULL, (c->n_sites + 1) * sizeof *lines);
+    unsigned n = 0;
+    for (unsigned i = 0; i < c->n_sites; i++)
+        if (c->sites[i].what <= COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
+            lines[n++] = (struct line_counts){c->sites[i].pc, c->sites[i].counts};
+    profile_add(b->launch, lines, n);
+    free(lines);
+    for (size_t i = 0; i < (size_t)MAX_WARPS * c->room; i++) {
+        free(c->pending[i].requests);
+        free(c->pending[i].table);
+    }
+    for (unsigned warp = 0; warp < MAX_WARPS; warp++)
+        free(c->touched[warp]);
+    free(c->pending), free(c->sites), free(c->table), free(c);
+    b->counting = NULL;
+}

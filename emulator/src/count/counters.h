@@ -1,0 +1,79 @@
+/* Counting as Nsight Compute does. */
+#ifndef SIMT_COUNTERS_H
+#define SIMT_COUNTERS_H
+
+#include "base/base.h"
+
+struct block;
+struct launch;
+
+enum counted {
+    SHARED_LD,
+    SHARED_ST,
+    GLOBAL_LD,
+    GLOBAL_ST,
+    MATRIX_LD, /* ldmatrix and stmatrix */
+    MATRIX_ST,
+    COPY_LD, /* cp.async: what it reads from global memory, and what it writes to shared memory */
+    COPY_ST,
+    COUNTED_ACCESSES
+};
+/* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one. */
+enum event {
+    EVENT_BARRIER,
+    EVENT_WARP_BARRIER,
+    EVENT_SHUFFLE,
+    EVENT_VOTE,
+    EVENT_ATOMIC,
+    EVENT_MMA,
+    COUNTED_EVENTS,
+    EVENT_BARRIER_ARRIVE = COUNTED_EVENTS, /* bar.arrive: counted as a barrier */
+    /* the others are not counted, and only a timeline asks for them: */
+    EVENT_EXPONENTIAL,
+    EVENT_COMMIT, /* of copies to a group, and the wait for groups */
+    EVENT_COPY_WAIT,
+    EVENT_COPY_ARRIVE, /* at an mbarrier: behind copies, at once; and the wait for its phase */
+    EVENT_ARRIVE,
+    EVENT_PHASE_WAIT,
+    EVENTS
+};
+struct event_of {
+    unsigned object; /* a barrier's number, an mbarrier's place in shared memory, groups that a wait leaves under way */
+    unsigned phase;  /* how often the barrier was complete before */
+};
+#define ALL_GROUPS (~0u) /* of a wait: not even those not committed are left */
+
+/* During what copies in flight are counted. */
+enum use { USE_SHARED_LD, USE_LDMATRIX, USE_SHUFFLE, USE_MMA, USES };
+
+struct access_counts {
+    u64 requests, bytes, wavefronts, conflicts, sectors;
+};
+struct in_flight_counts {
+    u64 requests; /* during which copies by cp.async of the same warp are in flight */
+    u64 bytes;    /* of these copies, added up over the requests */
+};
+struct counts {
+    struct access_counts access[COUNTED_ACCESSES];
+    u64 event[COUNTED_EVENTS];
+    struct in_flight_counts in_flight[USES];
+};
+struct line_counts {
+    const void *pc;
+    struct counts counts;
+};
+
+extern bool counters_on;
+
+void counters_begin(struct block *b); /* the block begins: what it does is counted if counters_on */
+void counters_end(struct block *b);   /* the launch has ended: adds what was counted here to the kernel's */
+void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes);
+/* Of cp.async. from: NULL where the target is filled with zeros; past_l1: .cg. */
+void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1);
+void counters_event(struct block *b, const void *pc, enum event what);
+void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase);
+void counters_warp_joined(struct block *b, unsigned warp); /* all lanes have met: requests are complete */
+void counters_block_joined(struct block *b);
+void counters_merge(struct counts *into, const struct counts *from);
+
+#endif

@@ -1,0 +1,460 @@
+/* Every access of a kernel comes through here.
+ *
+ * Kernels are compiled with -fsanitize=thread, which puts a call in front of each load and store; the functions called
+ * belong to a race detector. simtcc renames the calls (hooks.syms), so that they come here instead: the race detector
+ * itself need not be linked, and may be, to watch this runtime. Host code of the same file calls them too, with no
+ * worker. The caller's address is the access's place in the program. */
+#include "order/access.h"
+#include "async/async.h"
+#include "count/counters.h"
+#include "run/launch.h"
+#include "order/messages.h"
+#include "report/lines.h"
+#include "memory/memory.h"
+#include "order/overlap.h"
+#include "report/report.h"
+#include "memory/shared.h"
+#include "order/undefined.h"
+#include <string.h>
+
+#define POLL_LIMIT (1u << 6) /* volatile loads count for as many as would make this few */
+
+bool simt_checked;
+
+/* ---- initialisation ---- */
+
+/* Structs are copied with their padding, which nobody writes: a word counts as written when any byte of it is; of a
+ * move of 8 bytes or more, which may be of a struct unless it is of a vector, any 8 bytes; and a copy of more, when
+ * anything is. */
+static bool is_written(const struct object *o, size_t offset, unsigned bytes, unsigned unit)
+{
+    const unsigned char *written = o->written;
+    for (size_t at = offset, end = offset + bytes; at < end;) {
+        size_t stop = (at | (unit - 1)) + 1 < end ? (at | (unit - 1)) + 1 : end;
+        unsigned bits = __atomic_load_n(&written[at / 8], __ATOMIC_RELAXED) >> at % 8 & ((1u << (stop - at)) - 1);
+        if (!bits)
+            return false;
+        at = stop;
+    }
+    return true;
+}
+
+static bool is_vector(const struct block *b, const void *pc)
+{
+    return b->manner == AS_VECTOR || b->manner == AS_RELAXED || lines_of_vector(pc);
+}
+
+static bool is_initialised(const struct block *b, const struct object *o, size_t offset, unsigned bytes, const void *pc)
+{
+    if (bytes == 4) { /* and aligned: half of a byte of the map */
+        unsigned bits = __atomic_load_n(&o->written[offset / 8], __ATOMIC_RELAXED) >> (offset & 4) & 15;
+        return bits != 0;
+    }
+    if (is_written(o, offset, bytes, 4))
+        return true;
+    return bytes >= 8 && is_written(o, offset, bytes, 8) && !is_vector(b, pc);
+}
+
+static void mark_written(const struct object *o, size_t offset, unsigned bytes)
+{
+    unsigned char *written = o->written;
+    for (size_t at = offset, end = offset + bytes; at < end;) {
+        size_t stop = (at | 7) + 1 < end ? (at | 7) + 1 : end;
+        unsigned char bits = (unsigned char)(((1u << (stop - at)) - 1) << at % 8);
+        if ((__atomic_load_n(&written[at / 8], __ATOMIC_RELAXED) & bits) != bits)
+            __atomic_fetch_or(&written[at / 8], bits, __ATOMIC_RELAXED);
+        at = stop;
+    }
+}
+
+/* ---- checks ---- */
+
+/* A struct of 16 bytes may need an alignment of 8 only; a vector of that size needs 16. */
+static bool is_misaligned(const struct block *b, const void *address, unsigned bytes, const void *pc)
+{
+    uintptr_t beyond = (uintptr_t)address & (bytes - 1);
+    return beyond && (beyond != 8 || is_vector(b, pc));
+}
+
+static void check_bounds(struct block *b, const void *pc, const struct place *p, const void *address, unsigned bytes,
+                         enum access kind)
+{
+    const struct object *o = p->object;
+    if (is_misaligned(b, address, bytes, pc))
+        report_access(b, "misaligned access", pc, address, bytes, kind, "");
+    if (!o || p->offset + bytes > o->bytes)
+        report_access(b, "out of bounds", pc, address, bytes, kind, "");
+    if (__atomic_load_n(&o->freed, __ATOMIC_RELAXED))
+        report_access(b, "use after free", pc, address, bytes, kind, "");
+}
+
+static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    if (shared_is_known(address))
+        report_access(
+            b, "another block's shared memory", pc, address, bytes, kind,
+            "A pointer to shared memory means something in its own block alone: others have memory of their own "
+            "there.");
+    if ((uintptr_t)address < 65536)
+        report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
+    if (!memory_is_host(address))
+        report_far(b, pc, address, bytes, kind);
+    report_access(b, "host pointer in a kernel", pc, address, bytes, kind,
+                  "That memory belongs to the host; a kernel sees what cudaMalloc and its like returned.");
+}
+
+static void check_local(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    if (!block_is_own_stack(b, address))
+        report_access(
+            b, "another thread's local memory", pc, address, bytes, kind,
+            "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
+    if (is_misaligned(b, address, bytes, pc))
+        report_access(b, "misaligned access", pc, address, bytes, kind, "");
+}
+
+static enum counted counted_as(enum access kind, enum space space)
+{
+    if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
+        return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
+    if (space == SPACE_SHARED)
+        return access_stores(kind) ? SHARED_ST : SHARED_LD;
+    return access_stores(kind) ? GLOBAL_ST : GLOBAL_LD;
+}
+
+/* All but the counting. */
+static enum space check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                        enum simt_scope scope)
+{
+    struct place p = place_of(b, address, bytes);
+    bool stores = access_stores(kind);
+    switch (p.space) {
+    case SPACE_LOCAL: check_local(b, pc, address, bytes, kind); return p.space;
+    case SPACE_PARAMETERS: return p.space;
+    case SPACE_NOWHERE: check_nowhere(b, pc, address, bytes, kind); return p.space;
+    case SPACE_CONSTANT:
+        if (stores)
+            report_access(b, "write to constant memory", pc, address, bytes, kind,
+                          "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
+        if (p.object)
+            check_bounds(b, pc, &p, address, bytes, kind);
+        if (p.object && p.object->cells && work_several)
+            race_access(b, pc, &p, bytes, kind, scope);
+        if (p.object && b->launch->overlap)
+            overlap_access(b, address, bytes, kind, pc);
+        return p.space;
+    case SPACE_SHARED:
+    case SPACE_GLOBAL: break;
+    }
+    check_bounds(b, pc, &p, address, bytes, kind);
+    if (b->n_guarded && p.space == SPACE_SHARED)
+        async_check(b, pc, address, bytes, kind);
+    if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
+        undefined_store(b, address, bytes, pc);
+    if (p.object->managed)
+        memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
+    if (p.object->written) {
+        bool reads = !stores || kind == ACCESS_ATOMIC;
+        bool carries = access_collective_load(kind) && p.space == SPACE_SHARED; /* what nobody has written, as NaN */
+        if (reads && !carries && b->manner != AS_COPY && !is_initialised(b, p.object, p.offset, bytes, pc))
+            report_uninitialised(b, &p, address, bytes, pc, kind);
+        if (stores)
+            mark_written(p.object, p.offset, bytes);
+    }
+    if (p.object->cells || p.space == SPACE_SHARED)
+        race_access(b, pc, &p, bytes, kind, scope);
+    if (b->launch->overlap && p.space == SPACE_GLOBAL)
+        overlap_access(b, address, bytes, kind, pc);
+    if (kind == ACCESS_VOLATILE_STORE)
+        message_store(b, address, bytes, scope, pc);
+    return p.space;
+}
+
+void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+                  enum simt_scope scope)
+{
+    enum space space = check(b, pc, address, bytes, kind, scope);
+    if (b->counting && kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
+        counters_access(b, pc, counted_as(kind, space), address, bytes);
+}
+
+/* ---- hooks ---- */
+
+u64 access_value(const void *address, unsigned bytes)
+{
+    u64 value = 0;
+    memcpy(&value, address, bytes < sizeof value ? bytes : sizeof value);
+    return value;
+}
+
+void access_settle(struct worker *w)
+{
+    __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
+    if (w->lent)
+        race_take_back(w);
+    if (w->touching)
+        __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
+    if (w->block->suspicion->pending)
+        race_judge(w->block);
+    w->unsettled = false;
+}
+
+/* Most accesses are of local variables, and there is nothing to find. */
+static inline bool is_local(const struct worker *w, const void *address, unsigned bytes)
+{
+    return (size_t)((const unsigned char *)address - w->stack) < STACK_SLOT && !((uintptr_t)address & (bytes - 1));
+}
+
+static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind,
+                                                            const void *pc, enum manner manner, enum simt_scope scope)
+{
+    struct worker *w = simt_worker;
+    if (!w) {
+        memory_host_access(address, bytes, kind, pc);
+        return;
+    }
+    struct block *b = w->block;
+    moves_on(w);
+    if (is_local(w, address, bytes))
+        return;
+    if (kind == ACCESS_STORE) {
+        __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
+        w->unsettled = true;
+    }
+    b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
+    if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
+        give_way(b, pc); /* a store must be done first */
+    if (manner != AS_WRITTEN)
+        b->manner = manner;
+    access_check(b, pc, address, bytes, kind, scope);
+    if (manner != AS_WRITTEN)
+        b->manner = AS_WRITTEN; /* before others run */
+    if (kind == ACCESS_VOLATILE_LOAD)
+        message_load(b, address, bytes, scope, pc);
+}
+
+void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
+                      const void *pc)
+{
+    access_as(address, bytes, kind, pc, manner, scope);
+}
+
+static __attribute__((noinline)) void access_elsewhere(const void *address, unsigned bytes, enum access kind,
+                                                       const void *pc)
+{
+    access_as(address, bytes, kind, pc, AS_WRITTEN, SIMT_SCOPE_SYSTEM);
+}
+
+static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+{
+    const struct worker *w = simt_worker;
+    if (!w || w->unsettled || !is_local(w, address, bytes))
+        access_elsewhere(address, bytes, kind, pc);
+}
+
+/* How a move of so many bytes is looked at. */
+static enum manner manner_of_move(struct block *b, const void *address, size_t bytes, enum access kind)
+{
+    if (kind != ACCESS_LOAD)
+        return AS_WRITTEN;
+    struct place p = place_of(b, address, 1);
+    bool partly = p.object && p.object->written && p.offset + bytes <= p.object->bytes &&
+                  written_any(p.object, p.offset, bytes);
+    return partly ? AS_COPY : AS_WRITTEN;
+}
+
+/* The widest access, of at most 16 bytes, that this address allows. */
+static unsigned widest(const void *address, size_t bytes)
+{
+    unsigned piece = 16;
+    while (piece > bytes || ((uintptr_t)address & (piece - 1)))
+        piece /= 2;
+    return piece;
+}
+
+/* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
+static void range(const void *address, size_t bytes, enum access kind, const void *pc)
+{
+    enum manner manner = simt_worker ? manner_of_move(running(), address, bytes, kind) : AS_WRITTEN;
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
+        access_as(p, piece, kind, pc, manner, SIMT_SCOPE_SYSTEM);
+        p += piece;
+    }
+}
+
+void access_read_only(struct block *b, const void *address, unsigned bytes, const void *pc)
+{
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
+        struct place place = place_of(b, p, piece);
+        if (place.space == SPACE_GLOBAL && place.object && place.object->cells &&
+            place.offset + piece <= place.object->bytes)
+            race_read_only(b, pc, &place, piece);
+        p += piece;
+    }
+}
+
+void simt_read_only(const void *address, unsigned bytes)
+{
+    if (!simt_checked || !simt_worker)
+        return;
+    moves_on(simt_worker);
+    access_read_only(running(), address, bytes, CALLER());
+}
+
+void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+{
+    b->manner = manner_of_move(b, address, bytes, kind);
+    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
+        unsigned piece = widest(p, (size_t)(end - p));
+        check(b, pc, p, piece, kind, SIMT_SCOPE_SYSTEM);
+        p += piece;
+    }
+    b->manner = AS_WRITTEN;
+}
+
+#define HOOKS(BYTES) \
+    void simt_hook_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); } \
+    void simt_hook_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); } \
+    void simt_hook_unaligned_read##BYTES(void *p) { range(p, BYTES, ACCESS_LOAD, CALLER()); } \
+    void simt_hook_unaligned_write##BYTES(void *p) { range(p, BYTES, ACCESS_STORE, CALLER()); } \
+    void simt_hook_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); } \
+    void simt_hook_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); } \
+    void simt_hook_unaligned_volatile_read##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_LOAD, CALLER()); } \
+    void simt_hook_unaligned_volatile_write##BYTES(void *p) { access(p, BYTES, ACCESS_VOLATILE_STORE, CALLER()); } \
+    void simt_hook_read_write##BYTES(void *p) \
+    { \
+        access(p, BYTES, ACCESS_LOAD, CALLER()); \
+        access(p, BYTES, ACCESS_STORE, CALLER()); \
+    }
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
+
+void simt_hook_read_range(void *p, size_t bytes) { range(p, bytes, ACCESS_LOAD, CALLER()); }
+void simt_hook_write_range(void *p, size_t bytes) { range(p, bytes, ACCESS_STORE, CALLER()); }
+
+/* The pointer to an object's virtual functions. */
+void simt_hook_vptr_read(void **p) { access(p, sizeof *p, ACCESS_LOAD, CALLER()); }
+void simt_hook_vptr_update(void **p, void *value)
+{
+    (void)value;
+    access(p, sizeof *p, ACCESS_STORE, CALLER());
+}
+
+/* clang calls these for copies and fills of whole objects. */
+void *simt_hook_memcpy(void *to, const void *from, size_t bytes)
+{
+    range(from, bytes, ACCESS_LOAD, CALLER());
+    range(to, bytes, ACCESS_STORE, CALLER());
+    return __builtin_memcpy(to, from, bytes);
+}
+void *simt_hook_memmove(void *to, const void *from, size_t bytes)
+{
+    range(from, bytes, ACCESS_LOAD, CALLER());
+    range(to, bytes, ACCESS_STORE, CALLER());
+    return __builtin_memmove(to, from, bytes);
+}
+void *simt_hook_memset(void *to, int value, size_t bytes)
+{
+    range(to, bytes, ACCESS_STORE, CALLER());
+    return __builtin_memset(to, value, bytes);
+}
+
+/* And the compilers these, where the copy's size is not known, or g++ where it is. */
+void *simt_memcpy(void *to, const void *from, size_t bytes) __attribute__((alias("simt_hook_memcpy")));
+void *simt_memmove(void *to, const void *from, size_t bytes) __attribute__((alias("simt_hook_memmove")));
+void *simt_memset(void *to, int value, size_t bytes) __attribute__((alias("simt_hook_memset")));
+
+void simt_hook_init(void) { simt_checked = true; } /* called before main, by each file with hooks */
+void simt_hook_func_entry(void *pc) { (void)pc; }
+void simt_hook_func_exit(void) {}
+
+/* std::atomic and the guards of static variables, in host code: compilers hand these over as well. */
+static inline void host_atomic(const volatile void *address, size_t bytes, bool store, const void *pc)
+{
+    if (!simt_worker)
+        overlap_host_atomic((const void *)address, bytes, store, pc);
+}
+
+#define ATOMICS(BITS, T) \
+    T simt_hook_atomic##BITS##_load(const volatile T *p, int order) \
+    { \
+        (void)order; \
+        host_atomic(p, sizeof *p, false, CALLER()); \
+        return __atomic_load_n(p, 5); \
+    } \
+    void simt_hook_atomic##BITS##_store(volatile T *p, T v, int order) \
+    { \
+        (void)order; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        __atomic_store_n(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_exchange(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_exchange_n(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_add(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_fetch_add(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_sub(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_fetch_sub(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_and(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_fetch_and(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_or(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_fetch_or(p, v, 5); \
+    } \
+    T simt_hook_atomic##BITS##_fetch_xor(volatile T *p, T v, int o) \
+    { \
+        (void)o; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_fetch_xor(p, v, 5); \
+    } \
+    int simt_hook_atomic##BITS##_compare_exchange_strong(volatile T *p, T *e, T v, int o, int f) \
+    { \
+        (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
+    } \
+    int simt_hook_atomic##BITS##_compare_exchange_weak(volatile T *p, T *e, T v, int o, int f) \
+    { \
+        (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        return __atomic_compare_exchange_n(p, e, v, 0, 5, 5); \
+    } \
+    T simt_hook_atomic##BITS##_compare_exchange_val(volatile T *p, T e, T v, int o, int f) \
+    { \
+        (void)o, (void)f; \
+        host_atomic(p, sizeof *p, true, CALLER()); \
+        __atomic_compare_exchange_n(p, &e, v, 0, 5, 5); \
+        return e; \
+    }
+ATOMICS(8, uint8_t)
+ATOMICS(16, uint16_t)
+ATOMICS(32, uint32_t)
+ATOMICS(64, uint64_t)
+void simt_hook_atomic_thread_fence(int order)
+{
+    (void)order;
+    __atomic_thread_fence(5);
+}
+void simt_hook_atomic_signal_fence(int order) { (void)order; }

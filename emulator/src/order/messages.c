@@ -1,0 +1,439 @@
+/* The messages that strong accesses leave where they write.
+ *
+ * A strong write publishes what the last fence of its thread covers; a strong read sees it, and the reader's next fence
+ * makes it known. The message has two parts: one for readers of the same block, one for all others, which takes a scope
+ * of at least the device at every hand. */
+#include "order/messages.h"
+#include "order/access.h"
+#include "order/history.h"
+#include "run/launch.h"
+#include "run/worker.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+#define MOST_LOOSE 64     /* entries of a loose clock; beyond, they are dropped, which errs on the side of silence */
+#define MOST_OBSERVERS 16 /* of one location; beyond, everybody counts as one */
+#define MOST_DONE 256     /* entries of what a message says for the words of reports alone */
+#define BUCKETS 4096
+
+struct location { /* that strong accesses have written to or read from, in this launch */
+    struct location *next;
+    const void *address;
+    uint32_t owner; /* serial of the block whose shared memory it is; 0: global */
+    struct careless {
+        uint32_t serial, thread;
+        enum lock_fence fence;
+        u64 lock_free;
+    } careless;          /* the last to write inside the lock without a full fence */
+    struct message last; /* of the last write, and the atomic operations before it */
+    struct history history;
+    unsigned n_observers;
+    struct entry observers[MOST_OBSERVERS];
+};
+
+static struct bucket {
+    pthread_mutex_t lock;
+    struct location *first;
+} buckets[BUCKETS] = {[0 ... BUCKETS - 1] = {PTHREAD_MUTEX_INITIALIZER, NULL}};
+
+static struct bucket *bucket_of(const void *address)
+{
+    return &buckets[((uintptr_t)address >> 2) * 0x9e3779b97f4a7c15u >> 52];
+}
+
+static void location_reset(struct location *x)
+{
+    message_clear(&x->last);
+    history_reset(&x->history);
+    x->n_observers = 0;
+    x->careless.serial = 0;
+}
+
+/* Called with the bucket's lock held. */
+static struct location *location_at(struct block *b, struct bucket *bucket, const void *address, bool make)
+{
+    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+    struct location *x = bucket->first;
+    while (x && x->address != address)
+        x = x->next;
+    if (!x && make) {
+        x = calloc(1, sizeof *x);
+        if (!x)
+            base_out_of_memory();
+        x->address = address;
+        x->next = bucket->first;
+        bucket->first = x;
+    }
+    if (!x)
+        return NULL;
+    if (shared && x->owner != b->serial)
+        location_reset(x); /* another block's, in the same arena before this one */
+    x->owner = shared ? b->serial : 0;
+    return x;
+}
+
+void messages_end_launch(void)
+{
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        struct location *next;
+        for (struct location *x = buckets[i].first; x; x = next) {
+            next = x->next;
+            location_reset(x);
+            message_free(&x->last);
+            history_free(&x->history);
+            free(x);
+        }
+        buckets[i].first = NULL;
+    }
+}
+
+static bool is_observer(const struct location *x, uint32_t serial, unsigned thread)
+{
+    for (unsigned i = 0; i < x->n_observers && i < MOST_OBSERVERS; i++)
+        if (x->observers[i].serial == serial && x->observers[i].thread == thread)
+            return true;
+    return x->n_observers > MOST_OBSERVERS;
+}
+
+static void loose_join(struct clock *into, const struct clock *from)
+{
+    if (into->n + from->n <= MOST_LOOSE)
+        clock_join(into, from);
+}
+
+/* `takes`: by atomicCAS, which takes locks; all others read flags, and what a thread does when it has seen one depends
+ * on that, which is order enough for strong accesses. */
+static void hear(struct block *b, const struct message *m, enum simt_scope scope, const void *pc)
+{
+    struct heard *h = &b->heard[b->n_heard % MOST_HEARD];
+    if (!m->done.n)
+        return;
+    clock_copy(&h->done, &m->done);
+    h->way.released = m->released;
+    h->way.written = m->written;
+    h->way.read = (struct step){pc, scope, b->now};
+    h->thread = b->cur;
+    b->n_heard++;
+}
+
+bool message_way(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp, struct way *way)
+{
+    for (unsigned i = 0; i < b->n_heard && i < MOST_HEARD; i++) {
+        const struct heard *h = &b->heard[(b->n_heard - 1 - i) % MOST_HEARD];
+        const struct step *fence = &b->threads[h->thread].knowledge->fence;
+        if (!clock_knows(&h->done, serial, thread, stamp))
+            continue;
+        *way = h->way;
+        if (way->released.stamp < stamp)
+            way->released.pc = NULL;
+        way->acquired = fence->stamp >= way->read.stamp ? *fence : (struct step){0};
+        if (b->met >= way->read.stamp) /* a barrier, which does as much */
+            way->acquired = (struct step){way->read.pc, SIMT_SCOPE_SYSTEM, b->met};
+        return true;
+    }
+    return false;
+}
+
+static void receive(struct block *b, struct knowledge *k, const struct message *m, enum simt_scope scope, bool takes,
+                    const void *pc)
+{
+    bool own = m->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
+    if (own)
+        clock_join(&k->seen[SIMT_SCOPE_BLOCK], &m->of_scope[SIMT_SCOPE_BLOCK]);
+    if (wide)
+        clock_join(&k->seen[SIMT_SCOPE_DEVICE], &m->of_scope[SIMT_SCOPE_DEVICE]);
+    if (own && !takes)
+        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_BLOCK]);
+    if (wide && !takes)
+        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_DEVICE]);
+    loose_join(&k->loose, &m->loose);
+    k->sequential = m->sequential > k->sequential ? m->sequential : k->sequential;
+    hear(b, m, scope, pc);
+}
+
+static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes,
+                          const void *pc)
+{
+    receive(b, k, &x->last, scope, takes, pc);
+    history_read(&x->history, b, x->history.newest, pc);
+    if (is_observer(x, b->serial, b->cur))
+        return;
+    if (x->n_observers < MOST_OBSERVERS)
+        x->observers[x->n_observers] = (struct entry){b->serial, b->cur, b->now};
+    x->n_observers++;
+}
+
+/* before: what the word holds until now. */
+static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope,
+                           unsigned bytes, u64 before, bool in_turn, const void *pc)
+{
+    struct message *m = &x->last;
+    u64 sequential = order_sequential(b);
+    bool publishes = k->released[SIMT_SCOPE_BLOCK].n || b->released[SIMT_SCOPE_BLOCK].n;
+    if (publishes && m->block != b->serial) {
+        clock_clear(&m->of_scope[SIMT_SCOPE_BLOCK]);
+        m->block = b->serial;
+    }
+    if (publishes)
+        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
+    if (publishes)
+        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
+    if (scope != SIMT_SCOPE_BLOCK) {
+        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
+        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
+    }
+    loose_join(&m->loose, &k->loose);
+    loose_join(&m->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
+    loose_join(&m->loose, &b->released[SIMT_SCOPE_BLOCK]);
+    if (m->done.n <= MOST_DONE)
+        order_done(b, &m->done);
+    m->released = k->fence;
+    m->written = (struct step){pc, scope, b->now};
+    m->sequential = sequential > m->sequential ? sequential : m->sequential;
+    history_write(&x->history, b, x->address, bytes, before, in_turn, m, pc);
+    x->n_observers = 1;
+    x->observers[0] = (struct entry){b->serial, b->cur, b->now};
+}
+
+/* A volatile load is announced before it is done; what it has read from is looked up when its thread goes on. */
+void message_absorb(struct block *b, struct knowledge *k)
+{
+    if (!k->loaded)
+        return;
+    struct bucket *bucket = bucket_of(k->loaded);
+    const void *address = k->loaded;
+    k->loaded = NULL;
+    pthread_mutex_lock(&bucket->lock);
+    struct location *x = location_at(b, bucket, address, true);
+    location_read(b, k, x, k->loaded_scope, false, k->loaded_at);
+    pthread_mutex_unlock(&bucket->lock);
+}
+
+void message_settle(struct block *b)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (k)
+        message_absorb(b, k);
+}
+
+static void take_lock(struct block *b, const struct strong_access *a)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    k->lock = a->address;
+    k->lock_free = a->compare;
+    k->lock_fence = NO_FENCE;
+    k->careless = NO_LOCK;
+}
+
+/* Called with the location's lock held. */
+static void leave_lock(struct block *b, struct knowledge *k, struct location *x)
+{
+    if (k->careless != NO_LOCK)
+        x->careless = (struct careless){b->serial, b->cur, k->careless, k->lock_free};
+    k->lock = NULL;
+    k->lock_fence = NO_LOCK;
+    k->careless = NO_LOCK;
+}
+
+void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    order_notice(b);
+    message_absorb(b, k);
+    struct bucket *bucket = bucket_of(address);
+    pthread_mutex_lock(&bucket->lock);
+    struct location *x = location_at(b, bucket, address, true);
+    message_clear(&x->last);
+    location_write(b, k, x, scope, bytes, access_value(address, bytes), false, pc);
+    if (address == k->lock)
+        leave_lock(b, k, x);
+    pthread_mutex_unlock(&bucket->lock);
+    b->now++;
+}
+
+/* The load returns an older value than the last, if there is one that it may return and the word can hold so long. */
+static bool load_older(struct block *b, struct knowledge *k, const void *address, unsigned bytes, enum simt_scope scope,
+                       const void *pc)
+{
+    struct bucket *bucket = bucket_of(address);
+    struct entry writers[2];
+    bool older = false;
+    unsigned number = 0;
+    pthread_mutex_lock(&bucket->lock);
+    struct location *x = location_at(b, bucket, address, false);
+    if (x) {
+        x->history.unread = 0;
+        number = history_choose(&x->history, b, bytes, pc);
+        older = number != x->history.newest;
+    }
+    pthread_mutex_unlock(&bucket->lock);
+    if (!older || !race_begin_lending(b, address, bytes, writers))
+        return false;
+    pthread_mutex_lock(&bucket->lock);
+    struct history *h = &x->history;
+    bool is_kept = number < h->newest && number + h->n >= h->newest;
+    older = is_kept && history_has(h, writers[0]) && history_has(h, writers[1]);
+    if (older) {
+        race_lend(b, bytes, h->past[number % MOST_PAST].value);
+        receive(b, k, &h->past[number % MOST_PAST].left, scope, false, pc);
+        history_read(h, b, number, pc);
+    }
+    pthread_mutex_unlock(&bucket->lock);
+    if (!older)
+        race_take_back(b->worker);
+    return older;
+}
+
+void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    order_notice(b);
+    message_absorb(b, k);
+    if (load_older(b, k, address, bytes, scope, pc))
+        return;
+    k->loaded = address;
+    k->loaded_at = pc;
+    k->loaded_scope = scope;
+    if (!b->launch->many_workers)
+        message_absorb(b, k); /* nobody else runs before it is done */
+}
+
+bool message_atomic_begin(struct block *b, const void *address)
+{
+    bool hold = __atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST);
+    if (hold)
+        message_absorb(b, order_knowledge(b, b->cur));
+    if (hold)
+        pthread_mutex_lock(&bucket_of(address)->lock);
+    return hold;
+}
+
+static void read_older(struct block *b, struct knowledge *k, struct location *x, const struct strong_access *a)
+{
+    receive(b, k, &x->history.past[a->older % MOST_PAST].left, a->scope, a->compares, a->pc);
+    history_read(&x->history, b, a->older, a->pc);
+}
+
+/* Only if nothing has been released since the write that follows: who acquires from that would have to know of it. */
+bool message_atomic_older(struct block *b, struct strong_access *a, u64 *value)
+{
+    struct location *x = location_at(b, bucket_of(a->address), a->address, false);
+    if (!x)
+        return false;
+    struct history *h = &x->history;
+    h->unread = 0;
+    unsigned number = history_choose(h, b, a->bytes, a->pc);
+    if (number == h->newest || !history_has(h, current(b)->overwrote) ||
+        h->past[(number + 1) % MOST_PAST].tick < b->fenced)
+        return false;
+    a->older = number;
+    *value = h->past[number % MOST_PAST].value;
+    return true;
+}
+
+void message_atomic_end(struct block *b, const struct strong_access *a, bool held)
+{
+    struct bucket *bucket = bucket_of(a->address);
+    bool takes = a->compares && a->writes;
+    if (takes)
+        take_lock(b, a);
+    if (!held && !__atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST))
+        return;
+    if (!held)
+        pthread_mutex_lock(&bucket->lock);
+    struct knowledge *k = order_knowledge(b, b->cur);
+    struct location *x = location_at(b, bucket, a->address, true);
+    if (a->older)
+        read_older(b, k, x, a);
+    else
+        location_read(b, k, x, a->scope, a->compares, a->pc);
+    if (!a->writes)
+        history_keep(&x->history, b);
+    if (a->writes)
+        location_write(b, k, x, a->scope, a->bytes, a->before, b->launch->many_workers, a->pc);
+    if (a->writes && !takes && a->address == k->lock)
+        leave_lock(b, k, x);
+    pthread_mutex_unlock(&bucket->lock);
+    message_absorb(b, k);
+    b->now++;
+}
+
+bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (!k)
+        return false;
+    message_absorb(b, k);
+    return clock_knows(&k->taken, serial, thread, stamp);
+}
+
+bool message_loosely(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (!k)
+        return false;
+    message_absorb(b, k);
+    return clock_knows(&k->loose, serial, thread, stamp);
+}
+
+enum observation { UNSEEN, OBSERVED, OBSERVED_AND_FENCED };
+
+/* What the running thread has to do with the last write to that address. */
+static enum observation observation(struct block *b, const void *address)
+{
+    enum observation found = UNSEEN;
+    struct knowledge *k = current(b)->knowledge;
+    if (!k)
+        return UNSEEN;
+    message_absorb(b, k);
+    struct bucket *bucket = bucket_of(address);
+    pthread_mutex_lock(&bucket->lock);
+    const struct location *x = location_at(b, bucket, address, false);
+    if (x && x->n_observers > MOST_OBSERVERS)
+        found = OBSERVED_AND_FENCED;
+    for (unsigned i = 0; x && found != OBSERVED_AND_FENCED && i < x->n_observers; i++) {
+        const struct entry *e = &x->observers[i];
+        bool own = e->thread == b->cur;
+        if (e->serial != b->serial)
+            continue;
+        if (own)
+            found = OBSERVED;
+        if (e->stamp <= b->floor || (own && e->stamp < k->fenced))
+            found = OBSERVED_AND_FENCED;
+    }
+    pthread_mutex_unlock(&bucket->lock);
+    return found;
+}
+
+bool message_observed(struct block *b, const void *address) { return observation(b, address) != UNSEEN; }
+bool message_observed_and_fenced(struct block *b, const void *address)
+{
+    return observation(b, address) == OBSERVED_AND_FENCED;
+}
+
+enum lock_fence message_lock(const struct block *b)
+{
+    const struct knowledge *k = b->threads[b->cur].knowledge;
+    return k ? k->lock_fence : NO_LOCK;
+}
+
+void message_note_careless(struct block *b)
+{
+    struct knowledge *k = current(b)->knowledge;
+    if (k->careless == NO_LOCK)
+        k->careless = k->lock_fence;
+}
+
+bool message_lock_was_careless(struct block *b, uint32_t serial, unsigned thread)
+{
+    const struct knowledge *k = current(b)->knowledge;
+    if (!k || !k->lock)
+        return false;
+    struct bucket *bucket = bucket_of(k->lock);
+    pthread_mutex_lock(&bucket->lock);
+    const struct location *x = location_at(b, bucket, k->lock, false);
+    bool careless = x && x->careless.serial == serial && x->careless.thread == thread &&
+                    x->careless.lock_free == k->lock_free && (x->careless.fence == NO_FENCE || serial != b->serial);
+    pthread_mutex_unlock(&bucket->lock);
+    return careless;
+}

@@ -1,0 +1,340 @@
+/* What threads know of each other: by barriers, and by fences, which turn what was seen into what is known, and settle
+ * what the next strong write releases (messages.c).
+ *
+ * A barrier does more than the model asks: it also counts as the fence after a read, and as the fence of all for what
+ * one thread writes behind it. Widely used programs rely on that, and hardware keeps it, so here the emulator is
+ * silent. */
+#include "order/order.h"
+#include "run/grid.h"
+#include "run/launch.h"
+#include "order/messages.h"
+#include "run/worker.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_STAMPS (1u << 29) /* race.c has 30 bits for one */
+
+static u64 later(u64 a, u64 b) { return a > b ? a : b; }
+
+/* ---- what threads know ---- */
+
+struct knowledge *order_knowledge(struct block *b, unsigned thread)
+{
+    struct thread *t = &b->threads[thread];
+    if (t->knowledge)
+        return t->knowledge;
+    t->knowledge = calloc(1, sizeof *t->knowledge);
+    if (!t->knowledge)
+        base_out_of_memory();
+    b->n_knowledge++;
+    return t->knowledge;
+}
+
+static void knowledge_clear(struct knowledge *k)
+{
+    clock_free(&k->acquired);
+    free(k->acquired_own);
+    clock_free(&k->loose);
+    clock_free(&k->taken);
+    for (int scope = 0; scope < 2; scope++) {
+        clock_free(&k->seen[scope]);
+        clock_free(&k->released[scope]);
+    }
+}
+
+void order_begin_block(struct block *b)
+{
+    for (unsigned t = 0; t < MAX_THREADS && b->n_knowledge; t++)
+        if (b->threads[t].knowledge) {
+            knowledge_clear(b->threads[t].knowledge);
+            free(b->threads[t].knowledge);
+            b->threads[t].knowledge = NULL;
+            b->n_knowledge--;
+        }
+    b->sequential = 0;
+    b->fenced = 0;
+    b->n_heard = 0;
+    clock_clear(&b->acquired);
+    clock_clear(&b->released[0]);
+    clock_clear(&b->released[1]);
+    if (b->now >= MOST_STAMPS) { /* else what was known of the block before lies below the floor */
+        b->now = 0;
+        memset(b->warps, 0, MAX_WARPS * sizeof *b->warps);
+        for (unsigned t = 0; t < MAX_THREADS; t++)
+            b->threads[t].touched = 0;
+    }
+    b->floor = b->now++;
+    b->met = b->floor;
+    b->left_unmet = false;
+}
+
+bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+{
+    if (serial == b->serial) {
+        if (thread == b->cur || order_met(b, thread, stamp))
+            return true;
+        if (thread / WARP == b->cur / WARP && b->warps[thread / WARP].known[b->cur % WARP][thread % WARP] >= stamp)
+            return true;
+    }
+    if (b->phase && grid_before(b, serial, thread, stamp))
+        return true;
+    const struct knowledge *k = current(b)->knowledge;
+    if (k && k->acquired_own && serial == b->serial && k->acquired_own[thread] >= stamp)
+        return true;
+    return (k && clock_knows(&k->acquired, serial, thread, stamp)) || clock_knows(&b->acquired, serial, thread, stamp);
+}
+
+static void join_stamps(const struct block *b, uint32_t *into, const uint32_t *from)
+{
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        into[t] = from[t] > into[t] ? from[t] : into[t];
+}
+
+static void join_own(const struct block *b, struct knowledge *k, const uint32_t *from)
+{
+    if (!from)
+        return;
+    if (!k->acquired_own)
+        k->acquired_own = calloc(MAX_THREADS, sizeof *k->acquired_own);
+    if (!k->acquired_own)
+        base_out_of_memory();
+    join_stamps(b, k->acquired_own, from);
+}
+
+/* ---- barriers ---- */
+
+void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
+{
+    uint32_t(*known)[WARP] = b->warps[warp].known, seen[WARP] = {0};
+    struct knowledge all = {0};
+    bool any = false;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        const struct knowledge *k = b->threads[warp * WARP + lane].knowledge;
+        known[lane][lane] = b->now;
+        for (unsigned i = 0; i < WARP; i++)
+            if (known[lane][i] > seen[i])
+                seen[i] = known[lane][i];
+        if (!k)
+            continue;
+        any = true;
+        all.sequential = later(all.sequential, k->sequential);
+        clock_join(&all.acquired, &k->acquired);
+        join_own(b, &all, k->acquired_own);
+        clock_join(&all.loose, &k->loose);
+        clock_join(&all.taken, &k->taken);
+        for (int scope = 0; scope < 2; scope++) {
+            clock_join(&all.seen[scope], &k->seen[scope]);
+            clock_join(&all.released[scope], &k->released[scope]);
+        }
+    }
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        memcpy(known[lane], seen, sizeof seen);
+        if (!any)
+            continue;
+        struct knowledge *k = order_knowledge(b, warp * WARP + lane);
+        k->sequential = all.sequential;
+        clock_copy(&k->acquired, &all.acquired);
+        join_own(b, k, all.acquired_own);
+        clock_copy(&k->loose, &all.loose);
+        clock_copy(&k->taken, &all.taken);
+        for (int scope = 0; scope < 2; scope++) {
+            clock_copy(&k->seen[scope], &all.seen[scope]);
+            clock_copy(&k->released[scope], &all.released[scope]);
+        }
+    }
+    knowledge_clear(&all);
+    b->now++;
+}
+
+/* Up to which stamp does the first thread know what the second did, other than by barriers of the block? */
+static uint32_t known_of(const struct block *b, unsigned thread, unsigned other)
+{
+    const struct knowledge *k = b->threads[thread].knowledge;
+    uint32_t stamp = 0;
+    if (thread / WARP == other / WARP)
+        stamp = b->warps[thread / WARP].known[thread % WARP][other % WARP];
+    if (k && k->acquired_own && k->acquired_own[other] > stamp)
+        stamp = k->acquired_own[other];
+    uint32_t acquired = k ? clock_stamp(&k->acquired, b->serial, other) : 0;
+    return acquired > stamp ? acquired : stamp;
+}
+
+/* Those that are left meet: what one of them knows of those that are not, all know now. */
+static void meet_without_left(struct block *b)
+{
+    bool unmet = false;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        struct thread *gone = &b->threads[t];
+        if (!has_left(b, t) || gone->touched <= gone->met)
+            continue;
+        uint32_t by_block = clock_stamp(&b->acquired, b->serial, t);
+        gone->met = by_block > gone->met ? by_block : gone->met;
+        for (unsigned other = 0; other < b->launch->threads; other++) {
+            uint32_t stamp = has_left(b, other) ? 0 : known_of(b, other, t);
+            gone->met = stamp > gone->met ? stamp : gone->met;
+        }
+        unmet |= gone->touched > gone->met;
+    }
+    b->left_unmet = unmet;
+}
+
+void order_block_barrier(struct block *b)
+{
+    if (b->left_unmet)
+        meet_without_left(b);
+    for (unsigned t = 0; b->n_knowledge && t < b->launch->threads; t++) {
+        struct knowledge *k = b->threads[t].knowledge;
+        if (!k)
+            continue;
+        message_absorb(b, k);
+        b->sequential = later(b->sequential, k->sequential);
+        clock_join(&b->acquired, &k->acquired);
+        clock_clear(&k->acquired);
+        for (int scope = 0; scope < 2; scope++) {
+            clock_join(&b->acquired, &k->seen[scope]);
+            clock_clear(&k->seen[scope]);
+            clock_join(&b->released[scope], &k->released[scope]);
+            clock_clear(&k->released[scope]);
+        }
+    }
+    clock_forget(&b->acquired, b->serial); /* the floor says as much */
+    b->met = b->now++;
+    if (!b->left_unmet)
+        b->floor = b->met;
+}
+
+void order_thread_left(struct block *b)
+{
+    struct thread *t = current(b);
+    t->met = b->met;
+    b->left_unmet |= t->touched > b->met;
+}
+
+/* ---- fences ---- */
+
+/* Adds what that thread knows and has done. */
+static void snapshot(struct block *b, unsigned self, const struct knowledge *k, struct clock *out)
+{
+    const uint32_t *known = b->warps[self / WARP].known[self % WARP];
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        unsigned thread = self / WARP * WARP + lane;
+        uint32_t stamp = thread == self ? b->now : known[lane];
+        if (stamp > b->floor)
+            clock_add(out, (struct entry){b->serial, thread, stamp});
+    }
+    for (unsigned thread = 0; b->met > b->floor && thread < b->launch->threads; thread++)
+        clock_add(out, (struct entry){b->serial, thread, has_left(b, thread) ? b->threads[thread].met : b->met});
+    if (b->floor)
+        clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
+    if (k)
+        clock_join(out, &k->acquired);
+    for (unsigned t = 0; k && k->acquired_own && t < b->launch->threads; t++)
+        if (k->acquired_own[t] > b->floor)
+            clock_add(out, (struct entry){b->serial, t, k->acquired_own[t]});
+    clock_join(out, &b->acquired);
+}
+
+void order_done(struct block *b, struct clock *out) { snapshot(b, b->cur, current(b)->knowledge, out); }
+
+void order_arrive(struct block *b, struct clock *passing)
+{
+    order_done(b, passing);
+    b->now++;
+}
+
+static void join_all(struct knowledge *k, const struct clock *all, u64 sequential)
+{
+    clock_join(&k->acquired, all);
+    k->sequential = later(k->sequential, sequential);
+}
+
+void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing)
+{
+    struct clock all = {0};
+    u64 sequential = passing->n ? order_tick() : 0; /* later than those that have passed have any */
+    clock_join(&all, passing);
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1)
+            snapshot(b, t, b->threads[t].knowledge, &all);
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1 && b->threads[t].knowledge)
+            sequential = later(sequential, b->threads[t].knowledge->sequential);
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1)
+            join_all(order_knowledge(b, t), &all, sequential);
+    clock_free(&all);
+    b->now++;
+}
+
+/* ---- objects of one block ---- */
+
+void order_release(struct block *b, struct release *into)
+{
+    const struct knowledge *k = current(b)->knowledge;
+    unsigned first = b->cur / WARP * WARP;
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        uint32_t known = b->warps[b->cur / WARP].known[b->cur % WARP][lane];
+        if (known > into->threads[first + lane])
+            into->threads[first + lane] = known;
+    }
+    into->threads[b->cur] = b->now;
+    if (k && k->acquired_own)
+        join_stamps(b, into->threads, k->acquired_own);
+    if (k)
+        clock_join(&into->others, &k->acquired);
+    into->sequential = later(into->sequential, order_sequential(b));
+    b->now++;
+}
+
+void order_acquire(struct block *b, const struct release *from)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    join_own(b, k, from->threads);
+    clock_join(&k->acquired, &from->others);
+    k->sequential = later(k->sequential, from->sequential);
+}
+
+void order_notice(struct block *b)
+{
+    if (!__atomic_load_n(&b->launch->synchronises, __ATOMIC_RELAXED))
+        __atomic_store_n(&b->launch->synchronises, true, __ATOMIC_SEQ_CST);
+}
+
+u64 order_tick(void)
+{
+    static u64 tick;
+    return __atomic_add_fetch(&tick, 1, __ATOMIC_SEQ_CST);
+}
+
+u64 order_sequential(const struct block *b)
+{
+    const struct knowledge *k = b->threads[b->cur].knowledge;
+    return k ? later(k->sequential, b->sequential) : b->sequential;
+}
+
+void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc)
+{
+    struct knowledge *k = order_knowledge(b, b->cur);
+    order_notice(b);
+    message_absorb(b, k);
+    b->fenced = order_tick();
+    if (sequential)
+        k->sequential = b->fenced;
+    k->fenced = b->now;
+    k->fence = (struct step){pc, scope, b->now};
+    if (k->lock && k->lock_fence < (scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE))
+        k->lock_fence = scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE;
+    clock_join(&k->acquired, &k->seen[SIMT_SCOPE_BLOCK]);
+    clock_clear(&k->seen[SIMT_SCOPE_BLOCK]);
+    if (scope != SIMT_SCOPE_BLOCK) {
+        clock_join(&k->acquired, &k->seen[SIMT_SCOPE_DEVICE]);
+        clock_clear(&k->seen[SIMT_SCOPE_DEVICE]);
+    }
+    clock_clear(&k->released[SIMT_SCOPE_BLOCK]);
+    snapshot(b, b->cur, k, &k->released[SIMT_SCOPE_BLOCK]);
+    if (scope != SIMT_SCOPE_BLOCK)
+        clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
+    b->now++;
+}

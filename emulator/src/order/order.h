@@ -1,0 +1,90 @@
+/* Order: which accesses happened before which, by the PTX memory model ("Memory Consistency Model").
+ *
+ * A block has a clock, `now`, that steps at each synchronisation. An access is stamped with it. Who knows what:
+ *   floor      what all threads of the block did up to this stamp, every thread knows: a barrier raises it
+ *   met        the same, of the threads that had not left when they met: above the floor once one left before it met others
+ *   known      within a warp, by __syncwarp()
+ *   knowledge  everything else: released by a fence and a strong access (an atomic operation, or volatile), acquired by
+ *              a strong access that reads from it and a fence. A scope too small on either side orders nothing.
+ *
+ * Whoever touches memory is an actor: (serial of its block, number in it). Asynchronous engines will be actors as well,
+ * with numbers from MAX_THREADS on. */
+#ifndef SIMT_ORDER_H
+#define SIMT_ORDER_H
+
+#include "order/clock.h"
+
+struct block;
+
+/* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
+ * what the last holder wrote. */
+enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
+
+struct step { /* a fence or a strong access; pc NULL: there is none */
+    const void *pc;
+    enum simt_scope scope;
+    uint32_t stamp;
+};
+
+/* How what one thread has done becomes known to another: a fence, a strong write, a strong access that reads from it, a fence. */
+struct way {
+    struct step released, written, read, acquired;
+};
+
+/* What a thread of the block has learnt, for the words of reports: what the other had done, whether or not it is
+ * ordered. */
+#define MOST_HEARD 4
+struct heard {
+    struct clock done;
+    struct way way;
+    unsigned thread; /* that has read it */
+};
+
+struct knowledge {
+    struct clock acquired;  /* has happened before */
+    uint32_t *acquired_own; /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
+    struct clock seen[2];   /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
+    struct clock
+        taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
+    struct clock released[2]; /* what the last fence of at least that scope covers */
+    struct clock loose;       /* if the scope of every fence and every atomic were wide enough */
+    const void *loaded;       /* by a volatile load that is announced but not yet looked into */
+    enum simt_scope loaded_scope;
+    u64 sequential; /* tick of the last sequential fence that it has done, or that happened before */
+    const void *loaded_at;
+    uint32_t fenced;            /* stamp of its last fence */
+    struct step fence;          /* and the rest of it */
+    const void *lock;           /* that it has taken by atomicCAS, and not written since; NULL: none */
+    u64 lock_free;              /* what the lock holds when nobody has it */
+    enum lock_fence lock_fence; /* done since it was taken */
+    enum lock_fence careless; /* what had been done when it first wrote inside the lock, if too little; else NO_LOCK */
+};
+
+void order_begin_block(struct block *b);
+void order_block_barrier(struct block *b);
+void order_thread_left(struct block *b); /* the running one; others do not meet it in barriers to come */
+void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
+/* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
+void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
+void order_arrive(struct block *b, struct clock *passing); /* the running thread is such a one */
+/* For an object that threads of one block release to and acquire from, each by itself. */
+struct release {
+    uint32_t threads[MAX_THREADS]; /* up to which stamp each is known */
+    struct clock others;           /* of other blocks */
+    u64 sequential;                /* as in knowledge */
+};
+void order_release(struct block *b, struct release *into); /* adds what the running thread knows and has done */
+void order_acquire(struct block *b, const struct release *from);
+/* Sequential: all such fences of a launch happen in one order. */
+void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
+u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
+u64 order_sequential(const struct block *b); /* the last sequential fence that the running thread has behind it */
+/* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
+bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
+
+/* For messages.c. */
+void order_done(struct block *b, struct clock *out); /* adds what the running thread knows and has done */
+struct knowledge *order_knowledge(struct block *b, unsigned thread); /* made if there is none */
+void order_notice(struct block *b);                                  /* from now on, messages are left */
+
+#endif

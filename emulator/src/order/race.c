@@ -1,0 +1,924 @@
+/* The race detector. Two accesses of different threads to the same byte, one of them a write, race unless something
+ * orders them (order.c), or both are strong and each within the other's scope.
+ *
+ * Who touched what is in records (records.c). One store instruction of a warp that writes a word from several lanes is no
+ * race: the guide says that one of the writes happens. A record that is lost can lose a report, never invent one. */
+#include "order/race.h"
+#include "order/access.h"
+#include "run/launch.h"
+#include "report/lines.h"
+#include "order/messages.h"
+#include "report/notes.h"
+#include "order/overlap.h"
+#include "order/records.h"
+#include "report/report.h"
+#include "run/worker.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks on several workers touch the same cells of global memory. */
+#define LOCKS 1024
+static struct {
+    bool held;
+    char alone[63];
+} locks[LOCKS] __attribute__((aligned(64)));
+
+static bool is_beside(const void *one, const void *other) { return (uintptr_t)one >> 4 == (uintptr_t)other >> 4; }
+
+/* Another worker's thread is about to read an older value there. */
+static bool is_lent(const struct block *b, const void *address)
+{
+    if (!__atomic_load_n(&b->launch->n_lent, __ATOMIC_RELAXED))
+        return false;
+    for (unsigned i = 0; i < simt_n_workers; i++)
+        if (&simt_workers[i] != b->worker &&
+            is_beside(__atomic_load_n(&simt_workers[i].lent, __ATOMIC_ACQUIRE), address))
+            return true;
+    return false;
+}
+
+static bool is_of_workers(const struct block *b, const struct place *place)
+{
+    return place->space != SPACE_SHARED && b->launch->many_workers;
+}
+
+static __attribute__((noinline)) bool *lock_of_workers(const struct block *b, const struct place *place)
+{
+    bool *lock = &locks[(place->offset >> 6) % LOCKS].held;
+    for (;;) {
+        while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE)) {
+        }
+        if (!is_lent(b, place->object->base + place->offset))
+            return lock;
+        __atomic_clear(lock, __ATOMIC_RELEASE);
+        sched_yield();
+    }
+}
+
+static inline bool *lock_cells(const struct block *b, const struct place *place)
+{
+    return is_of_workers(b, place) ? lock_of_workers(b, place) : NULL;
+}
+
+static void unlock_cells(bool *lock)
+{
+    if (lock)
+        __atomic_clear(lock, __ATOMIC_RELEASE);
+}
+
+static void note_guess(const void *pc);
+
+/* ---- one access, on its way through the cells ---- */
+
+struct visit {
+    struct block *b;
+    const struct place *place;
+    const void *pc;
+    u64 key;
+    uint32_t least_serial; /* earlier blocks are of launches before this one, or their shared memory was another */
+    unsigned warp, lane, bytes;
+    enum access kind;
+    enum strength strength;
+    const struct cell *cell; /* in hand */
+    uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
+    uint8_t turn;   /* of this store in this thread: the n-th lap of a loop is another instruction than the first */
+    bool read_only; /* by the path that takes memory for constant while the kernel runs */
+    bool together;  /* it stores where another lane of its warp does, by the same instruction */
+    bool raced;     /* with the following, to be reported when the locks are open again */
+    bool other_stored;
+    enum why why;
+    enum strength other_strength;
+    unsigned other_thread;
+    struct record other;
+};
+
+static enum strength strength_of(enum access kind, enum simt_scope scope)
+{
+    if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
+        return scope == SIMT_SCOPE_BLOCK ? VOLATILE_BLOCK : VOLATILE;
+    if (kind != ACCESS_ATOMIC)
+        return PLAIN;
+    return scope == SIMT_SCOPE_BLOCK ? ATOMIC_BLOCK : ATOMIC_DEVICE;
+}
+
+static bool is_volatile(enum strength strength) { return strength == VOLATILE || strength == VOLATILE_BLOCK; }
+static bool is_of_block(enum strength strength) { return strength == VOLATILE_BLOCK || strength == ATOMIC_BLOCK; }
+
+static enum access kind_of(enum strength strength, bool stored)
+{
+    if (is_volatile(strength))
+        return stored ? ACCESS_VOLATILE_STORE : ACCESS_VOLATILE_LOAD;
+    if (strength != PLAIN)
+        return ACCESS_ATOMIC;
+    return stored ? ACCESS_STORE : ACCESS_LOAD;
+}
+
+static const unsigned char *address_of(const struct visit *v) { return v->place->object->base + v->place->offset; }
+
+static void note_conflict(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored,
+                          enum why why)
+{
+    if (v->raced)
+        return;
+    v->raced = true;
+    v->other = *r;
+    v->other_thread = thread;
+    v->other_strength = strength;
+    v->other_stored = stored;
+    v->why = why;
+}
+
+static struct conflict conflict_of(struct visit *v)
+{
+    struct conflict c = {
+        .block = v->b, .place = *v->place, .bytes = v->bytes, .now = v->kind, .pc = v->pc, .why = v->why};
+    c.before = kind_of(v->other_strength, v->other_stored);
+    c.other_pc = record_pc(&v->other);
+    c.actor.serial = v->b->serial;
+    c.actor.thread = v->b->cur;
+    c.other.serial = v->other.serial;
+    c.other.thread = v->other_thread;
+    bool is_told = v->why == NOTHING_ORDERS || v->why == FENCE_MISSING;
+    if (is_told && message_way(v->b, v->other.serial, v->other_thread, STAMP(&v->other), &c.way))
+        c.why = FENCE_MISSING;
+    return c;
+}
+
+/* Two strong accesses that no strict order holds apart. Volatile data whose order would follow if a scope were wider
+ * races; a volatile flag that others poll does not, nor what has been read just before. */
+static void meet_strong(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
+{
+    struct block *b = v->b;
+    bool too_small = r->serial != b->serial && (is_of_block(v->strength) || is_of_block(strength));
+    bool volatile_data = b->manner != AS_RELAXED &&
+                         (is_volatile(v->strength) || (is_volatile(strength) && v->kind != ACCESS_ATOMIC));
+    if (!too_small && !volatile_data)
+        return;
+    bool loosely = message_loosely(b, r->serial, thread, STAMP(r));
+    if (too_small && !loosely)
+        note_conflict(v, r, thread, strength, stored, SCOPE_TOO_SMALL);
+    if (too_small || message_observed(b, address_of(v)))
+        return;
+    bool last_write = r == &v->cell->write && !(r->who & COMPARES);
+    bool overwritten = last_write && v->kind == ACCESS_VOLATILE_STORE;
+    if (loosely || overwritten)
+        note_conflict(v, r, thread, strength, stored, loosely ? FENCE_MISSING : NOTHING_ORDERS);
+}
+
+/* Atomic operations that the thread has seen the last of: a store of its own there comes after them in any case, as where
+ * the last to arrive in a barrier sets its counter back; a load does if there was a fence between. */
+static bool follows_own_view(const struct visit *v)
+{
+    if (v->kind == ACCESS_STORE)
+        return message_observed(v->b, address_of(v));
+    return message_observed_and_fenced(v->b, address_of(v));
+}
+
+static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
+{
+    if (order_before(v->b, r->serial, thread, STAMP(r)))
+        return;
+    if (strength != PLAIN && v->strength == PLAIN && follows_own_view(v))
+        return;
+    if (v->strength != PLAIN && message_seen(v->b, r->serial, thread, STAMP(r)))
+        return;
+    bool warp_synchronous = r->serial == v->b->serial && thread / WARP == v->warp && is_volatile(v->strength) &&
+                            is_volatile(strength) && v->b->manner != AS_RELAXED;
+    if (v->strength != PLAIN && strength != PLAIN && !warp_synchronous) {
+        meet_strong(v, r, thread, strength, stored);
+        return;
+    }
+    note_conflict(v, r, thread, strength, stored, NOTHING_ORDERS);
+}
+
+/* Is that record of a launch that has ended before the running thread does this? */
+static bool is_past(const struct visit *v, const struct record *r)
+{
+    if (r->serial < v->least_serial)
+        return true;
+    return r->serial < v->b->launch->first_serial && overlap_ordered(v->b, r->serial);
+}
+
+static void meet_write(struct visit *v, const struct record *r)
+{
+    if (is_past(v, r))
+        return;
+    unsigned thread = WRITER(r);
+    if (v->read_only && r->serial >= v->b->launch->first_serial)
+        note_conflict(v, r, thread, STRENGTH(r), true, TAKEN_FOR_CONSTANT);
+    if (r->serial == v->b->serial && order_met(v->b, thread, STAMP(r)))
+        return;
+    bool one_warp = r->serial == v->b->serial && thread / WARP == v->warp;
+    if (r->who & CARELESS && message_lock_was_careless(v->b, r->serial, thread))
+        note_conflict(v, r, thread, STRENGTH(r), true, FENCE_MISSING);
+    bool one_instruction = one_warp && access_stores(v->kind) && TURN(r) == v->turn && record_pc(r) == v->pc;
+    v->together |= one_instruction;
+    if (!one_instruction)
+        meet(v, r, thread, STRENGTH(r), true);
+}
+
+/* Of a record beside a cell's last write: is it a store all the same? */
+static bool is_store(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }
+
+static bool is_atomic(const struct record *r) { return is_store(r) && STRENGTH(r) != COVERED; }
+
+/* The plain loads that the running thread has done before it tries: what they guessed is no longer of account. */
+static void take_guess(const struct visit *v, struct cell *c, struct record *r)
+{
+    uint32_t lane = 1u << v->lane, warp = 1u << v->warp;
+    struct record others = *r;
+    if (r->serial != v->b->serial || !(r->who & lane) || !(r->warps & warp) || STRENGTH(r) != PLAIN)
+        return;
+    note_guess(record_pc(r));
+    r->who &= ~lane;
+    others.who = lane;
+    others.warps &= ~warp;
+    if (others.warps)
+        spill_add(c, &others, v->least_serial);
+}
+
+static void take_guesses(const struct visit *v, struct cell *c, unsigned readers)
+{
+    struct spill *beside = spill_of(c);
+    for (unsigned i = 0; beside && i < beside->n; i++)
+        take_guess(v, c, &beside->reads[i]);
+    for (unsigned i = 0; i < readers; i++)
+        take_guess(v, c, &c->reads[i]);
+}
+
+static void meet_reads(struct visit *v, const struct record *r)
+{
+    bool own = r->serial == v->b->serial;
+    if (is_past(v, r))
+        return;
+    if (own && STAMP(r) <= v->b->floor && !IS_READ_ONLY(r))
+        return;
+    for (uint32_t warps = r->warps; warps && !v->raced; warps &= warps - 1) {
+        unsigned warp = (unsigned)__builtin_ctz(warps);
+        if (own && IS_COLLECTIVE(r) && warp == v->warp)
+            continue; /* done before any lane of the warp went on */
+        for (uint32_t rest = r->who; rest && !v->raced; rest &= rest - 1) {
+            unsigned thread = warp * WARP + (unsigned)__builtin_ctz(rest);
+            if (own && thread == v->b->cur)
+                continue;
+            if (IS_READ_ONLY(r) && r->serial >= v->b->launch->first_serial)
+                note_conflict(v, r, thread, PLAIN, false, TAKEN_FOR_CONSTANT);
+            meet(v, r, thread, record_strength(r), is_store(r));
+        }
+    }
+}
+
+/* ---- which reads a cell keeps ---- */
+
+static bool is_of_several(const struct record *r) { return (r->who & (r->who - 1)) || (r->warps & (r->warps - 1)); }
+
+/* Does whoever races with the first race with the second as well, if that happened after it? */
+static bool stands_for(const struct record *later, const struct record *r)
+{
+    if (IS_READ_ONLY(r) || (IS_COLLECTIVE(later) && !IS_COLLECTIVE(r)))
+        return false;
+    return STRENGTH(later) == PLAIN ? !is_store(r) : STRENGTH(later) == STRENGTH(r);
+}
+
+/* Of a launch that this one is not ordered behind, or not known to be. */
+static bool is_of_other_launch(const struct block *b, const struct record *r)
+{
+    return r->serial < b->launch->first_serial;
+}
+
+/* Is all that this record holds ordered before what any thread does, or of no more account? */
+static bool is_over(struct block *b, uint32_t least_serial, const struct record *r, const struct record *added)
+{
+    if (r->serial < least_serial || !r->who)
+        return true;
+    if (is_of_other_launch(b, r))
+        return stands_for(added, r) && overlap_ordered(b, r->serial);
+    return r->serial == b->serial && STAMP(r) <= b->floor && !IS_READ_ONLY(r);
+}
+
+/* The same, if it takes longer to find out: done before the read that is added, by each thread. */
+static bool is_behind(struct block *b, const struct record *r, const struct record *added)
+{
+    if (!stands_for(added, r))
+        return false;
+    for (uint32_t warps = r->warps; warps; warps &= warps - 1)
+        for (uint32_t rest = r->who; rest; rest &= rest - 1)
+            if (!order_before(b, r->serial, (unsigned)(__builtin_ctz(warps) * WARP + __builtin_ctz(rest)), STAMP(r)))
+                return false;
+    return true;
+}
+
+/* Without order between blocks, whoever writes races with a reader of this block or with one of another. */
+#define EARLY_SPILLS 16384 /* kept all the same, since a launch's first fence may be yet to come */
+
+static bool is_to_be_kept(const struct block *b, const struct cell *c, unsigned readers, unsigned i)
+{
+    bool orders = b->launch->grid.whole || __atomic_load_n(&b->launch->synchronises, __ATOMIC_RELAXED);
+    if (is_atomic(&c->reads[i]))
+        return false;
+    if (readers > GLOBAL_READERS || orders || spilled() < EARLY_SPILLS)
+        return true;
+    for (unsigned j = 0; j < readers; j++)
+        if (j != i && c->reads[j].serial != b->serial)
+            return false;
+    return true;
+}
+
+/* A cell without a free place: which read makes room? */
+static unsigned make_room(struct block *b, uint32_t least_serial, struct cell *c, unsigned readers,
+                          const struct record *added)
+{
+    for (unsigned i = 0; i < readers; i++)
+        for (unsigned j = i + 1; j < readers; j++)
+            if (record_join(&c->reads[i], &c->reads[j]))
+                return j;
+    for (unsigned i = 0; i < readers; i++)
+        if (is_behind(b, &c->reads[i], added))
+            return i;
+    for (unsigned i = 0; i < readers; i++)
+        for (unsigned j = i + 1; j < readers; j++)
+            if (is_of_other_launch(b, &c->reads[i]) && stands_for(&c->reads[i], &c->reads[j]) &&
+                overlap_same_launch(b, c->reads[i].serial, c->reads[j].serial))
+                return j;
+    unsigned drop = readers - 1;
+    while (drop > 0 && is_of_other_launch(b, &c->reads[drop]))
+        drop--; /* one stands for all of its launch, and is not kept beside the cell */
+    bool other_block = c->reads[drop].serial != b->serial;
+    if (other_block && drop > 0 && c->reads[drop - 1].serial == b->serial)
+        drop--;
+    if (is_to_be_kept(b, c, readers, drop))
+        spill_add(c, &c->reads[drop], least_serial);
+    return drop;
+}
+
+/* The first record is the latest. */
+static void add_read(struct block *b, uint32_t least_serial, struct cell *c, unsigned readers,
+                     const struct record *added)
+{
+    unsigned place = readers;
+    for (unsigned i = 0; i < readers; i++) {
+        struct record *r = &c->reads[i];
+        if (r->serial == added->serial && r->key == added->key && record_extend(r, added->who, added->warps))
+            return;
+        if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_store(added))
+            return; /* whoever writes there meets that one */
+        if (place == readers && is_over(b, least_serial, r, added))
+            place = i;
+    }
+    if (place == readers)
+        place = make_room(b, least_serial, c, readers, added);
+    for (; place > 0; place--)
+        c->reads[place] = c->reads[place - 1];
+    c->reads[0] = *added;
+}
+
+/* ---- cells on the way ---- */
+
+/* What happens most: a load of a word that nobody has written since the last barrier. Returns whether that is all. */
+static bool load_word(struct block *b, const struct cells *cells, size_t offset, uint32_t least_serial, u64 key)
+{
+    struct cell *c = word_cell(cells, offset);
+    const struct record *w = &c->write;
+    uint32_t lane = 1u << b->cur % WARP, warp = 1u << b->cur / WARP;
+    if (w->who & SPLIT)
+        return false;
+    if (w->serial >= least_serial && (w->serial != b->serial || !order_met(b, WRITER(w), STAMP(w))))
+        return false;
+    if (c->reads[0].serial == b->serial && c->reads[0].key == key && record_extend(&c->reads[0], lane, warp))
+        return true;
+    for (unsigned i = 0; i < cells->readers; i++)
+        if (c->reads[i].serial >= least_serial && is_store(&c->reads[i]))
+            return false;
+    add_read(b, least_serial, c, cells->readers, &(struct record){b->serial, lane, key, warp});
+    return true;
+}
+
+static bool load_words(struct block *b, const struct cells *cells, size_t offset, unsigned bytes, uint32_t least_serial,
+                       u64 key)
+{
+    for (size_t at = offset; at < offset + bytes; at += 4)
+        if (!load_word(b, cells, at, least_serial, key))
+            return false;
+    return true;
+}
+
+static void visit_load(struct visit *v, struct cell *c, unsigned readers)
+{
+    for (unsigned i = 0; i < readers; i++)
+        if (is_store(&c->reads[i]))
+            meet_reads(v, &c->reads[i]);
+    add_read(v->b, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
+}
+
+/* Of this launch, and in shared memory of this block? */
+static bool is_of_launch(const struct visit *v, const struct record *r)
+{
+    return r->serial >= v->least_serial && r->serial >= v->b->launch->first_serial;
+}
+
+static void note_overwritten(const struct visit *v, const struct record *last)
+{
+    struct thread *self = current(v->b);
+    bool in_launch = is_of_launch(v, last);
+    self->overwrote = in_launch ? (struct entry){last->serial, WRITER(last), STAMP(last)} : (struct entry){0};
+    self->overwrote_strong = in_launch && STRENGTH(last) != PLAIN;
+}
+
+/* What a write leaves of the records: nothing, since who races with them races with it; but atomic operations do not
+ * race with one another, and so stay, and so does what it races with itself: a store of what was there already may be
+ * passed over, and the next one is not. Nor does a strong write stand for a plain one before it, by its own thread perhaps:
+ * others' strong accesses race with that one alone. */
+static void visit_store(struct visit *v, struct cell *c, unsigned readers)
+{
+    struct record last = c->write;
+    bool atomic = v->strength >= ATOMIC_BLOCK;
+    if (v->flags & COMPARES)
+        take_guesses(v, c, readers);
+    struct spill *beside = spill_of(c);
+    for (unsigned i = 0; i < readers; i++) {
+        struct record *r = &c->reads[i];
+        meet_reads(v, r);
+        if (!v->raced && (!atomic || !is_store(r)))
+            r->serial = 0;
+    }
+    for (unsigned i = 0; beside && i < beside->n && !v->raced; i++)
+        meet_reads(v, &beside->reads[i]);
+    if (beside && !v->raced)
+        beside->n = 0;
+    uint32_t spills = beside && beside->n ? SPILLED : 0;
+    if (v->strength != PLAIN)
+        note_overwritten(v, &last);
+    c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
+                               1u << v->warp};
+    if (v->strength == PLAIN || !is_of_launch(v, &last))
+        return;
+    bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && STAMP(&last) <= v->b->floor);
+    bool concurrent = atomic && is_atomic(&last) && !order_before(v->b, last.serial, WRITER(&last), STAMP(&last));
+    if (!covered && !concurrent)
+        return;
+    last.who = 1u << LANE(&last);
+    if (covered)
+        last = record_covered(&last);
+    add_read(v->b, v->least_serial, c, readers, &last);
+}
+
+static void visit_cell(struct visit *v, struct cell *c, unsigned readers)
+{
+    v->cell = c;
+    meet_write(v, &c->write);
+    if (access_stores(v->kind))
+        visit_store(v, c, readers);
+    else
+        visit_load(v, c, readers);
+}
+
+static void copy_cell(const struct cells *cells, struct cell *to, const struct cell *from)
+{
+    memcpy(to, from, cells->cell_bytes);
+    spill_copy(to, from);
+}
+
+static void split(const struct cells *cells, struct cell *word, size_t offset)
+{
+    for (unsigned i = 0; i < 4; i++)
+        copy_cell(cells, part_cell(cells, offset + i), word);
+    word->write.who |= SPLIT;
+}
+
+static void visit_word(struct visit *v, const struct cells *cells, size_t offset, unsigned n)
+{
+    struct cell *word = word_cell(cells, offset);
+    size_t base = offset & ~(size_t)3;
+    if (n != 4 && !(word->write.who & SPLIT))
+        split(cells, word, base);
+    if (!(word->write.who & SPLIT)) {
+        visit_cell(v, word, cells->readers);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        visit_cell(v, part_cell(cells, offset + i), cells->readers);
+    if (n == 4 && access_stores(v->kind))
+        copy_cell(cells, word, part_cell(cells, base));
+}
+
+/* ---- judgement ---- */
+
+static pthread_mutex_t doubts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct conflict
+    *doubts; /* plain loads that met an atomic operation: right only as the first guess of a loop around atomicCAS */
+static unsigned n_doubts, doubts_capacity;
+
+static bool is_first_guess(const struct conflict *c)
+{
+    return (c->now == ACCESS_LOAD && c->before == ACCESS_ATOMIC) ||
+           (c->now == ACCESS_ATOMIC && c->before == ACCESS_LOAD);
+}
+
+static void doubt(const struct conflict *c)
+{
+    pthread_mutex_lock(&doubts_lock);
+    if (n_doubts == doubts_capacity) {
+        doubts_capacity = doubts_capacity ? 2 * doubts_capacity : 64;
+        doubts = realloc(doubts, doubts_capacity * sizeof *doubts);
+        if (!doubts)
+            perror("simt: no memory to keep order in"), exit(2);
+    }
+    doubts[n_doubts] = *c;
+    __atomic_store_n(&n_doubts, n_doubts + 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&doubts_lock);
+}
+
+/* Plain loads that come before a try: of other threads, those that did not try. */
+#define MOST_GUESSES 256
+static const void *guesses[MOST_GUESSES];
+static unsigned n_guesses;
+
+static bool is_guess(const void *pc)
+{
+    for (unsigned i = 0; i < n_guesses; i++)
+        if (guesses[i] == pc || lines_same(guesses[i], pc))
+            return true;
+    return false;
+}
+
+/* With the lock of the doubts held. */
+static void remember_guess(const void *pc)
+{
+    unsigned i = 0;
+    while (i < n_guesses && guesses[i] != pc)
+        i++;
+    if (i == n_guesses && n_guesses < MOST_GUESSES)
+        guesses[n_guesses++] = pc;
+}
+
+static void note_guess(const void *pc)
+{
+    pthread_mutex_lock(&doubts_lock);
+    remember_guess(pc);
+    pthread_mutex_unlock(&doubts_lock);
+}
+
+static const void *load_of(const struct conflict *c) { return c->now == ACCESS_LOAD ? c->pc : c->other_pc; }
+
+void race_tries(struct block *b, const void *address, unsigned bytes)
+{
+    const unsigned char *start = address;
+    if (!__atomic_load_n(&n_doubts, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&doubts_lock); /* to the end: others who take theirs move the last into its place */
+    for (unsigned i = 0; i < n_doubts;) {
+        const struct conflict *c = &doubts[i];
+        const unsigned char *at = c->place.object->base + c->place.offset;
+        uint32_t serial = c->now == ACCESS_LOAD ? c->actor.serial : c->other.serial;
+        unsigned thread = c->now == ACCESS_LOAD ? c->actor.thread : c->other.thread;
+        if (serial != b->serial || thread != b->cur || at + c->bytes <= start || start + bytes <= at) {
+            i++;
+            continue;
+        }
+        remember_guess(load_of(c));
+        doubts[i] = doubts[n_doubts - 1];
+        __atomic_store_n(&n_doubts, n_doubts - 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&doubts_lock);
+}
+
+void race_end_launch(void)
+{
+    for (unsigned i = 0; i < n_doubts; i++)
+        if (!is_guess(load_of(&doubts[i])))
+            report_race(&doubts[i]);
+    report_races();
+    for (unsigned i = 0; i < n_doubts; i++)
+        if (is_guess(load_of(&doubts[i])))
+            note_once(load_of(&doubts[i]),
+                      "A plain load beside atomic operations decides whether to try one: it may see an older value, "
+                      "and only volatile or an atomic load is sure to see a new one.");
+    n_doubts = 0;
+    n_guesses = 0;
+    spills_end_launch();
+}
+
+/* The other thread may be about to do its store, on another worker: what it stores must be there to be compared with.
+ */
+static void let_other_store(const struct conflict *c)
+{
+    const unsigned char *address = c->place.object->base + c->place.offset;
+    for (unsigned i = 0; i < simt_n_workers; i++) {
+        const struct worker *w = &simt_workers[i];
+        if (w == simt_worker)
+            continue;
+        for (unsigned spin = 0; spin < 1u << 20 && __atomic_load_n(&w->storing, __ATOMIC_ACQUIRE) == address; spin++) {
+        }
+    }
+}
+
+/* A plain store is judged when it has been done: one that changes nothing, as when all set a flag, harms nobody. */
+static void suspect(struct block *b, const struct conflict *c)
+{
+    struct suspicion *s = b->suspicion;
+    if (s->pending)
+        return;
+    let_other_store(c);
+    s->conflict = *c;
+    const volatile unsigned char *bytes = c->place.object->base + c->place.offset;
+    for (unsigned i = 0; i < c->bytes && i < sizeof s->before; i++)
+        s->before[i] = bytes[i];
+    s->pending = true;
+    b->worker->unsettled = true;
+}
+
+void race_judge_copy(struct block *b, const void *stores)
+{
+    struct suspicion *s = b->suspicion;
+    size_t n = s->conflict.bytes < sizeof s->before ? s->conflict.bytes : sizeof s->before;
+    s->pending = false;
+    if (memcmp(s->before, stores, n))
+        report_race(&s->conflict);
+}
+
+void race_judge(struct block *b)
+{
+    const struct conflict *c = &b->suspicion->conflict;
+    race_judge_copy(b, c->place.object->base + c->place.offset);
+}
+
+static void visit_words(struct visit *v, const struct cells *cells, size_t offset)
+{
+    for (size_t at = offset, end = at + v->bytes; at < end;) {
+        size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
+        visit_word(v, cells, at, (unsigned)(stop - at));
+        at = stop;
+    }
+}
+
+static void prepare_store(struct visit *v)
+{
+    uint8_t *turn = &current(v->b)->turns[(uintptr_t)v->pc / 4 % 16];
+    enum lock_fence fence = v->strength >= ATOMIC_BLOCK ? NO_LOCK : message_lock(v->b);
+    v->turn = *turn;
+    (*turn)++;
+    if (v->kind == ACCESS_ATOMIC && v->b->compares)
+        v->flags = COMPARES;
+    if (fence != NO_FENCE && fence != BLOCK_FENCE)
+        return;
+    v->flags |= CARELESS;
+    message_note_careless(v->b);
+}
+
+/* The records that hold this place, and where in them. NULL: it is not watched. */
+static const struct cells *cells_of(const struct block *b, const struct place *place, size_t *offset)
+{
+    bool shared = place->space == SPACE_SHARED;
+    *offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
+    return shared ? b->cells : place->object->cells;
+}
+
+static void visit(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
+                  enum simt_scope scope, bool read_only)
+{
+    bool shared = place->space == SPACE_SHARED;
+    size_t offset;
+    const struct cells *cells = cells_of(b, place, &offset);
+    uint32_t least_serial = shared ? b->serial : b->launch->least_serial;
+    enum strength strength = strength_of(kind, scope);
+    u64 key = record_key(b->now, access_collective_load(kind), strength, read_only, pc);
+    current(b)->touched = b->now;
+    bool *lock = lock_cells(b, place);
+    bool loads_words = !access_stores(kind) && strength == PLAIN && bytes % 4 == 0 && !read_only;
+    if (loads_words && load_words(b, cells, offset, bytes, least_serial, key)) {
+        unlock_cells(lock);
+        return;
+    }
+    struct visit v;
+    v.b = b;
+    v.place = place;
+    v.pc = pc;
+    v.least_serial = least_serial;
+    v.warp = b->cur / WARP;
+    v.lane = b->cur % WARP;
+    v.bytes = bytes;
+    v.kind = kind;
+    v.strength = strength;
+    v.key = key;
+    v.read_only = read_only;
+    v.together = false;
+    v.raced = false;
+    v.turn = 0;
+    v.flags = 0;
+    if (access_stores(kind))
+        prepare_store(&v);
+    if (strength != PLAIN && is_of_workers(b, place)) {
+        bool stores = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
+        __atomic_store_n(&b->worker->touches_to_store, stores, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
+        b->worker->unsettled = true;
+    }
+    visit_words(&v, cells, offset);
+    struct conflict c;
+    if (v.raced)
+        c = conflict_of(&v);
+    bool doubtful = v.raced && is_first_guess(&c);
+    if (doubtful)
+        doubt(&c); /* still under the lock: the reader's own atomicCAS, which clears it, will have to take it too */
+    unlock_cells(lock);
+    if (v.together)
+        report_stored_together(pc);
+    if (!v.raced || doubtful)
+        return;
+    bool in_launch = c.other.serial >= b->launch->first_serial;
+    if (access_stores(kind) && kind != ACCESS_ATOMIC && in_launch)
+        suspect(b, &c);
+    else
+        report_race(&c);
+}
+
+void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
+                 enum simt_scope scope)
+{
+    visit(b, pc, place, bytes, kind, scope, false);
+}
+
+void race_read_only(struct block *b, const void *pc, const struct place *place, unsigned bytes)
+{
+    visit(b, pc, place, bytes, ACCESS_LOAD, SIMT_SCOPE_SYSTEM, true);
+}
+
+/* ---- older values ---- */
+
+bool race_other_stores(const struct block *b, const void *address)
+{
+    for (unsigned i = 0; b->launch->many_workers && i < simt_n_workers; i++) {
+        const struct worker *w = &simt_workers[i];
+        if (w != b->worker && is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address) &&
+            __atomic_load_n(&w->touches_to_store, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+/* Those that were at the word before it was lent go on soon. */
+static bool others_have_gone_on(const struct block *b, const void *address)
+{
+    for (unsigned i = 0; i < simt_n_workers; i++) {
+        const struct worker *w = &simt_workers[i];
+        unsigned patience = 1u << 15;
+        if (w == b->worker)
+            continue;
+        while (is_beside(__atomic_load_n(&w->touching, __ATOMIC_ACQUIRE), address)) {
+            if (!patience--)
+                return false;
+            sched_yield();
+        }
+    }
+    return true;
+}
+
+/* Who has written to that word last, if no other block's plain load, which may come again, has read it since. */
+static bool may_lend(const struct block *b, const struct place *place, const struct cells *cells, size_t offset,
+                     struct entry *writer)
+{
+    const struct cell *c = word_cell(cells, offset);
+    *writer = (struct entry){c->write.serial, WRITER(&c->write), STAMP(&c->write)};
+    for (unsigned i = 0; is_of_workers(b, place) && i < cells->readers; i++) {
+        const struct record *r = &c->reads[i];
+        if (r->serial >= b->launch->first_serial && r->serial != b->serial && STRENGTH(r) == PLAIN)
+            return false;
+    }
+    return !(c->write.who & SPLIT);
+}
+
+static u64 held_by(const void *address, unsigned bytes)
+{
+    return bytes == 4 ? __atomic_load_n((const uint32_t *)address, __ATOMIC_RELAXED)
+                      : __atomic_load_n((const u64 *)address, __ATOMIC_RELAXED);
+}
+
+static void hold(void *address, unsigned bytes, u64 value)
+{
+    if (bytes == 4)
+        __atomic_store_n((uint32_t *)address, (uint32_t)value, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n((u64 *)address, value, __ATOMIC_RELAXED);
+}
+
+bool race_begin_lending(struct block *b, const void *address, unsigned bytes, struct entry writers[2])
+{
+    struct worker *w = b->worker;
+    struct place place = place_of(b, address, bytes);
+    size_t offset;
+    if (!place.object || place.object->unified || (place.space == SPACE_GLOBAL && !place.object->cells))
+        return false;
+    const struct cells *cells = cells_of(b, &place, &offset);
+    bool *lock = lock_cells(b, &place);
+    bool may = may_lend(b, &place, cells, offset, &writers[0]) &&
+               may_lend(b, &place, cells, offset + bytes - 4, &writers[1]);
+    if (may) {
+        __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&b->launch->n_lent, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->lent, (void *)(uintptr_t)address, __ATOMIC_RELEASE);
+        w->unsettled = true;
+    }
+    unlock_cells(lock);
+    w->lent_bytes = 0;
+    if (may && lock && !others_have_gone_on(b, address)) {
+        race_take_back(w);
+        return false;
+    }
+    return may;
+}
+
+void race_lend(struct block *b, unsigned bytes, u64 value)
+{
+    struct worker *w = b->worker;
+    w->lent_bytes = bytes;
+    w->lent_value = held_by(w->lent, bytes);
+    hold(w->lent, bytes, value);
+}
+
+void race_take_back(struct worker *w)
+{
+    if (w->lent_bytes)
+        hold(w->lent, w->lent_bytes, w->lent_value);
+    else if (w->block->launch->many_workers) /* nothing came of it, and its thread is about to read what is there */
+        __atomic_store_n(&w->touching, w->lent, __ATOMIC_RELEASE);
+    __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&w->block->launch->n_lent, 1, __ATOMIC_RELAXED);
+}
+
+bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)
+{
+    bool shared = place->space == SPACE_SHARED;
+    size_t offset;
+    const struct cells *cells = cells_of(b, place, &offset);
+    if (!cells)
+        return false;
+    const struct cell *c = word_cell(cells, offset);
+    if (c->write.who & SPLIT)
+        c = part_cell(cells, offset);
+    if (c->write.serial < (shared ? b->serial : b->launch->first_serial))
+        return false;
+    *writer = (struct actor){c->write.serial, WRITER(&c->write), record_pc(&c->write)};
+    return true;
+}
+
+/* ---- what kernels did, seen from outside ---- */
+
+struct search {
+    bool store;
+    uint32_t least;
+    bool (*counts)(const void *context, uint32_t serial);
+    const void *context;
+};
+
+static bool matches(const struct search *s, const struct record *r)
+{
+    return r->serial >= s->least && s->counts(s->context, r->serial);
+}
+
+static struct outside_conflict found_in(const struct record *r, unsigned thread, bool store)
+{
+    return (struct outside_conflict){{r->serial, thread, record_pc(r)}, store, record_strength(r) != PLAIN};
+}
+
+static bool find_in_reads(const struct search *s, const struct record *reads, unsigned n,
+                          struct outside_conflict *found)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct record *r = &reads[i];
+        if (!r->who || !(s->store || is_store(r)) || !matches(s, r))
+            continue;
+        *found = found_in(r, (unsigned)(__builtin_ctz(r->warps) * WARP + __builtin_ctz(r->who)), is_store(r));
+        return true;
+    }
+    return false;
+}
+
+static bool find_in_cell(const struct search *s, const struct cell *c, unsigned readers, struct outside_conflict *found)
+{
+    const struct spill *beside = spill_of(c);
+    if (matches(s, &c->write)) {
+        *found = found_in(&c->write, WRITER(&c->write), true);
+        return true;
+    }
+    return find_in_reads(s, c->reads, readers, found) || (beside && find_in_reads(s, beside->reads, beside->n, found));
+}
+
+bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
+               bool (*counts)(const void *context, uint32_t serial), const void *context,
+               struct outside_conflict *found)
+{
+    struct search s = {store, least, counts, context};
+    for (size_t at = offset, end = offset + bytes; at < end;) {
+        size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
+        const struct cell *word = word_cell(cells, at);
+        if (!(word->write.who & SPLIT) && find_in_cell(&s, word, cells->readers, found))
+            return true;
+        for (size_t i = at; i < stop && word->write.who & SPLIT; i++)
+            if (find_in_cell(&s, part_cell(cells, i), cells->readers, found))
+                return true;
+        at = stop;
+    }
+    return false;
+}

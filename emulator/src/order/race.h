@@ -1,0 +1,80 @@
+/* Races: who touched each word of shared and global memory last, and whether something orders that before this. */
+#ifndef SIMT_RACE_H
+#define SIMT_RACE_H
+
+#include "run/block.h"
+#include "memory/place.h"
+
+#define SHARED_READERS 4
+#define GLOBAL_READERS 2
+
+/* The records of one object, `readers` of them for the reads of each word. */
+struct cells *race_cells(size_t bytes, unsigned readers);
+void race_cells_free(struct cells *cells);
+void race_cells_clear(struct cells *cells);
+
+struct actor { /* a thread of a block of this launch, and where in the program it did what is spoken of */
+    uint32_t serial;
+    unsigned thread;
+    const void *pc;
+};
+
+/* By the running thread, at code address pc. `scope` is an atomic's. */
+void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
+                 enum simt_scope scope);
+/* The running thread does atomicCAS there, after race_access(): what it loaded before was only a first guess, and decided
+ * whether to try at all. */
+void race_tries(struct block *b, const void *address, unsigned bytes);
+
+/* Called before a thread does anything else: its last store is done, and can be judged by what it changed. */
+void race_judge(struct block *b);
+/* The running thread has begun a copy that will store these bytes at the place that race_access() was last called for. */
+void race_judge_copy(struct block *b, const void *stores);
+/* Who wrote to that place last, in this launch? False: nobody that a cell remembers. */
+bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
+void race_end_launch(void);
+
+/* The running thread's strong load there may be to return an older value: other workers' threads wait until it goes on, or
+ * what is lent is taken back. writers: who wrote last to the first and the last word of it. */
+bool race_begin_lending(struct block *b, const void *address, unsigned bytes, struct entry writers[2]);
+void race_lend(struct block *b, unsigned bytes, u64 value); /* which the word holds until then */
+void race_take_back(struct worker *w);
+/* Is another worker's thread about to store there by a strong access? */
+bool race_other_stores(const struct block *b, const void *address);
+
+/* The running thread loads from there by a path that takes memory for constant as long as the kernel runs. */
+void race_read_only(struct block *b, const void *pc, const struct place *place, unsigned bytes);
+
+struct outside_conflict { /* with what a kernel did: found by what is no kernel's */
+    struct actor who;
+    bool store, strong;
+};
+/* The first thing that a kernel did to these bytes and that does not go with a load or store of them, among blocks of a
+ * serial of at least `least` for which `counts` holds. */
+bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
+               bool (*counts)(const void *context, uint32_t serial), const void *context,
+               struct outside_conflict *found);
+
+enum why { NOTHING_ORDERS, SCOPE_TOO_SMALL, FENCE_MISSING, TAKEN_FOR_CONSTANT };
+
+struct conflict {        /* two accesses that nothing orders, one of them a write */
+    struct block *block; /* of the actor */
+    struct place place;
+    unsigned bytes;
+    enum access now, before;
+    struct {
+        uint32_t serial;
+        unsigned thread;
+    } actor, other;
+    const void *pc, *other_pc;
+    enum why why;
+    struct way way; /* FENCE_MISSING; written.pc NULL: not known */
+};
+
+struct suspicion { /* a store that races, unless it stores what is there already: known once it has been done */
+    bool pending;
+    unsigned char before[16];
+    struct conflict conflict;
+};
+
+#endif

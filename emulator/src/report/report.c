@@ -1,0 +1,965 @@
+/* Faults in plain words. The first line can be read by a program, `simt: KIND: FILE:LINE`; those that follow say who,
+ * what and why. A race lets the launch go on to its end, since others may follow; so does an uninitialised read, which
+ * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
+#define _GNU_SOURCE
+#include "report/report.h"
+#include "warp/collective.h"
+#include "run/fiber.h"
+#include "run/launch.h"
+#include "report/lines.h"
+#include "memory/memory.h"
+#include "order/overlap.h"
+#include "memory/shared.h"
+#include "order/undefined.h"
+#include "run/watchdog.h"
+#include "run/worker.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_RACES 8
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held for good by a report that ends the program */
+
+static void end_at_once(int status) __attribute__((noreturn));
+static void end_at_once(int status)
+{
+    lines_tool_kill();
+    _exit(status);
+}
+
+static void stop(void)
+{
+    fflush(NULL);
+    end_at_once(1);
+}
+
+static void say_races(void);
+
+/* Takes the lock. The races that are kept come before whatever ends the program. */
+static void begin_report(void)
+{
+    pthread_mutex_lock(&lock);
+    fflush(stdout);
+    say_races();
+}
+
+static bool is_known(const void *pc) { return lines_of(pc).line > 0; }
+
+static const char *where(const void *pc)
+{
+    static char text[4][600];
+    static unsigned next;
+    struct source_line l = lines_of(pc);
+    char *out = text[next % 4];
+    next++;
+    if (l.line)
+        snprintf(out, sizeof text[0], "%s:%d", l.file, l.line);
+    else
+        snprintf(out, sizeof text[0], "%s", l.file);
+    return out;
+}
+
+/* Of what a function does that is inlined: where it is called. */
+static const char *called(const void *pc)
+{
+    static char text[4][600];
+    static unsigned next;
+    struct source_line l = lines_of(pc);
+    char *out = text[next % 4];
+    next++;
+    snprintf(out, sizeof text[0], l.caller_line ? ", in a call from %s:%d" : "", l.caller, l.caller_line);
+    return out;
+}
+
+/* Of where a thread waits or runs: where the kernel calls the function around it, inlined or not. */
+static const char *called_by_kernel(const struct block *b, unsigned thread, const void *pc)
+{
+    enum { MOST = 64 };
+    const void *callers[MOST], *outermost = NULL;
+    unsigned n = fiber_callers(b, thread, pc, callers, MOST);
+    for (unsigned i = 0; i < n; i++)
+        if (is_known(callers[i]) && !strstr(lines_of(callers[i]).file, "emulator/src/"))
+            outermost = callers[i];
+    if (!outermost)
+        return called(pc);
+    static char text[4][600];
+    static unsigned next;
+    struct source_line l = lines_of(outermost);
+    char *out = text[next % 4];
+    next++;
+    snprintf(out, sizeof text[0], ", in a call from %s:%d", l.caller_line ? l.caller : l.file,
+             l.caller_line ? l.caller_line : l.line);
+    return out;
+}
+
+static const char *plural(unsigned n) { return n == 1 ? "" : "s"; }
+
+/* ---- who ---- */
+
+struct index {
+    unsigned x, y, z;
+};
+
+static struct index index_in(u64 number, const unsigned *extent)
+{
+    return (struct index){(unsigned)(number % extent[0]), (unsigned)(number / extent[0] % extent[1]),
+                          (unsigned)(number / extent[0] / extent[1])};
+}
+
+static void say_block(FILE *f, const struct launch *l, uint32_t serial)
+{
+    struct index i = index_in(serial - l->first_serial, l->asked->grid);
+    fprintf(f, "block (%u,%u,%u)", i.x, i.y, i.z);
+}
+
+static void say_thread(FILE *f, const struct launch *l, unsigned thread)
+{
+    struct index i = index_in(thread, l->asked->block);
+    fprintf(f, "thread (%u,%u,%u)", i.x, i.y, i.z);
+}
+
+static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
+{
+    fprintf(f, "  kernel %s, ", l->kernel->name);
+    say_block(f, l, serial);
+    fprintf(f, "\n");
+}
+
+/* ---- what ---- */
+
+static bool is_load(enum access kind) { return !access_stores(kind); }
+static const char *present(enum access kind)
+{
+    return is_load(kind) ? "reads" : kind == ACCESS_ATOMIC ? "atomically changes" : "writes";
+}
+static const char *past(enum access kind)
+{
+    return is_load(kind) ? "read" : kind == ACCESS_ATOMIC ? "atomically changed" : "wrote";
+}
+
+static void say_distance(FILE *f, const struct object *o, const unsigned char *p, unsigned bytes)
+{
+    if (p < o->base)
+        fprintf(f, "  %zu bytes before", (size_t)(o->base - p));
+    else if (p + bytes <= o->base + o->bytes)
+        fprintf(f, "  at byte %zu of", (size_t)(p - o->base));
+    else if (p < o->base + o->bytes)
+        fprintf(f, "  across the end of");
+    else if (p == o->base + o->bytes)
+        fprintf(f, "  right behind the end of");
+    else
+        fprintf(f, "  %zu bytes behind the end of", (size_t)(p - o->base - o->bytes));
+}
+
+/* The name of the kernel's parameter that points to the object, before that of one that points into it; "" for none. */
+static const char *parameter_of(const struct launch *l, const struct object *o)
+{
+    static char name[64];
+    const char *at = l->kernel->parameters;
+    name[0] = '\0';
+    for (unsigned i = 0; *at; i++) {
+        const unsigned char *p = l->kernel->pointer(l->params, i);
+        int length = (int)strcspn(at, " ");
+        bool first = p == o->base, inside = p > o->base && p < o->base + o->bytes;
+        if (first || (inside && !name[0]))
+            snprintf(name, sizeof name, "%.*s", length, at);
+        if (first)
+            break;
+        at += length + (at[length] == ' ');
+    }
+    return name;
+}
+
+static void say_object(FILE *f, const struct launch *l, const struct object *o, const void *address, unsigned bytes)
+{
+    say_distance(f, o, address, bytes);
+    const char *name = l ? parameter_of(l, o) : "";
+    if (*name)
+        fprintf(f, " %s,", name);
+    fprintf(f, is_known(o->made_at) ? " the %zu-byte allocation made at %s" : " an allocation of %zu bytes", o->bytes,
+            where(o->made_at));
+    if (o->freed)
+        fprintf(f, ", freed at %s", where(o->freed_at));
+    fprintf(f, "\n");
+}
+
+static void say_allocation(FILE *f, const struct launch *l, const void *address, unsigned bytes)
+{
+    const struct object *o = memory_find(address);
+    if (!o)
+        o = memory_nearest(address);
+    if (o)
+        say_object(f, l, o, address, bytes);
+}
+
+static void say_variable(FILE *f, const struct object *o, const void *address, unsigned bytes)
+{
+    say_distance(f, o, address, bytes);
+    fprintf(f, " %s, which holds %zu bytes, declared at %s:%d\n", o->symbol->name, o->bytes, o->symbol->file,
+            o->symbol->line);
+}
+
+static void say_arrays(FILE *f, const struct launch *l)
+{
+    for (unsigned i = 0; i < l->n_arrays; i++) {
+        const struct array_place *a = &l->arrays[i];
+        if (a->site)
+            fprintf(f, "  %s holds %u bytes, declared at %s:%d\n", a->site->name, a->bytes, a->site->file,
+                    a->site->line);
+        else if (a->bytes || l->n_arrays == 1)
+            fprintf(f, "  the launch asked for %u bytes of dynamic shared memory\n", a->bytes);
+    }
+}
+
+/* "A_smem[3]", "4 bytes of counter", "0x7f12…": what the access is to, in the middle of a sentence. */
+static void name_target(const struct block *b, const void *address, char *out, size_t size)
+{
+    size_t offset = (size_t)((const unsigned char *)address - b->arena);
+    const struct object *variable = symbol_find(address);
+    if (!variable)
+        variable = symbol_nearest(address);
+    if (offset < SHARED_BYTES)
+        shared_name(b->launch, (unsigned)offset, out, size);
+    else if (!memory_covers(address) && variable)
+        snprintf(out, size, "%s", variable->symbol->name);
+    else
+        snprintf(out, size, "%p", address);
+}
+
+static void say_target(FILE *f, const struct block *b, const void *address, unsigned bytes, bool in_words)
+{
+    const struct object *variable = symbol_find(address);
+    if (!variable)
+        variable = symbol_nearest(address);
+    if ((size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES) {
+        if (in_words)
+            say_arrays(f, b->launch);
+    } else if (memory_covers(address)) {
+        say_allocation(f, b->launch, address, bytes);
+    } else if (variable) {
+        say_variable(f, variable, address, bytes);
+    }
+}
+
+static void say_access(FILE *f, struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                       enum access access)
+{
+    char name[256];
+    bool addressed = memory_covers(address) || !symbol_nearest(address);
+    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+    name_target(b, address, name, sizeof name);
+    fprintf(f, "simt: %s: %s\n", kind, where(pc));
+    say_kernel(f, b->launch, b->serial);
+    fprintf(f, "  ");
+    say_thread(f, b->launch, b->cur);
+    fprintf(f, " %s %u byte%s %s %s%s\n", present(access), bytes, plural(bytes), addressed && !shared ? "at" : "of",
+            name, called(pc));
+    say_target(f, b, address, bytes, true);
+}
+
+void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                   enum access access, const char *why)
+{
+    unsigned beyond = (unsigned)((uintptr_t)address & (bytes - 1));
+    begin_report();
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    if (beyond)
+        fprintf(stderr, "  An access of %u bytes needs an address that is a multiple of %u; this one is %u beyond.\n",
+                bytes, bytes, beyond);
+    else if (*why)
+        fprintf(stderr, "  %s\n", why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+{
+    const struct object *o = memory_closest(address);
+    begin_report();
+    say_access(stderr, b, "out of bounds", pc, address, bytes, access);
+    if (o && o->symbol)
+        say_variable(stderr, o, address, bytes);
+    else if (o)
+        say_object(stderr, b->launch, o, address, bytes);
+    fprintf(stderr, "  Nothing is there. Has an index overflowed, or does a pointer hold no address?\n");
+    stop();
+    __builtin_unreachable();
+}
+
+void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                    enum access access, const struct actor *other, const char *did, const char *why)
+{
+    begin_report();
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    fprintf(stderr, "  ");
+    if (other->serial != b->serial) {
+        say_block(stderr, b->launch, other->serial);
+        fprintf(stderr, ", ");
+    }
+    say_thread(stderr, b->launch, other->thread);
+    fprintf(stderr, " %s at %s%s\n  %s\n", did, where(other->pc), called(other->pc), why);
+    stop();
+    __builtin_unreachable();
+}
+
+/* ---- races ---- */
+
+enum distance { ONE_WARP, ONE_BLOCK, TWO_BLOCKS };
+
+/* Races of two places in the program: the report is of the first, and its advice waits for the launch's end, since others
+ * of them may be further apart. */
+static struct race {
+    struct conflict first;
+    enum distance furthest;
+    bool other_launch, cooperative, has_roles;
+    bool two_stores; /* of two threads, to one place; of one instruction of a warp they are no race of their own */
+    char *words;
+} races[MOST_RACES];
+static unsigned n_races, n_said;
+
+static enum distance distance(const struct conflict *c)
+{
+    if (c->actor.serial != c->other.serial)
+        return TWO_BLOCKS;
+    return c->actor.thread / WARP == c->other.thread / WARP ? ONE_WARP : ONE_BLOCK;
+}
+
+static bool of_other_launch(const struct conflict *c) { return c->other.serial < c->block->launch->first_serial; }
+
+static bool same_places(const struct race *r, const struct conflict *c)
+{
+    return (r->first.pc == c->pc && r->first.other_pc == c->other_pc) ||
+           (r->first.pc == c->other_pc && r->first.other_pc == c->pc);
+}
+
+static bool same_lines(const struct race *r, const struct race *other)
+{
+    const struct conflict *a = &r->first, *b = &other->first;
+    return (lines_same(a->pc, b->pc) && lines_same(a->other_pc, b->other_pc)) ||
+           (lines_same(a->pc, b->other_pc) && lines_same(a->other_pc, b->pc));
+}
+
+/* What all races of the same two lines come to. */
+struct finding {
+    enum distance furthest;
+    bool has_roles;
+    bool two_stores; /* and it is one line */
+};
+
+static struct finding finding_of(const struct race *r)
+{
+    struct finding f = {0};
+    bool one_line = is_known(r->first.pc) && lines_same(r->first.pc, r->first.other_pc);
+    for (const struct race *each = races; each < races + n_races; each++) {
+        if (!same_lines(r, each))
+            continue;
+        if (each->furthest > f.furthest)
+            f.furthest = each->furthest;
+        f.has_roles |= each->has_roles;
+        f.two_stores |= one_line && each->two_stores;
+    }
+    return f;
+}
+
+/* Something leads from one to the other: what is wrong with it. */
+static const char *advice_on_way(const struct conflict *c)
+{
+    static char text[1500];
+    const struct way *w = &c->way;
+    bool two_blocks = distance(c) == TWO_BLOCKS;
+    const char *needed = two_blocks ? "__threadfence()" : "__threadfence_block()";
+    const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
+    const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
+    if (two_blocks && strong->scope == SIMT_SCOPE_BLOCK)
+        snprintf(
+            text, sizeof text,
+            "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
+            "blocks.",
+            where(strong->pc));
+    else if (fence->pc && two_blocks && fence->scope == SIMT_SCOPE_BLOCK)
+        snprintf(text, sizeof text,
+                 "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
+                 where(fence->pc), needed);
+    else if (fence->pc)
+        snprintf(
+            text, sizeof text,
+            "A write (%s) and a read that saw it (%s) lead from one access to the other, but not in this thread: a barrier of the threads that share what was read is missing, or a scope is too small.",
+            where(w->written.pc), where(w->read.pc));
+    else if (fence == &w->released)
+        snprintf(
+            text, sizeof text,
+            "A fence is missing between the first access and the strong write that publishes it (%s): %s, by the same thread.",
+            where(w->written.pc), needed);
+    else
+        snprintf(text, sizeof text,
+                 "A fence is missing between the strong read that saw that write (%s) and the second access: %s.",
+                 where(w->read.pc), needed);
+    return text;
+}
+
+/* Between two accesses that nothing orders. */
+static const char *advice_on_order(const struct race *r)
+{
+    const struct finding f = finding_of(r);
+    bool mixed = (r->first.now == ACCESS_ATOMIC) != (r->first.before == ACCESS_ATOMIC);
+    if (mixed)
+        return f.furthest == TWO_BLOCKS
+                   ? "One of the two is atomic and the other is not: make both atomic, or use a second launch."
+                   : "One of the two is atomic and the other is not: make both atomic, or put a barrier between.";
+    if (f.two_stores && f.furthest == TWO_BLOCKS)
+        return "Two blocks write one place. If each thread is to have its own, the index is wrong; else use an atomic "
+               "operation, or a second launch.";
+    if (f.two_stores && f.has_roles)
+        return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
+               "is missing between them.";
+    if (f.two_stores)
+        return "Two threads write one place. If each is to have its own, the index is wrong; else use an atomic operation, "
+               "or put a barrier between.";
+    if (f.furthest == TWO_BLOCKS && r->cooperative)
+        return "Nothing orders the two blocks: a barrier of the grid, grid.sync(), is missing between them.";
+    if (f.furthest == TWO_BLOCKS)
+        return "Nothing orders two blocks of a launch but its end: use an atomic operation, or a second launch.";
+    if (f.furthest == ONE_BLOCK && f.has_roles)
+        return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
+               "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
+    if (f.furthest == ONE_BLOCK)
+        return "Nothing orders the two: a __syncthreads() is missing between them.";
+    if (f.has_roles)
+        return "Nothing orders the two, which are threads of one warp: a __syncwarp() is missing between them.";
+    return "Nothing orders the two: a __syncthreads() is missing between them, or, if they are always threads of one warp, as "
+           "they were here, a __syncwarp().";
+}
+
+static const char *advice(const struct race *r)
+{
+    const struct conflict *c = &r->first;
+    if (r->other_launch)
+        return "Nothing orders the two launches: an event that the later stream waits for, an edge of the graph, a "
+               "synchronisation, or cudaGridDependencySynchronize() in a kernel that is launched programmatically, is "
+               "missing between them.";
+    if (c->why == TAKEN_FOR_CONSTANT)
+        return "What __ldg() and ld.global.nc read must stay as it is as long as the kernel runs: use a plain load.";
+    if (c->why == SCOPE_TOO_SMALL)
+        return "The two are in different blocks: an operation of block scope orders nothing between blocks, and is "
+               "atomic to its own alone.";
+    if (c->why == FENCE_MISSING && c->way.written.pc)
+        return advice_on_way(c);
+    if (c->why == FENCE_MISSING)
+        return "Something orders the two, but a fence is missing on the way, or its scope or that of an atomic is too "
+               "small.";
+    return advice_on_order(r);
+}
+
+/* All of a report but its advice. */
+static void say_conflict(FILE *f, const struct conflict *c)
+{
+    const struct block *b = c->block;
+    const struct launch *l = b->launch;
+    const unsigned char *address = c->place.object->base + c->place.offset;
+    char name[256];
+    name_target(b, address, name, sizeof name);
+    if (c->why == TAKEN_FOR_CONSTANT)
+        fprintf(f, "simt: read-only load of what the kernel writes: %s\n", where(c->pc));
+    else if (c->place.space == SPACE_SHARED || !of_other_launch(c))
+        fprintf(f, "simt: race in %s memory: %s\n", c->place.space == SPACE_SHARED ? "shared" : "global", where(c->pc));
+    else
+        fprintf(f, "simt: race between streams: %s\n", where(c->pc));
+    say_kernel(f, l, c->actor.serial);
+    fprintf(f, "  ");
+    say_thread(f, l, c->actor.thread);
+    fprintf(f, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
+            called(c->pc));
+    fprintf(f, "  ");
+    if (of_other_launch(c)) {
+        fprintf(f, "This ");
+        overlap_say_launch(f, l->first_serial);
+        fprintf(f, ".\n  The ");
+        overlap_say_launch(f, c->other.serial);
+        fprintf(f, ",");
+    } else if (c->other.serial != c->actor.serial) {
+        say_block(f, l, c->other.serial);
+        fprintf(f, ", ");
+    }
+    if (!of_other_launch(c))
+        say_thread(f, l, c->other.thread);
+    fprintf(f, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
+    if (c->place.space != SPACE_SHARED)
+        say_target(f, b, address, c->bytes, false);
+}
+
+static char *words_of_conflict(const struct conflict *c)
+{
+    char *words = NULL;
+    size_t size;
+    FILE *f = open_memstream(&words, &size);
+    if (!f)
+        base_out_of_memory();
+    say_conflict(f, c);
+    fclose(f);
+    return words;
+}
+
+void report_race(const struct conflict *c)
+{
+    pthread_mutex_lock(&lock);
+    struct race *r = races;
+    while (r < races + n_races && !same_places(r, c))
+        r++;
+    if (r < races + MOST_RACES) {
+        if (r == races + n_races) {
+            const struct launch *l = c->block->launch;
+            *r = (struct race){*c,
+                               distance(c),
+                               of_other_launch(c),
+                               l->asked->cooperative,
+                               .two_stores = c->now == ACCESS_STORE && c->before == ACCESS_STORE,
+                               .words = words_of_conflict(c)};
+            __atomic_store_n(&n_races, n_races + 1, __ATOMIC_RELAXED);
+        }
+        if (distance(c) > r->furthest)
+            r->furthest = distance(c);
+        r->has_roles |= c->block->has_roles;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void report_stored_together(const void *pc)
+{
+    if (!__atomic_load_n(&n_races, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&lock);
+    for (struct race *r = races; r < races + n_races; r++)
+        r->two_stores |= r->first.pc == pc || r->first.other_pc == pc;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Called with the lock held. */
+static void say_races(void)
+{
+    for (; n_said < n_races; n_said++) {
+        const struct race *r = &races[n_said];
+        fprintf(stderr, "%s  %s\n", r->words, advice(r));
+        free(r->words);
+    }
+}
+
+void report_races(void)
+{
+    if (n_said == n_races)
+        return;
+    begin_report();
+    pthread_mutex_unlock(&lock);
+}
+
+/* The first uninitialised read of a launch, kept until its end. */
+static char *uninitialised;
+
+void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
+                          const void *pc, enum access kind)
+{
+    bool shared = place->space == SPACE_SHARED;
+    if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&lock);
+    size_t size;
+    char *text = NULL;
+    FILE *f = uninitialised ? NULL : open_memstream(&text, &size);
+    if (f) {
+        say_access(f, b, shared ? "uninitialised shared memory" : "uninitialised global memory", pc, address, bytes,
+                   kind);
+        fprintf(f, "  %s has written it.\n", shared ? "No thread of this block" : "Neither a copy nor a kernel");
+        fclose(f);
+        __atomic_store_n(&uninitialised, text, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void report_finish_launch(void)
+{
+    if (!n_races && !uninitialised)
+        return;
+    fflush(stdout);
+    if (n_races == MOST_RACES)
+        fprintf(stderr, "simt: further races are not listed.\n");
+    if (!n_races)
+        fputs(uninitialised, stderr);
+    stop();
+}
+
+/* ---- what kernels say themselves ---- */
+
+/* assert in a kernel; simtcc leads __assert_fail here. On the host it is C's own. */
+void simt_assert_fail(const char *condition, const char *file, unsigned line, const char *function)
+{
+    if (!simt_worker) {
+        fflush(stdout);
+        fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
+        abort();
+    }
+    const struct block *b = running();
+    begin_report();
+    fprintf(stderr, "simt: assertion failed: %s:%u\n", file, line);
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, b->cur);
+    fprintf(stderr, " found that this does not hold: %s\n", condition);
+    stop();
+}
+
+void report_call(const char *kind, const void *pc, const char *did, const char *why)
+{
+    const struct block *b = running();
+    begin_report();
+    fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, b->cur);
+    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, b->cur, pc));
+    if (*why)
+        fprintf(stderr, "  %s\n", why);
+    stop();
+    __builtin_unreachable();
+}
+
+void simt_trap(void) { report_call("trap", CALLER(), "called __trap()", ""); }
+
+/* ---- waiting ---- */
+
+static bool waits_alike(const struct block *b, unsigned t, unsigned other)
+{
+    const struct thread *x = &b->threads[t], *y = &b->threads[other];
+    if (has_left(b, t) || has_left(b, other))
+        return has_left(b, t) && has_left(b, other);
+    if (!x->waits_for || !y->waits_for)
+        return x->waits_for == y->waits_for && x->pc == y->pc;
+    if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind)
+        return false;
+    if (x->call && y->call)
+        return x->call->mask == y->call->mask;
+    return x->waits_for == y->waits_for && x->asked == y->asked;
+}
+
+static void say_waiters(FILE *f, const struct block *b)
+{
+    unsigned n = b->launch->threads, said = 0;
+    for (unsigned t = 0; t < n && said < 12; said++) {
+        const struct thread *a = &b->threads[t];
+        unsigned end = t + 1;
+        while (end < n && waits_alike(b, t, end))
+            end++;
+        struct index last = index_in(end - 1, b->launch->asked->block);
+        bool one = end - t == 1;
+        fprintf(f, "  ");
+        say_thread(f, b->launch, t);
+        if (!one)
+            fprintf(f, " to (%u,%u,%u)", last.x, last.y, last.z);
+        if (has_left(b, t)) {
+            fprintf(f, " %s left the kernel\n", one ? "has" : "have");
+        } else if (!a->waits_for) {
+            fprintf(f, " %s on", one ? "goes" : "go");
+            if (a->pc)
+                fprintf(f, ", last seen at %s%s", where(a->pc), called_by_kernel(b, t, a->pc));
+            fprintf(f, "\n");
+        } else {
+            fprintf(f, " wait%s in %s", one ? "s" : "", a->waits_for->kind->call);
+            if (a->waits_for->kind->describe)
+                a->waits_for->kind->describe(f, a);
+            fprintf(f, " at %s%s\n", where(a->pc), called_by_kernel(b, t, a->pc));
+        }
+        t = end;
+    }
+}
+
+/* No thread can run: say who waits where, and who has left. A block-wide wait is named before a warp's. */
+void report_deadlock(struct block *b)
+{
+    const struct thread *first = NULL;
+    begin_report();
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        const struct thread *a = &b->threads[t];
+        if (has_left(b, t) || !a->waits_for)
+            continue;
+        if (!first || (first->call && !a->call))
+            first = a;
+    }
+    const struct thread *shown = first;
+    for (unsigned t = b->launch->threads; t-- > 0;)
+        if (!has_left(b, t) && b->threads[t].waits_for)
+            shown = &b->threads[t];
+    fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    say_waiters(stderr, b);
+    fprintf(stderr, "  %s\n", first->waits_for->kind->rule);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
+                       const void *other_pc)
+{
+    bool collective = b->threads[thread].call != NULL;
+    begin_report();
+    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called(pc));
+    say_thread(stderr, b->launch, other);
+    fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
+    fprintf(stderr,
+            collective
+                ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
+                : "  The 32 threads of a warp come to a barrier together: in a branch it is right only if all of them "
+                  "take the branch.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+void report_left_loop(struct block *b, unsigned thread, unsigned left)
+{
+    const struct thread *t = &b->threads[thread];
+    begin_report();
+    fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
+            called_by_kernel(b, thread, t->pc));
+    say_thread(stderr, b->launch, left);
+    fprintf(stderr,
+            ", of the same warp, has been in it and then left the kernel\n"
+            "  The 32 threads of a warp come to a barrier together, and equally often: not in a loop that some of them "
+            "leave before others.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+void report_outside_mask(struct block *b, unsigned thread)
+{
+    const struct thread *t = &b->threads[thread];
+    begin_report();
+    fprintf(stderr, "simt: divergent collective: %s\n", where(t->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, ", lane %u, calls %s with the mask 0x%08x, which does not name it.\n", thread % WARP,
+            t->waits_for->kind->call, t->call->mask);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
+{
+    const char *absent = !(u->mask >> u->from & 1)                                 ? "the mask does not name"
+                         : u->thread / WARP * WARP + u->from >= b->launch->threads ? "does not exist"
+                                                                                   : "has left the kernel";
+    begin_report();
+    fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, u->thread);
+    fprintf(stderr, ", lane %u, reads in a shuffle from lane %u, which %s%s\n", u->thread % WARP, u->from, absent,
+            called(u->pc));
+    fprintf(stderr, "  That value is undefined, and ");
+    if (pc) {
+        say_thread(stderr, b->launch, thread);
+        fprintf(stderr, " writes what came of it at %s%s\n", where(pc), called(pc));
+    } else {
+        fprintf(stderr, "what the kernel does depends on it.\n");
+    }
+    stop();
+    __builtin_unreachable();
+}
+
+void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                             enum access access, const char *before, const char *why)
+{
+    begin_report();
+    say_access(stderr, b, kind, pc, address, bytes, access);
+    fprintf(stderr, "  This ");
+    overlap_say_launch(stderr, b->launch->first_serial);
+    fprintf(stderr, ".\n  %s\n  %s\n", before, why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
+                    const char *why)
+{
+    const struct object *variable = memory_covers(address) ? NULL : symbol_find(address);
+    begin_report();
+    fprintf(stderr, "simt: %s: %s\n  %s\n  %s\n", kind, where(pc), now, before);
+    if (memory_covers(address))
+        say_allocation(stderr, NULL, address, 1);
+    if (variable)
+        say_variable(stderr, variable, address, 1);
+    fprintf(stderr, "  %s\n", why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_host(const char *kind, const void *pc, const char *why)
+{
+    begin_report();
+    fprintf(stderr, "simt: %s: %s\n  %s\n", kind, where(pc), why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_unsupported(const char *what, const char *file, int line)
+{
+    begin_report();
+    fprintf(stderr, "simt: not supported: %s:%d\n  The emulator does not offer %s.\n", file, line, what);
+    end_at_once(2);
+}
+
+void report_unsupported_at(const char *what, const void *pc)
+{
+    struct source_line l = lines_of(pc);
+    report_unsupported(what, l.file, l.line);
+}
+
+/* ---- signals: what no hook saw ---- */
+
+void report_signal(const char *kind, const void *pc, const void *address, const char *did, const char *why)
+{
+    begin_report();
+    fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
+    if (simt_worker) {
+        const struct block *b = running();
+        say_kernel(stderr, b->launch, b->serial);
+        fprintf(stderr, "  ");
+        say_thread(stderr, b->launch, b->cur);
+    } else {
+        fprintf(stderr, "  The host");
+    }
+    fprintf(stderr, " %s", did);
+    if (address)
+        fprintf(stderr, " %p", address);
+    fprintf(stderr, "\n");
+    if (address && memory_covers(address))
+        say_allocation(stderr, NULL, address, 1);
+    fprintf(stderr, "  %s\n", why);
+    end_at_once(1);
+}
+
+/* The innermost of these places that the program's own source holds. */
+static const void *own_place(const void *const *pcs)
+{
+    for (unsigned i = 0; i < WATCHDOG_FRAMES && pcs[i]; i++)
+        for (unsigned back = 0; back < 64; back += 4) { /* not every instruction has a line: the one before may */
+            const void *pc = (const char *)pcs[i] - back;
+            struct source_line l = lines_of(pc);
+            if (l.line && !strstr(l.file, "emulator/src/"))
+                return pc;
+        }
+    return pcs[0];
+}
+
+/* Blocks of one launch whose threads do the same, in words. */
+struct alike {
+    const struct launch *launch;
+    char *words;
+    u64 n;
+    uint32_t first, last; /* serials */
+};
+
+static char *words_of(const struct block *b)
+{
+    char *words = NULL;
+    size_t size;
+    FILE *f = open_memstream(&words, &size);
+    if (!f)
+        base_out_of_memory();
+    say_waiters(f, b);
+    fclose(f);
+    return words;
+}
+
+static struct alike *add_block(struct alike *groups, unsigned *n, const struct block *b)
+{
+    char *words = words_of(b);
+    for (unsigned i = 0; i < *n; i++) {
+        struct alike *g = &groups[i];
+        if (g->launch != b->launch || strcmp(g->words, words) != 0)
+            continue;
+        g->n++;
+        g->first = b->serial < g->first ? b->serial : g->first;
+        g->last = b->serial > g->last ? b->serial : g->last;
+        free(words);
+        return groups;
+    }
+    groups = realloc(groups, (*n + 1) * sizeof *groups);
+    if (!groups)
+        base_out_of_memory();
+    groups[(*n)++] = (struct alike){b->launch, words, 1, b->serial, b->serial};
+    return groups;
+}
+
+static void say_alike(FILE *f, const struct alike *g)
+{
+    if (g->n == 1) {
+        say_kernel(f, g->launch, g->first);
+    } else {
+        fprintf(f, "  kernel %s, %llu blocks, the first ", g->launch->kernel->name, g->n);
+        say_block(f, g->launch, g->first);
+        fprintf(f, ", the last ");
+        say_block(f, g->launch, g->last);
+        fprintf(f, "\n");
+    }
+    fputs(g->words, f);
+}
+
+/* Blocks begin in the order of their numbers. */
+static void say_not_begun(FILE *f, const struct launch *l)
+{
+    u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
+    if (begun >= l->blocks)
+        return;
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
+            plural((unsigned)(l->blocks - begun)));
+    say_block(f, l, l->first_serial + (uint32_t)begun);
+    fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
+}
+
+/* The watchdog's: where each worker is, and what the threads of its block do. */
+void report_endless(void)
+{
+    static const void *pcs[MAX_WORKERS][WATCHDOG_FRAMES];
+    pthread_t ids[MAX_WORKERS];
+    struct alike *groups = NULL;
+    const struct launch *launch = NULL;
+    unsigned n_groups = 0;
+    for (unsigned i = 0; i < simt_n_workers; i++)
+        ids[i] = simt_workers[i].id;
+    watchdog_stop_workers(ids, simt_n_workers, &pcs[0][0]);
+    pthread_mutex_lock(&lock); /* and not stdout's, which a worker that was stopped may hold */
+    say_races();
+    for (unsigned i = 0; i < simt_n_workers; i++) {
+        struct block *b = simt_workers[i].block;
+        if (!b)
+            continue;
+        const void *pc = current(b)->pc; /* where it polls; else, where it was stopped */
+        if (!pc)
+            pc = own_place(pcs[i]);
+        if (!launch)
+            fprintf(stderr, "simt: endless kernel: %s\n", where(pc));
+        launch = b->launch;
+        say_kernel(stderr, b->launch, b->serial);
+        fprintf(stderr, "  ");
+        say_thread(stderr, b->launch, b->cur);
+        fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
+        say_waiters(stderr, b);
+        for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
+            groups = add_block(groups, &n_groups, other);
+    }
+    for (unsigned i = 0; i < n_groups; i++)
+        say_alike(stderr, &groups[i]);
+    if (launch)
+        say_not_begun(stderr, launch);
+    fprintf(stderr, "  No thread has ended for as long as SIMT_TIMEOUT allows: %u seconds; 0 allows any time.\n",
+            watchdog_seconds());
+    end_at_once(1);
+}

@@ -1,0 +1,52 @@
+/* Faults in plain words. */
+#ifndef SIMT_REPORT_H
+#define SIMT_REPORT_H
+
+#include "run/block.h"
+#include "order/race.h"
+
+/* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
+void report_race(const struct conflict *c);
+/* Lanes of a warp store to one place by the instruction at pc: no race, but it tells what a race there comes of. */
+void report_stored_together(const void *pc);
+void report_races(void); /* prints those that are kept: the launch is at its end */
+void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
+                          const void *pc, enum access kind);
+/* An access to what is nobody's memory, far from every object. */
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+    __attribute__((noreturn));
+void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                   enum access access, const char *why) __attribute__((noreturn));
+/* The running thread's access at pc, and what another did, which does not go with it. */
+void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                    enum access access, const struct actor *other, const char *did, const char *why)
+    __attribute__((noreturn));
+void report_deadlock(struct block *b) __attribute__((noreturn));
+/* Two threads came to what is called so at two places. */
+void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
+                       const void *other_pc) __attribute__((noreturn));
+/* A thread waits in a barrier that a lane of its warp has been in, and then left the kernel. */
+void report_left_loop(struct block *b, unsigned thread, unsigned left) __attribute__((noreturn));
+void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));
+struct undefined_read;
+/* It is used: that thread writes what came of it at pc, or with NULL something else does. */
+void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
+    __attribute__((noreturn));
+/* A signal at pc; `did` is what the thread did, to `address` unless that is NULL. */
+void report_signal(const char *kind, const void *pc, const void *address, const char *did, const char *why)
+    __attribute__((noreturn));
+void report_endless(void) __attribute__((noreturn)); /* by the watchdog */
+/* What the running thread calls at pc, and must not. */
+void report_call(const char *kind, const void *pc, const char *did, const char *why) __attribute__((noreturn));
+/* An access of the running thread, and what was done before, which nothing orders. */
+void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
+                             enum access access, const char *before, const char *why) __attribute__((noreturn));
+/* The same of what no kernel does. */
+void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
+                    const char *why) __attribute__((noreturn));
+void report_host(const char *kind, const void *pc, const char *why) __attribute__((noreturn));
+void report_unsupported(const char *what, const char *file, int line) __attribute__((noreturn)); /* status 2 */
+void report_unsupported_at(const char *what, const void *pc) __attribute__((noreturn));
+void report_finish_launch(void); /* ends the program when the launch was faulty */
+
+#endif

@@ -1,0 +1,552 @@
+/* The threads of one block, and the barriers that all of them meet in. */
+#include "run/block.h"
+#include "order/access.h"
+#include "async/async.h"
+#include "warp/collective.h"
+#include "count/counters.h"
+#include "run/grid.h"
+#include "run/launch.h"
+#include "report/lines.h"
+#include "report/notes.h"
+#include "order/race.h"
+#include "report/report.h"
+#include "memory/shared.h"
+#include "order/undefined.h"
+#include "run/watchdog.h"
+#include "run/worker.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const struct waiting_kind whole_barrier = {
+    .call = "__syncthreads()",
+    .deadlock = "barrier deadlock",
+    .rule = "Each waits for threads that wait elsewhere: no thread of the block can go on.",
+};
+
+static const struct barrier *barrier_of(const struct thread *t)
+{
+    return (const struct barrier *)((uintptr_t)t->waits_for - offsetof(struct barrier, waiting));
+}
+
+/* Also the watchdog asks, which runs no block. */
+static const struct block *block_of(const struct barrier *barrier)
+{
+    return (const struct block *)((uintptr_t)(barrier - barrier->id) - offsetof(struct block, barriers));
+}
+
+static void describe_named(FILE *f, const struct thread *thread)
+{
+    const struct barrier *barrier = barrier_of(thread);
+    fprintf(f, ", number %u,", barrier->id);
+    if (barrier->expected)
+        fprintf(f, " to which %u of %u threads have come,", barrier->arrived, barrier->expected);
+}
+
+static const struct waiting_kind named_barrier = {
+    .call = "a named barrier",
+    .deadlock = "barrier deadlock",
+    .rule = "A barrier that was given a number of threads waits for so many, whoever has left; bar.arrive counts, too.",
+    .describe = describe_named,
+};
+
+static void describe_grid(FILE *f, const struct thread *thread)
+{
+    u64 left = __atomic_load_n(&block_of(barrier_of(thread))->launch->grid.left, __ATOMIC_RELAXED);
+    if (left)
+        fprintf(f, ", while %llu block%s ended without it,", left, left == 1 ? " has" : "s have");
+}
+
+static const struct waiting_kind grid_barrier = {
+    .call = "the grid's barrier",
+    .deadlock = "barrier deadlock",
+    .rule = "It waits for all threads of all blocks: each must come to it as often as any other.",
+    .describe = describe_grid,
+};
+
+static const struct waiting_kind tile_barrier = {
+    .call = "a tile's barrier",
+    .deadlock = "barrier deadlock",
+    .rule = "What a tile does together waits for all of its threads.",
+};
+
+struct block *block_new(struct worker *w)
+{
+    struct block *b = base_reserve(sizeof *b);
+    b->worker = w;
+    b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
+    b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
+    b->suspicion = base_reserve(sizeof *b->suspicion);
+    for (unsigned i = 0; i < BARRIERS; i++)
+        b->barriers[i].id = i;
+    b->barriers[0].waiting.kind = &whole_barrier;
+    b->barriers[GRID_BARRIER].waiting.kind = &grid_barrier;
+    for (unsigned i = 1; i < NAMED_BARRIERS; i++)
+        b->barriers[i].waiting.kind = &named_barrier;
+    for (unsigned i = TILE_BARRIERS; i < BARRIERS; i++)
+        b->barriers[i].waiting.kind = &tile_barrier;
+    shared_new(b);
+    return b;
+}
+
+static void forget_arrivals(struct barrier *barrier)
+{
+    memset(barrier->part, 0, sizeof barrier->part);
+    barrier->whole = NULL;
+    barrier->other = NULL;
+    barrier->passed = false;
+    clock_clear(&barrier->passing);
+}
+
+static void forget_halves(struct barrier *barrier)
+{
+    if (!barrier->early)
+        return;
+    clock_free(&barrier->early->others);
+    free(barrier->early);
+    barrier->early = NULL;
+    memset(barrier->came, 0, sizeof barrier->came);
+    barrier->n_came = 0;
+    barrier->halved = false;
+}
+
+void block_begin(struct block *b, struct launch *l, u64 number)
+{
+    const struct simt_configuration *asked = l->asked;
+    b->launch = l;
+    b->started = false;
+    b->cur = 0;
+    b->n_live = l->threads;
+    b->index[0] = (unsigned)(number % asked->grid[0]);
+    b->index[1] = (unsigned)(number / asked->grid[0] % asked->grid[1]);
+    b->index[2] = (unsigned)(number / asked->grid[0] / asked->grid[1]);
+    b->number = number;
+    b->serial = l->first_serial + (uint32_t)number;
+    b->phase = 0;
+    b->came_to_grid = false;
+    b->has_roles = false;
+    b->ahead = 0;
+    b->yields = 0;
+    b->quiet = 0;
+    b->suspicion->pending = false;
+    undefined_drop(b);
+    b->manner = AS_WRITTEN;
+    for (unsigned i = 0; i < BARRIERS; i++) {
+        b->barriers[i].arrived = 0;
+        b->barriers[i].expected = 0;
+        b->barriers[i].count = 0;
+        b->barriers[i].met = 0;
+        if (b->barriers_in_use >> i & 1)
+            forget_arrivals(&b->barriers[i]);
+        forget_halves(&b->barriers[i]);
+    }
+    b->barriers_in_use = 0;
+    for (unsigned t = 0; t < l->threads; t++) {
+        struct thread *thread = &b->threads[t];
+        thread->idx[0] = t % asked->block[0];
+        thread->idx[1] = t / asked->block[0] % asked->block[1];
+        thread->idx[2] = t / asked->block[0] / asked->block[1];
+        thread->waits_for = NULL;
+        thread->pc = NULL;
+        thread->aligned_at = NULL;
+        thread->stack = NULL;
+        if (simt_checked)
+            memset(thread->turns, 0, sizeof thread->turns);
+    }
+    order_begin_block(b);
+    for (unsigned i = 0; i * WARP < l->threads; i++) {
+        unsigned lanes = l->threads - i * WARP < WARP ? l->threads - i * WARP : WARP;
+        b->warps[i].live = lanes == WARP ? ~0u : (1u << lanes) - 1;
+        b->warps[i].ready = b->warps[i].live;
+    }
+    mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
+    shared_begin_block(b);
+    async_begin_block(b);
+    counters_begin(b);
+}
+
+/* ---- barriers ---- */
+
+static bool waits_in(const struct block *b, unsigned thread, const struct barrier *barrier)
+{
+    return b->threads[thread].waits_for == &barrier->waiting;
+}
+
+static bool is_of_grid(const struct block *b, const struct barrier *barrier)
+{
+    return barrier == &b->barriers[GRID_BARRIER];
+}
+
+/* The running thread comes to a barrier. Lanes of a warp come to one that is .aligned at one place. */
+static void check_place(struct block *b, struct barrier *barrier, enum meeting as, const void *pc)
+{
+    unsigned warp = b->cur / WARP;
+    struct arrival *first = &barrier->first[warp], now = {pc, b->cur, as};
+    if (as != MEET_ANYWHERE) {
+        current(b)->aligned_at = pc;
+        fiber_callers(b, b->cur, pc, &current(b)->aligned_in, 1);
+    }
+    if (!barrier->part[warp])
+        *first = now;
+    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) &&
+             (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
+        report_divergence(b, barrier->waiting.kind->call, first->thread, first->pc, b->cur, pc);
+    if (as != MEET_SYNCTHREADS)
+        return;
+    if (!barrier->whole)
+        barrier->whole = pc;
+    if (barrier->whole != pc && !lines_same(barrier->whole, pc))
+        barrier->other = pc;
+}
+
+static void note_two_places(struct block *b, const struct barrier *barrier)
+{
+    char text[768];
+    struct source_line first = lines_of(barrier->whole);
+    snprintf(
+        text, sizeof text,
+        "Warps of a block meet in two __syncthreads(), here and at %s:%d. That works, but the CUDA C++ Programming Guide "
+        "asks for one to which all threads come; warps with roles of their own meet in named barriers.",
+        first.file, first.line);
+    b->has_roles = true;
+    note_once(barrier->other, text);
+}
+
+/* Those who have come to a barrier in a loop, while lanes of their warps have left the loop, and the kernel. */
+static void check_left(struct block *b, const struct barrier *barrier)
+{
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        const struct thread *left = &b->threads[t];
+        const struct arrival *first = &barrier->first[t / WARP];
+        if (!has_left(b, t) || !left->aligned_at || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
+            continue;
+        if (first->as != MEET_ANYWHERE && left->aligned_in == b->threads[first->thread].aligned_in &&
+            lines_same_call(left->aligned_at, first->pc))
+            report_left_loop(b, first->thread, t);
+    }
+}
+
+/* The lanes of each warp that wait there; true: they are all that have not left. */
+static bool lanes_that_met(const struct block *b, const struct barrier *barrier, uint32_t *met)
+{
+    bool all = true;
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (waits_in(b, t, barrier))
+            met[t / WARP] |= 1u << t % WARP;
+    for (unsigned w = 0; w * WARP < b->launch->threads; w++)
+        all &= met[w] == b->warps[w].live;
+    return all;
+}
+
+/* A barrier in two halves: orders what was done before the first. A thread that came to both at once arrives now. */
+static void order_halves(struct block *b, const struct barrier *barrier, const uint32_t *met)
+{
+    unsigned self = b->cur;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        b->cur = t;
+        if ((met[t / WARP] & ~barrier->came[t / WARP]) >> t % WARP & 1)
+            order_release(b, barrier->early);
+    }
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        b->cur = t;
+        if (met[t / WARP] >> t % WARP & 1)
+            order_acquire(b, barrier->early);
+    }
+    b->cur = self;
+}
+
+/* All of the block that is left has met: the usual case; else those that wait here. */
+static void order_and_count(struct block *b, const struct barrier *barrier)
+{
+    uint32_t met[MAX_WARPS] = {0};
+    bool all = barrier->expected ? lanes_that_met(b, barrier, met) && b->n_live == b->launch->threads
+                                 : barrier->arrived >= b->n_live;
+    if (all && !barrier->passed && !barrier->halved) {
+        counters_block_joined(b);
+        order_block_barrier(b);
+        return;
+    }
+    if (!barrier->expected)
+        lanes_that_met(b, barrier, met);
+    for (unsigned w = 0; w * WARP < b->launch->threads; w++)
+        if (met[w] && met[w] == b->warps[w].live)
+            counters_warp_joined(b, w);
+    if (barrier->halved)
+        order_halves(b, barrier, met);
+    else
+        order_some(b, met, &barrier->passing);
+}
+
+/* All that it waits for have come. */
+static void release(struct block *b, struct barrier *barrier)
+{
+    if (simt_checked && b->n_live < b->launch->threads)
+        check_left(b, barrier);
+    if (barrier->other)
+        note_two_places(b, barrier);
+    order_and_count(b, barrier);
+    if (is_of_grid(b, barrier))
+        grid_meet(b, barrier->halved ? barrier->early->threads : NULL);
+    if (barrier->halved)
+        forget_halves(barrier);
+    barrier->result = barrier->count;
+    barrier->met++;
+    barrier->arrived = 0;
+    barrier->count = 0;
+    forget_arrivals(barrier);
+    b->barriers_in_use &= ~(1ull << (barrier - b->barriers));
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        if (!waits_in(b, t, barrier))
+            continue;
+        if (simt_checked)
+            memset(b->threads[t].turns, 0, sizeof b->threads[t].turns);
+        wake(b, t);
+    }
+}
+
+static bool is_complete(const struct block *b, const struct barrier *barrier)
+{
+    return barrier->arrived >= (barrier->expected ? barrier->expected : b->n_live);
+}
+
+/* A barrier that was given a number of threads counts whole warps: when all lanes that are left have come, the warp counts
+ * as 32 (PTX ISA, "bar": thread counts are multiples of the warp's size). */
+static void complete_warp(const struct block *b, struct barrier *barrier, unsigned warp)
+{
+    uint32_t part = barrier->part[warp];
+    if (!part || b->warps[warp].live & ~part)
+        return;
+    barrier->arrived += WARP - (unsigned)__builtin_popcount(part);
+    barrier->part[warp] = 0;
+}
+
+/* Those who meet in a barrier name one number of threads; none means all, or all that have not left. */
+static void check_number(const struct block *b, const struct barrier *barrier, unsigned id, unsigned expected,
+                         const void *pc)
+{
+    char did[128];
+    unsigned before = barrier->expected, named = before ? before : expected;
+    unsigned all = (b->launch->threads + WARP - 1) / WARP * WARP, left = (b->n_live + WARP - 1) / WARP * WARP;
+    if (before == expected || ((!before || !expected) && (named == all || named == left)))
+        return;
+    snprintf(did, sizeof did, "comes to barrier %u for %u threads, to which others have come for %u", id,
+             expected ? expected : all, before ? before : all);
+    report_call("invalid barrier", pc, did,
+                "All who meet in a barrier, bar.arrive too, must name one number of threads.");
+}
+
+/* What a thread comes to a barrier with. */
+struct coming {
+    enum event event;
+    enum meeting as;
+    unsigned id, expected; /* threads that are waited for; 0: all that have not left */
+    unsigned predicate;
+};
+
+/* The running thread counts. */
+static struct barrier *arrive(const struct coming *c, const void *pc)
+{
+    struct block *b = running();
+    struct barrier *barrier = &b->barriers[c->id];
+    unsigned warp = b->cur / WARP;
+    moves_on(b->worker);
+    counters_event_of(b, pc, c->event, c->id, barrier->met);
+    if (simt_checked) {
+        check_place(b, barrier, c->as, pc);
+        if (barrier->arrived)
+            check_number(b, barrier, c->id, c->expected, pc);
+    }
+    barrier->expected = barrier->arrived && !barrier->expected ? 0 : c->expected;
+    barrier->count += c->predicate;
+    barrier->arrived++;
+    barrier->part[warp] |= 1u << b->cur % WARP;
+    b->barriers_in_use |= 1ull << c->id;
+    if (c->expected) {
+        b->has_roles |= c->id < NAMED_BARRIERS && c->expected < b->launch->threads;
+        complete_warp(b, barrier, warp);
+    }
+    return barrier;
+}
+
+static unsigned arrive_and_wait(const struct coming *c, const void *pc)
+{
+    struct block *b = running();
+    unsigned id = c->id;
+    struct barrier *barrier = arrive(c, pc);
+    if (id == GRID_BARRIER || !is_complete(b, barrier)) {
+        wait_for(b, &barrier->waiting, pc);
+        return barrier->result;
+    }
+    current(b)->waits_for = &barrier->waiting;
+    current(b)->pc = pc;
+    release(b, barrier);
+    return barrier->result;
+}
+
+static unsigned syncthreads(unsigned predicate, const void *pc)
+{
+    struct coming c = {.event = EVENT_BARRIER, .as = MEET_SYNCTHREADS, .predicate = predicate};
+    return arrive_and_wait(&c, pc);
+}
+void simt_syncthreads(void) { syncthreads(0, CALLER()); }
+int simt_syncthreads_count(int predicate) { return (int)syncthreads((unsigned)predicate, CALLER()); }
+int simt_syncthreads_and(int predicate) { return syncthreads((unsigned)!predicate, CALLER()) == 0; }
+int simt_syncthreads_or(int predicate) { return syncthreads((unsigned)predicate, CALLER()) != 0; }
+
+static void check_barrier(unsigned id, unsigned threads, const void *pc)
+{
+    char did[96];
+    if (id < NAMED_BARRIERS && threads % WARP == 0)
+        return;
+    snprintf(did, sizeof did, "comes to barrier %u for %u threads", id, threads);
+    report_call("invalid barrier", pc, did,
+                "A barrier has a number from 0 to 15, and waits for a multiple of 32 threads.");
+}
+
+unsigned block_barrier(unsigned id, unsigned threads, bool predicate, enum meeting as, const void *pc)
+{
+    struct coming c = {EVENT_BARRIER, as, id, threads, predicate};
+    check_barrier(id, threads, pc);
+    return arrive_and_wait(&c, pc);
+}
+
+void block_barrier_arrive(unsigned id, unsigned threads, enum meeting as, const void *pc)
+{
+    struct block *b = running();
+    struct coming c = {EVENT_BARRIER_ARRIVE, as, id, threads, 0};
+    check_barrier(id, threads, pc);
+    struct barrier *barrier = arrive(&c, pc);
+    barrier->passed = true;
+    b->has_roles = true;
+    order_arrive(b, &barrier->passing);
+    if (is_complete(b, barrier))
+        release(b, barrier);
+}
+
+void simt_barrier(unsigned id, unsigned threads) { block_barrier(id, threads, false, MEET_ANYWHERE, CALLER()); }
+
+static void require_whole_grid(const void *pc)
+{
+    if (!simt_grid_is_whole())
+        report_call("grid barrier in an ordinary launch", pc, "waits for all blocks of the grid",
+                    "Only cudaLaunchCooperativeKernel makes sure that they can wait for each other.");
+}
+
+void simt_grid_sync(void)
+{
+    struct coming c = {.event = EVENT_BARRIER, .id = GRID_BARRIER};
+    require_whole_grid(CALLER());
+    arrive_and_wait(&c, CALLER());
+}
+
+/* ---- a barrier in two halves ---- */
+
+/* What the running thread does from now on, up to the second half, is not ordered with what others do behind theirs. */
+static void come_early(unsigned id, const void *pc)
+{
+    struct block *b = running();
+    struct barrier *barrier = &b->barriers[id];
+    uint32_t *came = &barrier->came[b->cur / WARP], bit = 1u << b->cur % WARP;
+    moves_on(b->worker);
+    if (*came & bit)
+        report_call("invalid barrier", pc, "arrives a second time", "Each barrier_arrive() has its barrier_wait().");
+    if (!barrier->early)
+        barrier->early = calloc(1, sizeof *barrier->early);
+    if (!barrier->early)
+        base_out_of_memory();
+    *came |= bit;
+    barrier->n_came++;
+    order_release(b, barrier->early);
+    if (id == GRID_BARRIER && barrier->n_came == b->n_live)
+        grid_arrive(b, barrier->early->threads);
+}
+
+static void wait_for_second_half(unsigned id, const void *pc)
+{
+    struct coming c = {.event = EVENT_BARRIER, .id = id};
+    running()->barriers[id].halved = true;
+    arrive_and_wait(&c, pc);
+}
+
+void simt_barrier_arrive(void) { come_early(0, CALLER()); }
+void simt_barrier_wait(void) { wait_for_second_half(0, CALLER()); }
+
+void simt_grid_arrive(void)
+{
+    require_whole_grid(CALLER());
+    come_early(GRID_BARRIER, CALLER());
+}
+void simt_grid_wait(void) { wait_for_second_half(GRID_BARRIER, CALLER()); }
+
+/* ---- groups of several warps ---- */
+
+struct offer {
+    unsigned char bytes[32];
+};
+
+void simt_tile_sync(unsigned size)
+{
+    struct block *b = running();
+    unsigned rank = b->cur / size, left = b->launch->threads - rank * size;
+    struct coming c = {.event = EVENT_BARRIER, .id = TILE_BARRIERS + rank};
+    for (unsigned smaller = 64; smaller < size; smaller *= 2)
+        c.id += MAX_THREADS / smaller;
+    c.expected = left < size ? (left + WARP - 1) / WARP * WARP : size;
+    arrive_and_wait(&c, CALLER());
+}
+
+void simt_tile_offer(const void *value, unsigned bytes)
+{
+    struct block *b = running();
+    if (!b->offers)
+        b->offers = calloc(MAX_THREADS, sizeof *b->offers);
+    if (!b->offers)
+        base_out_of_memory();
+    memcpy(b->offers[b->cur].bytes, value, bytes);
+}
+
+void simt_tile_take(unsigned thread, void *value, unsigned bytes)
+{
+    memcpy(value, running()->offers[thread % MAX_THREADS].bytes, bytes);
+}
+
+bool block_waits_for_grid(struct block *b)
+{
+    struct barrier *barrier = &b->barriers[GRID_BARRIER];
+    if (!barrier->arrived || barrier->arrived < b->n_live)
+        return false;
+    release(b, barrier);
+    return true;
+}
+
+void block_thread_done(struct block *b)
+{
+    unsigned self = b->cur;
+    struct warp *warp = warp_of(b, self);
+    moves_on(b->worker);
+    order_thread_left(b);
+    warp->live &= ~(1u << self % WARP);
+    warp->ready &= ~(1u << self % WARP);
+    b->n_live--;
+    b->yields = 0;
+    watchdog_progress();
+    collective_lane_left(b, self / WARP);
+    for (u64 rest = b->n_live ? b->barriers_in_use : 0; rest; rest &= rest - 1) {
+        struct barrier *barrier = &b->barriers[__builtin_ctzll(rest)];
+        if (barrier->expected)
+            complete_warp(b, barrier, self / WARP);
+        if (is_complete(b, barrier) && !is_of_grid(b, barrier))
+            release(b, barrier); /* who has left is not waited for, where no number was given */
+    }
+    unsigned next = next_or_deadlock(b);
+    if (next == NO_THREAD) {
+        undefined_end(b);
+        counters_block_joined(b);
+        grid_block_left(b);
+    }
+    if (next == NO_THREAD || b->threads[next].stack)
+        fiber_exit(b, next);
+    fiber_hand_over(b, self, next);
+}
+
+unsigned simt_thread_idx(int dim) { return current(running())->idx[dim]; }
+unsigned simt_block_idx(int dim) { return running()->index[dim]; }

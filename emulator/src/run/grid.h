@@ -1,0 +1,37 @@
+/* A grid whose blocks may wait for each other, because its launch is cooperative: all of them are begun, whatever each
+ * worker has in hand. */
+#ifndef SIMT_GRID_H
+#define SIMT_GRID_H
+
+#include "base/base.h"
+
+struct block;
+struct launch;
+
+#define GRID_PHASES \
+    3 /* that can be looked at: while a block is in one, another may have come to the one after the next */
+
+struct
+    known_of_block { /* what it had done when it came: all that lies below this stamp, or each thread below its own */
+    uint32_t floor;
+    uint32_t *threads;
+};
+
+struct grid {
+    bool whole;        /* the launch is cooperative */
+    unsigned phase;    /* how often all blocks have met */
+    u64 arrived, left; /* blocks that have come to this phase's end; that have ended, and will not come */
+    struct known_of_block *known[GRID_PHASES]; /* of each block, by its phase */
+};
+
+void grid_begin(struct launch *l);
+void grid_end(struct launch *l);
+/* The block has come as a whole; its threads had done what lies below these stamps, or NULL: below the block's floor. */
+void grid_arrive(struct block *b, const uint32_t *threads);
+void grid_meet(struct block *b, const uint32_t *threads); /* arrives unless it has, and returns when all have */
+void grid_block_left(struct block *b);                    /* it has ended */
+
+/* Did a thread of the block of that serial do what it did at that stamp before this block last met the others, as it has? */
+bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
+
+#endif

@@ -1,0 +1,48 @@
+/* A launch: what the host asked for, and what its blocks share. */
+#ifndef SIMT_LAUNCH_H
+#define SIMT_LAUNCH_H
+
+#include "run/grid.h"
+#include "memory/place.h"
+
+#define MAX_ARRAYS 64
+
+struct array_place { /* where an array lies in each block's shared memory */
+    unsigned offset, bytes;
+    const struct simt_shared_site *site; /* NULL: the dynamic one */
+};
+
+struct launch {
+    struct simt_kernel *kernel;
+    const struct simt_configuration *asked;
+    const void *launched_at;            /* code address */
+    void (*thread)(const void *params); /* what each CUDA thread runs */
+    const void *params;
+    size_t params_bytes;
+    unsigned long number;
+    unsigned threads; /* per block */
+    u64 blocks, next_block;
+    uint32_t first_serial;   /* of its blocks */
+    uint32_t least_serial;   /* blocks before that one are of launches that ended before this one began */
+    struct overlap *overlap; /* overlap.c: what may go on beside it; NULL: nothing */
+    unsigned most_in_hand;   /* blocks that one worker may have begun */
+    cudaError_t cancelled;   /* the error that ended it early */
+    bool many_workers;
+    struct grid grid;  /* whose blocks may wait for each other, if the launch is cooperative */
+    unsigned n_lent;   /* race.c: words that hold an older value for now */
+    bool synchronises; /* order.c: some thread has used a fence or a volatile access */
+    /* shared.c */
+    unsigned n_arrays, static_bytes, arena_bytes;
+    struct array_place arrays[MAX_ARRAYS];
+};
+
+extern unsigned simt_block_dim[3], simt_grid_dim[3];
+
+/* cudaLaunchKernel(), called at pc. */
+cudaError_t launch_at(const void *function, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared,
+                      cudaStream_t stream, const void *pc);
+
+/* Ends the launch with that error, as if CUDA had refused it; called by a CUDA thread. */
+void launch_cancel(struct launch *l, cudaError_t error) __attribute__((noreturn));
+
+#endif

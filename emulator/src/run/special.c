@@ -1,0 +1,82 @@
+/* What each special register holds. A block runs on the SM that its number comes to, round and round. */
+#include "run/special.h"
+#include "run/block.h"
+#include "run/device.h"
+#include "run/launch.h"
+#include <string.h>
+
+static unsigned lane(const struct block *b) { return b->cur % WARP; }
+static u64 laneid(const struct block *b) { return lane(b); }
+static u64 warpid(const struct block *b) { return b->cur / WARP; }
+static u64 nwarpid(const struct block *b) { return (void)b, (u64)device_gpu()->threads_per_sm / WARP; }
+static u64 smid(const struct block *b) { return b->number % (u64)device_sms(); }
+static u64 nsmid(const struct block *b) { return (void)b, (u64)device_sms(); }
+static u64 gridid(const struct block *b) { return b->launch->number; }
+static u64 mask_eq(const struct block *b) { return 1u << lane(b); }
+static u64 mask_lt(const struct block *b) { return (1u << lane(b)) - 1; }
+static u64 mask_le(const struct block *b) { return mask_lt(b) | mask_eq(b); }
+static u64 mask_gt(const struct block *b) { return (uint32_t)~mask_le(b); }
+static u64 mask_ge(const struct block *b) { return (uint32_t)~mask_lt(b); }
+static u64 clock32(const struct block *b) { return (void)b, (uint32_t)simt_clock(); }
+static u64 clock_wide(const struct block *b) { return (void)b, (u64)simt_clock(); }
+static u64 clock_high(const struct block *b) { return clock_wide(b) >> 32; }
+static u64 dynamic_bytes(const struct block *b) { return b->launch->asked->dynamic_shared; }
+
+#define INDEX(NAME, EXPRESSION) \
+    static u64 NAME(const struct block *b) { return (EXPRESSION); }
+INDEX(tid_x, b->threads[b->cur].idx[0])
+INDEX(tid_y, b->threads[b->cur].idx[1])
+INDEX(tid_z, b->threads[b->cur].idx[2])
+INDEX(ntid_x, b->launch->asked->block[0])
+INDEX(ntid_y, b->launch->asked->block[1])
+INDEX(ntid_z, b->launch->asked->block[2])
+INDEX(ctaid_x, b->index[0])
+INDEX(ctaid_y, b->index[1])
+INDEX(ctaid_z, b->index[2])
+INDEX(nctaid_x, b->launch->asked->grid[0])
+INDEX(nctaid_y, b->launch->asked->grid[1])
+INDEX(nctaid_z, b->launch->asked->grid[2])
+
+static const struct {
+    const char *name;
+    special_register *value;
+} registers[] = {
+    {"tid.x", tid_x},
+    {"tid.y", tid_y},
+    {"tid.z", tid_z},
+    {"ntid.x", ntid_x},
+    {"ntid.y", ntid_y},
+    {"ntid.z", ntid_z},
+    {"ctaid.x", ctaid_x},
+    {"ctaid.y", ctaid_y},
+    {"ctaid.z", ctaid_z},
+    {"nctaid.x", nctaid_x},
+    {"nctaid.y", nctaid_y},
+    {"nctaid.z", nctaid_z},
+    {"laneid", laneid},
+    {"warpid", warpid},
+    {"nwarpid", nwarpid},
+    {"smid", smid},
+    {"nsmid", nsmid},
+    {"gridid", gridid},
+    {"lanemask_eq", mask_eq},
+    {"lanemask_lt", mask_lt},
+    {"lanemask_le", mask_le},
+    {"lanemask_gt", mask_gt},
+    {"lanemask_ge", mask_ge},
+    {"clock", clock32},
+    {"clock64", clock_wide},
+    {"clock_hi", clock_high},
+    {"globaltimer", clock_wide},
+    {"globaltimer_lo", clock32},
+    {"globaltimer_hi", clock_high},
+    {"dynamic_smem_size", dynamic_bytes},
+};
+
+special_register *special_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        if (!strcmp(registers[i].name, name))
+            return registers[i].value;
+    return NULL;
+}
