@@ -41,7 +41,7 @@ def test_switch_is_cheap(tmp_path, library, kind, most):
     compiler = next(filter(shutil.which, ("cc", "gcc", "clang")))
     switch = tmp_path / "switch"
     source = TESTS / "fibers" / "switch.c"
-    done = run(compiler, "-O2", "-I", ROOT / "emulator" / "src", "-o", switch, source, BUILD / library, "-lpthread", "-lm", "-ldl")
+    done = run(compiler, "-O2", "-I", TESTS.parent / "emulator" / "src", "-o", switch, source, BUILD / library, "-lpthread", "-lm", "-ldl")
     assert done.returncode == 0, done.stderr
     runs = [run(switch).stdout for _ in range(4)]  # the best of them: others may want this processor too
     assert all(kind in said for said in runs)
