@@ -3,7 +3,7 @@
 #include "memory/protection.h"
 #include "base/errors.h"
 #include "base/gpu.h"
-#include "api/work.h"
+#include "order/work.h"
 
 #define KB ((size_t)1 << 10)
 #define STACK_BYTES ((size_t)60 << 10) /* of a thread of a kernel: a stack without its guard page */

@@ -9,7 +9,7 @@
 #include "api/array.h"
 #include "base/errors.h"
 #include "run/launch.h"
-#include "api/work.h"
+#include "order/work.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/errors.h"
 #include "api/graph.h"
 #include "order/overlap.h"
-#include "api/work.h"
+#include "order/work.h"
 #include <stdlib.h>
 #include <time.h>
 
