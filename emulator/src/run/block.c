@@ -157,6 +157,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         unsigned lanes = l->threads - i * WARP < WARP ? l->threads - i * WARP : WARP;
         b->warps[i].live = lanes == WARP ? ~0u : (1u << lanes) - 1;
         b->warps[i].ready = b->warps[i].live;
+        b->warps[i].in_warpgroup = 0;
     }
     mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
     shared_begin_block(b);

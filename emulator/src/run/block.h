@@ -33,6 +33,7 @@ struct thread {
 
 struct warp {
     uint32_t live, ready;       /* lanes that have not left; lanes that could run */
+    uint32_t in_warpgroup;      /* collective.c: lanes that wait in a collective of their warpgroup */
     uint32_t known[WARP][WARP]; /* order.c: lane i has seen what lane j did up to this stamp */
 };
 
