@@ -5,6 +5,6 @@
 #include "base/base.h"
 
 /* An access at code address pc: reports it unless the host may do that. */
-void host_access(const void *address, size_t bytes, enum access kind, const void *pc);
+void host_access(const void *address, size_t bytes, enum access_kind kind, const void *pc);
 
 #endif
