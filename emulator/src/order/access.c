@@ -5,12 +5,15 @@
  * itself need not be linked, and may be, to watch this runtime. Host code of the same file calls them too, with no
  * worker. The caller's address is the access's place in the program. */
 #include "order/access.h"
+#include "memory/lookup.h"
+#include "memory/protection.h"
+#include "memory/written.h"
+#include "order/host.h"
 #include "async/async.h"
 #include "count/counters.h"
 #include "run/launch.h"
 #include "order/messages.h"
 #include "report/lines.h"
-#include "memory/memory.h"
 #include "order/overlap.h"
 #include "report/report.h"
 #include "memory/shared.h"
@@ -18,8 +21,6 @@
 #include <string.h>
 
 #define POLL_LIMIT (1u << 6) /* volatile loads count for as many as would make this few */
-
-bool simt_checked;
 
 /* ---- initialisation ---- */
 
@@ -210,7 +211,7 @@ static inline __attribute__((always_inline)) void access_as(const void *address,
 {
     struct worker *w = simt_worker;
     if (!w) {
-        memory_host_access(address, bytes, kind, pc);
+        host_access(address, bytes, kind, pc);
         return;
     }
     struct block *b = w->block;

@@ -1,6 +1,8 @@
 /* Accesses that nothing orders, of which at least one is no kernel's, or whose kernels are of different launches. */
 #include "order/access.h"
 #include "order/overlap.h"
+#include "memory/registered.h"
+#include "memory/symbols.h"
 #include "run/launch.h"
 #include "report/lines.h"
 #include "memory/memory.h"

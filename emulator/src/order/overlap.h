@@ -4,7 +4,7 @@
 #define SIMT_OVERLAP_H
 
 #include "run/block.h"
-#include "api/work.h"
+#include "order/work.h"
 
 struct touch { /* rows of bytes, `pitch` bytes apart */
     const unsigned char *start;

@@ -1,8 +1,10 @@
 /* Inline PTX: barriers, fences, asynchronous copies and the barriers in memory that wait for them (PTX ISA, "Parallel
  * Synchronization and Communication Instructions", "Asynchronous copy", "mbarrier"). */
+#include "ptx/memory.h"
+#include "ptx/move.h"
+#include "ptx/rows.h"
 #include "async/async.h"
 #include "order/atomic.h"
-#include "ptx/ptx.h"
 
 /* ---- bar, barrier ---- */
 

@@ -3,6 +3,8 @@
  * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
 #define _GNU_SOURCE
 #include "report/report.h"
+#include "memory/lookup.h"
+#include "memory/symbols.h"
 #include "warp/collective.h"
 #include "run/fiber.h"
 #include "run/launch.h"
