@@ -225,10 +225,10 @@ static void require_whole(const struct exchange *x, const struct collective_op *
         return;
     snprintf(did, sizeof did, "is in %s, with %u of the %s", op->waiting.call, came,
              op->of_warpgroup ? "128 threads of its warpgroup" : "32 lanes of its warp");
-    x->b->cur = x->warp * WARP + lowest_lane(x);
-    report_call("divergent collective", current(x->b)->pc, did,
-                op->of_warpgroup ? "All 128 threads of a warpgroup must take part in it."
-                                 : "All 32 lanes of a warp must take part in it.");
+    unsigned first = x->warp * WARP + lowest_lane(x);
+    report_call_of(x->b, first, "divergent collective", x->b->threads[first].pc, did,
+                   op->of_warpgroup ? "All 128 threads of a warpgroup must take part in it."
+                                    : "All 32 lanes of a warp must take part in it.");
 }
 
 static void sync_warp(const struct exchange *x)
@@ -287,7 +287,6 @@ void collective_join_as(const struct collective_op *op, unsigned qualifiers, uns
     struct thread *t = current(b);
     struct collective c = {
         .waiting.kind = &op->waiting, .op = op, .qualifiers = qualifiers, .mask = mask, .payload = payload};
-    moves_on(b->worker);
     t->pc = pc;
     t->call = &c;
     t->waits_for = &c.waiting;
@@ -390,7 +389,6 @@ unsigned collective_active(const void *pc)
     struct vote v = {.predicate = 0};
     struct collective c = {.waiting.kind = &active_op.waiting, .op = &active_op, .payload = &v};
     current(b)->call = &c;
-    moves_on(b->worker);
     wait_for(b, &c.waiting, pc);
     current(b)->call = NULL;
     return v.result;
