@@ -18,7 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- arenas ---- */
 
-/* A block's pointers are wrong in every other one: blocks that follow each other have arenas at different addresses. */
+/* A block's pointers are wrong in every other one: clusters that follow each other have arenas at different addresses. */
 #define ARENAS 8
 #define MOST_ARENAS 65536
 
@@ -43,11 +43,15 @@ bool shared_is_known(const void *address)
     return false;
 }
 
+void shared_new_cluster(struct cluster *c)
+{
+    c->arenas = base_reserve(ARENAS * c->n * SHARED_BYTES);
+    for (unsigned i = 0; i < c->n; i++)
+        know_arenas(c->arenas + i * ARENAS * SHARED_BYTES);
+}
+
 void shared_new(struct block *b)
 {
-    b->arenas = base_reserve(ARENAS * SHARED_BYTES);
-    b->arena = b->arenas;
-    know_arenas(b->arenas);
     b->arrays = base_reserve(MAX_ARRAYS * sizeof *b->arrays);
     if (!simt_checked)
         return;
@@ -89,9 +93,11 @@ static void learn_arrays(struct block *b)
     }
 }
 
+void shared_begin_cluster(struct cluster *c) { c->arena = c->arenas + c->number % ARENAS * c->n * SHARED_BYTES; }
+
 void shared_begin_block(struct block *b)
 {
-    b->arena = b->arenas + b->number % ARENAS * SHARED_BYTES;
+    b->arena = b->cluster->arena + b->rank * SHARED_BYTES;
     b->n_arrays = 0;
     b->last_array = 0;
     learn_arrays(b);

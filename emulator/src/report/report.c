@@ -673,24 +673,27 @@ static void say_waiters(FILE *f, const struct block *b)
 }
 
 /* No thread can run: say who waits where, and who has left. A block-wide wait is named before a warp's. */
-void report_deadlock(struct block *b)
+void report_deadlock(const struct cluster *c)
 {
-    const struct thread *first = NULL;
+    const struct thread *first = NULL, *shown = NULL;
     begin_report();
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        const struct thread *a = &b->threads[t];
-        if (has_left(b, t) || !a->waits_for)
-            continue;
-        if (!first || (first->call && !a->call))
-            first = a;
+    for (unsigned rank = 0; rank < c->n; rank++) {
+        const struct block *b = c->blocks[rank];
+        for (unsigned t = 0; t < b->launch->threads; t++) {
+            const struct thread *a = &b->threads[t];
+            if (has_left(b, t) || !a->waits_for)
+                continue;
+            if (!shown)
+                shown = a;
+            if (!first || (first->call && !a->call))
+                first = a;
+        }
     }
-    const struct thread *shown = first;
-    for (unsigned t = b->launch->threads; t-- > 0;)
-        if (!has_left(b, t) && b->threads[t].waits_for)
-            shown = &b->threads[t];
     fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
-    say_kernel(stderr, b->launch, b->serial);
-    say_waiters(stderr, b);
+    for (unsigned rank = 0; rank < c->n; rank++) {
+        say_kernel(stderr, c->launch, c->blocks[rank]->serial);
+        say_waiters(stderr, c->blocks[rank]);
+    }
     fprintf(stderr, "  %s\n", first->waits_for->kind->rule);
     stop();
     __builtin_unreachable();
@@ -898,6 +901,15 @@ static struct alike *add_block(struct alike *groups, unsigned *n, const struct b
     return groups;
 }
 
+/* Those of a cluster that have not ended; but the one that runs, if any, has been spoken of. */
+static struct alike *add_cluster(struct alike *groups, unsigned *n, const struct cluster *c, const struct block *runs)
+{
+    for (unsigned rank = 0; rank < c->n; rank++)
+        if (c->blocks[rank] != runs && c->blocks[rank]->n_live)
+            groups = add_block(groups, n, c->blocks[rank]);
+    return groups;
+}
+
 static void say_alike(FILE *f, const struct alike *g)
 {
     if (g->n == 1) {
@@ -912,16 +924,16 @@ static void say_alike(FILE *f, const struct alike *g)
     fputs(g->words, f);
 }
 
-/* Blocks begin in the order of their numbers. */
+/* Clusters begin in the order of their numbers. */
 static void say_not_begun(FILE *f, const struct launch *l)
 {
-    u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
-    if (begun >= l->blocks)
+    u64 begun = __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED);
+    if (begun >= l->clusters)
         return;
-    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
-            plural((unsigned)(l->blocks - begun)));
-    say_block(f, l, l->first_serial + (uint32_t)begun);
-    fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
+    u64 left = (l->clusters - begun) * l->cluster_blocks;
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, left, plural((unsigned)left));
+    say_block(f, l, l->first_serial + (uint32_t)cluster_block(l, begun, 0));
+    fprintf(f, " on, %s not begun\n", left == 1 ? "has" : "have");
 }
 
 /* The watchdog's: where each worker is, and what the threads of its block do. */
@@ -952,8 +964,9 @@ void report_endless(void)
         say_thread(stderr, b->launch, b->cur);
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
-        for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
-            groups = add_block(groups, &n_groups, other);
+        groups = add_cluster(groups, &n_groups, b->cluster, b);
+        for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next_in_hand)
+            groups = add_cluster(groups, &n_groups, c, b);
     }
     for (unsigned i = 0; i < n_groups; i++)
         say_alike(stderr, &groups[i]);
