@@ -93,6 +93,13 @@ static void learn_arrays(struct block *b)
     }
 }
 
+/* All blocks at once: a thread that comes to an array may go on to another block's. */
+static void learn_in_cluster(struct cluster *c)
+{
+    for (unsigned rank = 0; rank < c->n; rank++)
+        learn_arrays(c->blocks[rank]);
+}
+
 void shared_begin_cluster(struct cluster *c) { c->arena = c->arenas + c->number % ARENAS * c->n * SHARED_BYTES; }
 
 void shared_begin_block(struct block *b)
@@ -139,16 +146,17 @@ void *simt_shared(struct simt_shared_site *site)
         pthread_mutex_unlock(&lock);
     }
     if (b->n_arrays < __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE))
-        learn_arrays(b);
+        learn_in_cluster(b->cluster);
     return b->arena + site->offset;
 }
 
-/* The arena's own offsets: as on a GPU, the first is not 0, and the dynamic array begins at a multiple of 1,024. */
+/* Offsets in the cluster's arenas: as on a GPU, the first is not 0, the dynamic array begins at a multiple of 1,024, and the
+ * block's rank is in the high bits. */
 unsigned simt_shared_address(const void *generic)
 {
-    return (unsigned)((const unsigned char *)generic - running()->arena);
+    return (unsigned)((const unsigned char *)generic - running()->cluster->arena);
 }
-void *simt_shared_generic(unsigned shared) { return running()->arena + shared; }
+void *simt_shared_generic(unsigned shared) { return running()->cluster->arena + shared; }
 
 static bool holds(const struct block *b, unsigned i, unsigned offset, unsigned bytes)
 {

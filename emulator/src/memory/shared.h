@@ -15,6 +15,26 @@ const struct object *shared_find(struct block *b, unsigned offset, unsigned byte
 /* "A_smem[1][3]" or "dynamic shared memory at byte 12 of 64" */
 void shared_name(const struct launch *l, unsigned offset, char *out, size_t size);
 
-bool shared_is_known(const void *address); /* is it in some block's shared memory? */
+/* Whose shared memory is it, of the blocks of b's cluster? NULL: none's. */
+static inline struct block *shared_owner(const struct block *b, const void *address)
+{
+    const struct cluster *c = b->cluster;
+    size_t offset = (size_t)((const unsigned char *)address - c->arena);
+    return offset < c->n * SHARED_BYTES ? c->blocks[offset / SHARED_BYTES] : NULL;
+}
+
+/* Where in the shared memory of the block whose it is. */
+static inline unsigned shared_offset(const struct block *b, const void *address)
+{
+    return (unsigned)((const unsigned char *)address - b->cluster->arena) % SHARED_BYTES;
+}
+
+/* The same place in the shared memory of the block of that rank in b's cluster. */
+static inline void *shared_of_rank(const struct block *b, const void *address, unsigned rank)
+{
+    return b->cluster->arena + rank * SHARED_BYTES + shared_offset(b, address);
+}
+
+bool shared_is_known(const void *address); /* is it in some block's shared memory, of any cluster? */
 
 #endif

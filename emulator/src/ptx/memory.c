@@ -4,6 +4,7 @@
 #include "order/atomic.h"
 #include "ptx/ptx.h"
 #include "report/report.h"
+#include "memory/shared.h"
 
 #define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | TYPE(T_B128) | FULL)
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))
@@ -21,10 +22,10 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
         at = (uint32_t)at;
-    if (at >= SHARED_BYTES)
+    if (at >= b->cluster->n * SHARED_BYTES)
         report_call("out of bounds", r->pc, "uses an address beyond shared memory",
                     "There an address is an offset of 32 bits: __cvta_generic_to_shared() makes it of a pointer.");
-    return b->arena + at;
+    return simt_shared_generic((unsigned)at);
 }
 
 /* .global and .local accept no address of shared memory, as generic instructions do. */
@@ -32,8 +33,7 @@ static void check_space(const struct running *r, const struct instruction *in, c
                         enum access kind)
 {
     struct block *b = running();
-    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-    if (shared && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
+    if (shared_owner(b, address) && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
         report_access(b, "wrong memory space", r->pc, address, bytes, kind,
                       "That is shared memory; the instruction names another space.");
 }

@@ -213,15 +213,23 @@ static void say_arrays(FILE *f, const struct launch *l)
     }
 }
 
+static void name_shared(const struct block *b, const void *address, char *out, size_t size)
+{
+    const struct block *owner = shared_owner(b, address);
+    shared_name(b->launch, shared_offset(b, address), out, size);
+    size_t used = strlen(out);
+    if (owner != b)
+        snprintf(out + used, size - used, " of block (%u,%u,%u)", owner->index[0], owner->index[1], owner->index[2]);
+}
+
 /* "A_smem[3]", "4 bytes of counter", "0x7f12…": what the access is to, in the middle of a sentence. */
 static void name_target(const struct block *b, const void *address, char *out, size_t size)
 {
-    size_t offset = (size_t)((const unsigned char *)address - b->arena);
     const struct object *variable = symbol_find(address);
     if (!variable)
         variable = symbol_nearest(address);
-    if (offset < SHARED_BYTES)
-        shared_name(b->launch, (unsigned)offset, out, size);
+    if (shared_owner(b, address))
+        name_shared(b, address, out, size);
     else if (!memory_covers(address) && variable)
         snprintf(out, size, "%s", variable->symbol->name);
     else
@@ -233,7 +241,7 @@ static void say_target(FILE *f, const struct block *b, const void *address, unsi
     const struct object *variable = symbol_find(address);
     if (!variable)
         variable = symbol_nearest(address);
-    if ((size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES) {
+    if (shared_owner(b, address)) {
         if (in_words)
             say_arrays(f, b->launch);
     } else if (memory_covers(address)) {
@@ -248,7 +256,7 @@ static void say_access(FILE *f, struct block *b, const char *kind, const void *p
 {
     char name[256];
     bool addressed = memory_covers(address) || !symbol_nearest(address);
-    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+    bool shared = shared_owner(b, address) != NULL;
     name_target(b, address, name, sizeof name);
     fprintf(f, "simt: %s: %s\n", kind, where(pc));
     say_kernel(f, b->launch, b->serial);
@@ -966,7 +974,8 @@ void report_endless(void)
         say_waiters(stderr, b);
         groups = add_cluster(groups, &n_groups, b->cluster, b);
         for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next_in_hand)
-            groups = add_cluster(groups, &n_groups, c, b);
+            if (c != b->cluster)
+                groups = add_cluster(groups, &n_groups, c, b);
     }
     for (unsigned i = 0; i < n_groups; i++)
         say_alike(stderr, &groups[i]);
