@@ -10,7 +10,7 @@
     T simt_hook_##NAME(T x) \
     { \
         if (simt_worker) \
-            counters_event(running(), CALLER(), EVENT_EXPONENTIAL); \
+            counters_event(block_here(), CALLER(), EVENT_EXPONENTIAL); \
         return NAME(x); \
     }
 EXPONENTIAL(float, expf)

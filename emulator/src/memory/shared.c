@@ -112,7 +112,7 @@ void shared_begin_block(struct block *b)
 
 void *simt_shared_dynamic(void)
 {
-    struct block *b = running();
+    struct block *b = block_here();
     return b->arena + b->launch->arrays[0].offset;
 }
 
@@ -133,7 +133,7 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
 
 void *simt_shared(struct simt_shared_site *site)
 {
-    struct block *b = running();
+    struct block *b = block_here();
     struct launch *l = b->launch;
     if (__atomic_load_n(&site->launch, __ATOMIC_ACQUIRE) != l->number) {
         pthread_mutex_lock(&lock);
@@ -154,9 +154,9 @@ void *simt_shared(struct simt_shared_site *site)
  * block's rank is in the high bits. */
 unsigned simt_shared_address(const void *generic)
 {
-    return (unsigned)((const unsigned char *)generic - running()->cluster->arena);
+    return (unsigned)((const unsigned char *)generic - block_here()->cluster->arena);
 }
-void *simt_shared_generic(unsigned shared) { return running()->cluster->arena + shared; }
+void *simt_shared_generic(unsigned shared) { return block_here()->cluster->arena + shared; }
 
 static bool holds(const struct block *b, unsigned i, unsigned offset, unsigned bytes)
 {

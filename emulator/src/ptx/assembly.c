@@ -83,6 +83,5 @@ void ptx_branch(struct running *r, const struct instruction *in)
     r->next = in->target;
     if (!back)
         return;
-    moves_on(simt_worker);
     may_poll(running(), QUIET_BRANCH, r->pc);
 }

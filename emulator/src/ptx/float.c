@@ -177,7 +177,7 @@ RUN(minimum)
 RUN(maximum)
 static void exponential(struct running *r, const struct instruction *in)
 {
-    counters_event(running(), r->pc, EVENT_EXPONENTIAL);
+    counters_event(block_here(), r->pc, EVENT_EXPONENTIAL);
     each(r, in, exponential_op);
 }
 RUN(logarithm)

@@ -16,7 +16,7 @@
 /* The row that the running lane has the address of; of .x1 and .x2 only lanes 0 to 7 and 0 to 15 have one. */
 static void *row_of(const struct running *r, const struct instruction *in, unsigned i)
 {
-    if (running()->cur % WARP >= 8u * in->field[COUNT])
+    if (block_here()->cur % WARP >= 8u * in->field[COUNT])
         return NULL;
     return ptx_address(r, &in->operand[i], in->field[SPACE]);
 }

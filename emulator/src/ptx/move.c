@@ -183,7 +183,6 @@ static void trap(struct running *r, const struct instruction *in)
 static void pause(struct running *r, const struct instruction *in)
 {
     (void)in;
-    moves_on(running()->worker);
     give_way(running(), r->pc);
 }
 

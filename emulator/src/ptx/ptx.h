@@ -248,7 +248,7 @@ static inline u64 ptx_get(const struct running *r, const struct ptx_operand *o)
 {
     if (o->kind == O_SLOT)
         return r->slots[o->slot];
-    return o->kind == O_CONSTANT ? o->value : o->special(running());
+    return o->kind == O_CONSTANT ? o->value : o->special(block_here());
 }
 
 static inline void ptx_set(const struct running *r, const struct ptx_operand *o, u64 value)

@@ -38,7 +38,7 @@ static bool is_recursion(const void **frame, const struct block *b)
 {
     const void *returns[MOST_FRAMES];
     unsigned n = 0;
-    while (n < MOST_FRAMES && block_is_own_stack(b, frame)) {
+    while (n < MOST_FRAMES && block_is_own_stack(b, b->cur, frame)) {
         for (unsigned i = 0; i < n; i++)
             if (returns[i] == frame[1])
                 return true;
@@ -53,7 +53,7 @@ static void report_stack(const void *pc, const void **frame)
     static char need[128];
     const void *place = own_frame(pc);
     unsigned kib = fiber_stack_bytes() / 1024;
-    if (is_recursion(frame, running())) {
+    if (is_recursion(frame, block_here())) {
         snprintf(need, sizeof need,
                  "The thread's local variables and calls need more than the emulator's %u KiB of stack.", kib);
         report_signal("stack overflow", place, NULL, "calls too deeply", need);

@@ -244,5 +244,5 @@ cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*t
 void launch_cancel(struct launch *l, cudaError_t error)
 {
     __atomic_store_n(&l->cancelled, error, __ATOMIC_RELAXED);
-    fiber_abandon(running());
+    fiber_abandon(block_here());
 }
