@@ -1,8 +1,9 @@
 /* Textures and surfaces: objects by number, fetches with addressing and filtering as the CUDA C++ Programming Guide has
- * them ("Texture Fetching"). A texel is read as any other memory: freed, unwritten or contested, it is reported. */
+ * them ("Texture Fetching"). A texel is read as any other memory: freed, unwritten or contested, it is reported. Only
+ * the program calls this. */
 #include "order/access.h"
 #include "api/array.h"
-#include "run/device.h"
+#include "base/errors.h"
 #include "report/report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -140,7 +141,7 @@ static const struct image *of_kernel(unsigned long long number, bool surface, co
 }
 
 /* Textures have counters of their own on a GPU; here their reads are not counted. */
-static void check(const unsigned char *texel, unsigned bytes, enum access kind, const void *pc)
+static void check(const unsigned char *texel, unsigned bytes, enum access_kind kind, const void *pc)
 {
     struct block *b = running();
     struct counting *counting = b->counting;

@@ -3,7 +3,7 @@
  * change banks: offsets are kept modulo the 128 bytes of one row of banks. At a block's start all of it is poisoned. */
 #include "memory/shared.h"
 #include "run/functions.h"
-#include "run/device.h"
+#include "base/gpu.h"
 #include "order/race.h"
 #include "report/report.h"
 #include "run/worker.h"
@@ -111,7 +111,7 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
                            site->file, site->line);
     function_has_static(l->kernel, l->static_bytes);
     size_t dynamic = l->asked->dynamic_shared, opted = function_dynamic_limit(l->kernel);
-    size_t most = opted > DEFAULT_TOTAL ? device_gpu()->shared_optin : DEFAULT_TOTAL;
+    size_t most = opted > DEFAULT_TOTAL ? gpu_described()->shared_optin : DEFAULT_TOTAL;
     if (l->static_bytes + dynamic <= most)
         return;
     pthread_mutex_unlock(&lock);

@@ -1,6 +1,7 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
 #include "order/atomic.h"
+#include "memory/protection.h"
 #include "order/access.h"
 #include "warp/collective.h"
 #include "count/counters.h"

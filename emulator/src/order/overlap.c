@@ -1,6 +1,8 @@
 /* Accesses that nothing orders, of which at least one is no kernel's, or whose kernels are of different launches. */
 #include "order/access.h"
 #include "order/overlap.h"
+#include "memory/registered.h"
+#include "memory/symbols.h"
 #include "run/launch.h"
 #include "report/lines.h"
 #include "memory/memory.h"
@@ -544,7 +546,7 @@ bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other)
     return s && s == span_of(b, other);
 }
 
-void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc)
+void overlap_access(struct block *b, const void *address, unsigned bytes, enum access_kind kind, const void *pc)
 {
     const struct overlap *o = b->launch->overlap;
     bool store = access_stores(kind);

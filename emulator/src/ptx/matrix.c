@@ -1,6 +1,11 @@
 /* Inline PTX: matrices that a warp holds together (PTX ISA, "ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"). What they do is the room
  * matrix; here stands which instructions there are. */
-#include "ptx/ptx.h"
+#include "ptx/memory.h"
+#include "ptx/rows.h"
+#include "warp/matrix.h"
+#include "warp/matrix_fragment.h"
+#include "warp/matrix_layout.h"
+#include "warp/matrix_load.h"
 #include <string.h>
 
 #define SMALL (TYPE(T_S4) | TYPE(T_U4) | TYPE(T_B1))

@@ -1,8 +1,10 @@
 /* Inline PTX: loads, stores, atomic operations and addresses (PTX ISA, "ld", "st", "atom", "red", "cvta"). Each is checked
  * and counted as the same access of C++ is. */
+#include "ptx/memory.h"
+#include "ptx/move.h"
+#include "ptx/rows.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "ptx/ptx.h"
 #include "report/report.h"
 
 #define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | TYPE(T_B128) | FULL)
@@ -29,7 +31,7 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
 
 /* .global and .local accept no address of shared memory, as generic instructions do. */
 static void check_space(const struct running *r, const struct instruction *in, const void *address, unsigned bytes,
-                        enum access kind)
+                        enum access_kind kind)
 {
     struct block *b = running();
     bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
@@ -123,7 +125,7 @@ static void load(struct running *r, const struct instruction *in)
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
     const unsigned char *from = ptx_address(r, &in->operand[1], in->field[SPACE]);
     if (simt_checked) {
-        enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
+        enum access_kind kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
         if (in->field[READ_ONLY])
             access_read_only(running(), from, n * each, r->pc);
@@ -146,7 +148,7 @@ static void store(struct running *r, const struct instruction *in)
     unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
     fence_if(r, in, ORDER_RELEASE);
     if (simt_checked) {
-        enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
+        enum access_kind kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
         access_in_manner(to, n * each, kind, manner(in), scope(in), r->pc);
     }

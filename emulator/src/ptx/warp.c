@@ -1,7 +1,7 @@
 /* Inline PTX: what the lanes of a warp do together (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync",
  * "activemask", "elect.sync", "bar.warp.sync"). */
+#include "ptx/rows.h"
 #include "warp/collective.h"
-#include "ptx/ptx.h"
 
 static unsigned lane(void) { return running()->cur % WARP; }
 

@@ -1,6 +1,7 @@
 /* Signals: accesses that no hook saw, in plain builds, on the host, in the C library; and stacks that are too small. */
 #define _GNU_SOURCE
 #include "report/signals.h"
+#include "memory/protection.h"
 #include "run/block.h"
 #include "run/fiber.h"
 #include "report/lines.h"
@@ -80,7 +81,7 @@ static void report_host_fault(const void *pc, const void *address)
         kind = "out of bounds";
         why = "That lies outside of every allocation.";
         break;
-    case MEMORY_OF_DEVICE:
+    case MEMORY_OF_KERNELS:
         kind = "device pointer on the host";
         why = "Only kernels and the CUDA API may touch that memory: copy it with cudaMemcpy first.";
         break;

@@ -1,11 +1,13 @@
 /* A launch: configured, checked as CUDA checks it, run to its end before the call returns. */
 #include "run/launch.h"
+#include "memory/lookup.h"
+#include "memory/protection.h"
 #include "order/messages.h"
 #include "count/counters.h"
 #include "run/functions.h"
 #include "api/graph.h"
-#include "run/device.h"
-#include "memory/memory.h"
+#include "base/errors.h"
+#include "base/gpu.h"
 #include "order/overlap.h"
 #include "count/profile.h"
 #include "order/race.h"
@@ -47,7 +49,7 @@ static unsigned most_resident(int threads, size_t dynamic_shared)
 {
     int per_sm = 1;
     function_occupancy(&per_sm, threads, dynamic_shared);
-    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)device_sms();
+    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)gpu_sms();
 }
 
 /* One error for all, as CUDA 13 on an H200 answers. */

@@ -4,6 +4,7 @@
  * which). Where a register's elements are neighbours in memory, they are one access of 4 bytes, and two sums of 32 bits are
  * one of 8. Where they are not, elements of 16 bits are moved as pairs all the same, by other lanes, and exchanged between
  * lanes (MOVM); others one by one. Inputs of half or of 8 bits in shared memory are read by ldmatrix where it can. */
+#include "warp/matrix_fragment.h"
 #include "warp/collective.h"
 #include "warp/matrix_layout.h"
 #include "warp/matrix_touch.h"
@@ -110,7 +111,7 @@ static struct touch touch_of(const struct fragment *f, const struct piece *p)
 #define FRAGMENT_ALIGNMENT 32
 #define RULES "WMMA (CUDA C++ Programming Guide): "
 
-static void check_call(const struct exchange *x, enum access kind)
+static void check_call(const struct exchange *x, enum access_kind kind)
 {
     const struct fragment *f = collective_payload(x, 0);
     char did[96];
