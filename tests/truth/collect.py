@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes a truth table: what a real GPU's counters say of every launch of banks.cu, copies.cu or bulk.cu.
+"""Writes a truth table: what a real GPU's counters say of every launch of banks.cu or another program.
 
     python3 collect.py h200.jsonl            needs nvcc, ncu and a GPU whose counters ncu may read
     python3 collect.py --program copies h200_copies.jsonl
     python3 collect.py --program bulk h200_bulk.jsonl
+    python3 collect.py --program tiles h200_tiles.jsonl
 
 Builds the program, runs it under ncu, and writes one JSON object a line: first where the numbers come from, then for
 each launch its parameters and its counters, named as the emulator names them. Standard library only.
@@ -61,6 +62,7 @@ PROGRAMS = {
     "banks": (METRICS, both(WITNESSES)),
     "copies": ([metric for metrics in COPY.values() for metric in metrics], COPY_WITNESSES),
     "bulk": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
+    "tiles": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
 }
 
 
@@ -124,7 +126,7 @@ def known_metrics(program, wanted):
 
 
 def counters(kernel, row):
-    if kernel == "copy" or kernel.startswith("bulk_"):
+    if kernel == "copy" or kernel.startswith(("bulk_", "tile_")):
         return {name: next((n for metric in metrics if (n := number(row.get(metric))) is not None), None)
                 for name, metrics in (COPY if kernel == "copy" else TMA).items()}
     space, op = kernel.split("_")
