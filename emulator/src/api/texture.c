@@ -140,7 +140,7 @@ static const struct image *of_kernel(unsigned long long number, bool surface, co
 }
 
 /* Textures have counters of their own on a GPU; here their reads are not counted. */
-static void check(const unsigned char *texel, unsigned bytes, enum access kind, const void *pc)
+static void check(const unsigned char *texel, unsigned bytes, enum access_kind kind, const void *pc)
 {
     struct block *b = running();
     struct counting *counting = b->counting;

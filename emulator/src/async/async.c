@@ -169,7 +169,7 @@ static struct words what_is_missing(const struct issuer *i, const struct copy *c
     return w;
 }
 
-void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind)
 {
     struct actor other = {.serial = b->serial};
     const struct copy *c = NULL;

@@ -123,7 +123,7 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
 }
 
 /* Whoever uses the object must know that it was initialised. */
-static void check_order(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
+static void check_order(struct block *b, const struct mbarrier *m, enum access_kind kind, const void *pc)
 {
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, first->serial, first->thread, m->initialised_then))
@@ -380,48 +380,50 @@ static bool is_last(const struct mbarrier *m, unsigned count)
     return true;
 }
 
-u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
+u64 mbarrier_arrive(void *barrier, const struct arriving *how, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     u64 token = token_of(m);
-    if (drop)
-        m->expected -= count < m->expected ? count : m->expected;
-    record(m, EVENT_ARRIVE, m->phase, pc);
-    arrive(m, count, pc);
-    return token;
-}
-
-u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc)
-{
-    struct mbarrier *m = use(barrier, pc);
-    u64 token = token_of(m);
-    if (count >= m->pending)
+    if (how->bytes || how->relaxed)
+        report_unsupported_at("mbarriers that count bytes", pc);
+    if (how->leaves_pending && how->count >= m->pending)
         report_call("too many arrivals", pc, "ends a phase by arrivals that may not",
                     "mbarrier.arrive.noComplete leaves at least one arrival pending.");
+    if (how->drops)
+        m->expected -= how->count < m->expected ? how->count : m->expected;
     record(m, EVENT_ARRIVE, m->phase, pc);
-    arrive(m, count, pc);
+    arrive(m, how->count, pc);
     return token;
 }
 
-bool mbarrier_test(void *barrier, u64 token, const void *pc)
+static void need_bytes(const void *pc) { report_unsupported_at("mbarriers that count bytes", pc); }
+void mbarrier_expect(void *barrier, u64 bytes, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
-    return test(m, over_by_token(m, token, pc), pc);
+    (void)barrier, (void)bytes;
+    need_bytes(pc);
 }
-bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc)
+void mbarrier_complete(void *barrier, u64 bytes, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
-    return test(m, over_by_parity(m, parity & 1, pc), pc);
+    (void)barrier, (void)bytes;
+    need_bytes(pc);
 }
-void mbarrier_wait(void *barrier, u64 token, const void *pc)
+void mbarrier_fence_init(const void *pc) { (void)pc; }
+
+static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
-    wait_for_phases(m, over_by_token(m, token, pc), pc);
+    if (for_what.relaxed)
+        report_unsupported_at("relaxed waits of mbarriers", pc);
+    return for_what.by_parity ? over_by_parity(m, for_what.token & 1, pc) : over_by_token(m, for_what.token, pc);
 }
-void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc)
+bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
-    wait_for_phases(m, over_by_parity(m, parity & 1, pc), pc);
+    return test(m, over_when(m, for_what, pc), pc);
+}
+void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    wait_for_phases(m, over_when(m, for_what, pc), pc);
 }
 
 unsigned mbarrier_pending(u64 token) { return (unsigned)token; }
@@ -459,15 +461,24 @@ void simt_mbarrier_init(void *barrier, unsigned expected) { mbarrier_init(barrie
 void simt_mbarrier_invalidate(void *barrier) { mbarrier_invalidate(barrier, CALLER()); }
 unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop)
 {
-    return mbarrier_arrive(barrier, count, drop, CALLER());
+    return mbarrier_arrive(barrier, &(struct arriving){.count = count, .drops = drop}, CALLER());
 }
 bool simt_mbarrier_is_last(void *barrier, unsigned count) { return is_last(use(barrier, CALLER()), count); }
-bool simt_mbarrier_test(void *barrier, unsigned long long token) { return mbarrier_test(barrier, token, CALLER()); }
+bool simt_mbarrier_test(void *barrier, unsigned long long token)
+{
+    return mbarrier_test(barrier, (struct asking){.token = token}, CALLER());
+}
 bool simt_mbarrier_test_parity(void *barrier, unsigned parity)
 {
-    return mbarrier_test_parity(barrier, parity, CALLER());
+    return mbarrier_test(barrier, (struct asking){.token = parity, .by_parity = true}, CALLER());
 }
-void simt_mbarrier_wait(void *barrier, unsigned long long token) { mbarrier_wait(barrier, token, CALLER()); }
-void simt_mbarrier_wait_parity(void *barrier, unsigned parity) { mbarrier_wait_parity(barrier, parity, CALLER()); }
+void simt_mbarrier_wait(void *barrier, unsigned long long token)
+{
+    mbarrier_wait(barrier, (struct asking){.token = token}, CALLER());
+}
+void simt_mbarrier_wait_parity(void *barrier, unsigned parity)
+{
+    mbarrier_wait(barrier, (struct asking){.token = parity, .by_parity = true}, CALLER());
+}
 unsigned simt_mbarrier_pending(unsigned long long token) { return mbarrier_pending(token); }
 void simt_async_arrive(void *barrier, bool noinc) { async_arrive(barrier, noinc, CALLER()); }

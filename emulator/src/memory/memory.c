@@ -888,7 +888,7 @@ static void host_variable_access(const struct object *o, const unsigned char *p,
         report_host(not_synchronised, pc, synchronise_first);
 }
 
-void memory_host_access(const void *address, size_t bytes, enum access kind, const void *pc)
+void memory_host_access(const void *address, size_t bytes, enum access_kind kind, const void *pc)
 {
     const struct object *o;
     bool store = access_stores(kind);

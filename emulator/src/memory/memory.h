@@ -91,7 +91,7 @@ enum memory_state {
 enum memory_state memory_host_fault(const void *address, const struct object **object);
 
 /* An access of checked host code, at code address pc: reports it unless the host may do that. */
-void memory_host_access(const void *address, size_t bytes, enum access kind, const void *pc);
+void memory_host_access(const void *address, size_t bytes, enum access_kind kind, const void *pc);
 
 /* Calls `visit` on every live object that has cells, variables included. It may not allocate or free device memory. */
 void memory_each(void (*visit)(const struct object *object));

@@ -77,7 +77,7 @@ static bool is_misaligned(const struct block *b, const void *address, unsigned b
 }
 
 static void check_bounds(struct block *b, const void *pc, const struct place *p, const void *address, unsigned bytes,
-                         enum access kind)
+                         enum access_kind kind)
 {
     const struct object *o = p->object;
     if (is_misaligned(b, address, bytes, pc))
@@ -88,7 +88,7 @@ static void check_bounds(struct block *b, const void *pc, const struct place *p,
         report_access(b, "use after free", pc, address, bytes, kind, "");
 }
 
-static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind)
 {
     if (shared_is_known(address))
         report_access(
@@ -103,7 +103,7 @@ static void check_nowhere(struct block *b, const void *pc, const void *address, 
                   "That memory belongs to the host; a kernel sees what cudaMalloc and its like returned.");
 }
 
-static void check_local(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+static void check_local(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind)
 {
     if (!block_is_own_stack(b, address))
         report_access(
@@ -113,7 +113,7 @@ static void check_local(struct block *b, const void *pc, const void *address, un
         report_access(b, "misaligned access", pc, address, bytes, kind, "");
 }
 
-static enum counted counted_as(enum access kind, enum space space)
+static enum counted counted_as(enum access_kind kind, enum space space)
 {
     if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
         return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
@@ -123,7 +123,7 @@ static enum counted counted_as(enum access kind, enum space space)
 }
 
 /* All but the counting. */
-static enum space check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+static enum space check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind,
                         enum simt_scope scope)
 {
     struct place p = place_of(b, address, bytes);
@@ -170,7 +170,7 @@ static enum space check(struct block *b, const void *pc, const void *address, un
     return p.space;
 }
 
-void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind,
                   enum simt_scope scope)
 {
     enum space space = check(b, pc, address, bytes, kind, scope);
@@ -205,7 +205,7 @@ static inline bool is_local(const struct worker *w, const void *address, unsigne
     return (size_t)((const unsigned char *)address - w->stack) < STACK_SLOT && !((uintptr_t)address & (bytes - 1));
 }
 
-static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind,
+static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access_kind kind,
                                                             const void *pc, enum manner manner, enum simt_scope scope)
 {
     struct worker *w = simt_worker;
@@ -233,19 +233,19 @@ static inline __attribute__((always_inline)) void access_as(const void *address,
         message_load(b, address, bytes, scope, pc);
 }
 
-void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
-                      const void *pc)
+void access_in_manner(const void *address, unsigned bytes, enum access_kind kind, enum manner manner,
+                      enum simt_scope scope, const void *pc)
 {
     access_as(address, bytes, kind, pc, manner, scope);
 }
 
-static __attribute__((noinline)) void access_elsewhere(const void *address, unsigned bytes, enum access kind,
+static __attribute__((noinline)) void access_elsewhere(const void *address, unsigned bytes, enum access_kind kind,
                                                        const void *pc)
 {
     access_as(address, bytes, kind, pc, AS_WRITTEN, SIMT_SCOPE_SYSTEM);
 }
 
-static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+static inline void access(const void *address, unsigned bytes, enum access_kind kind, const void *pc)
 {
     const struct worker *w = simt_worker;
     if (!w || w->unsettled || !is_local(w, address, bytes))
@@ -253,7 +253,7 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
 }
 
 /* How a move of so many bytes is looked at. */
-static enum manner manner_of_move(struct block *b, const void *address, size_t bytes, enum access kind)
+static enum manner manner_of_move(struct block *b, const void *address, size_t bytes, enum access_kind kind)
 {
     if (kind != ACCESS_LOAD)
         return AS_WRITTEN;
@@ -273,7 +273,7 @@ static unsigned widest(const void *address, size_t bytes)
 }
 
 /* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
-static void range(const void *address, size_t bytes, enum access kind, const void *pc)
+static void range(const void *address, size_t bytes, enum access_kind kind, const void *pc)
 {
     enum manner manner = simt_worker ? manner_of_move(running(), address, bytes, kind) : AS_WRITTEN;
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
@@ -303,7 +303,7 @@ void simt_read_only(const void *address, unsigned bytes)
     access_read_only(running(), address, bytes, CALLER());
 }
 
-void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind)
 {
     b->manner = manner_of_move(b, address, bytes, kind);
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {

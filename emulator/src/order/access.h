@@ -8,15 +8,15 @@
 #include "run/worker.h"
 
 /* By the running thread, at code address pc; before it is done. */
-void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
+void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind,
                   enum simt_scope scope);
 
 /* Part of a copy, which is counted elsewhere: of any number of bytes, and from where something has been written. */
-void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind);
+void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind);
 
 /* A plain or volatile load or store of checked code, before it is done. */
-void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
-                      const void *pc);
+void access_in_manner(const void *address, unsigned bytes, enum access_kind kind, enum manner manner,
+                      enum simt_scope scope, const void *pc);
 
 /* A load by the path that takes memory for constant as long as the kernel runs; the load itself is checked apart. */
 void access_read_only(struct block *b, const void *address, unsigned bytes, const void *pc);

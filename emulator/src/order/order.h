@@ -77,6 +77,10 @@ void order_release(struct block *b, struct release *into); /* adds what the runn
 void order_acquire(struct block *b, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
+/* fence.proxy.async of the running thread, for these spaces: what has happened before it in memory of theirs may be touched
+ * by the async proxy, by bulk copies, from there on. */
+enum proxy_space { PROXY_SHARED = 1, PROXY_GLOBAL = 2 };
+void order_proxy_fence(struct block *b, unsigned spaces, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
 u64 order_sequential(const struct block *b); /* the last sequential fence that the running thread has behind it */
 /* Did what (serial, thread) did at that stamp happen before what the running thread does now? */

@@ -544,7 +544,7 @@ bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other)
     return s && s == span_of(b, other);
 }
 
-void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc)
+void overlap_access(struct block *b, const void *address, unsigned bytes, enum access_kind kind, const void *pc)
 {
     const struct overlap *o = b->launch->overlap;
     bool store = access_stores(kind);

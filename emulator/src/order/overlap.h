@@ -41,7 +41,7 @@ bool overlap_ordered(struct block *b, uint32_t serial);
 /* Are the blocks of these two serials of one launch, which this block's did not wait for? */
 bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other);
 /* An access of the running thread, of a launch that has an overlap. */
-void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc);
+void overlap_access(struct block *b, const void *address, unsigned bytes, enum access_kind kind, const void *pc);
 
 void overlap_say_launch(FILE *f, uint32_t serial); /* "kernel k, launched at FILE:LINE" */
 

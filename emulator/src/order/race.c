@@ -79,7 +79,7 @@ struct visit {
     u64 key;
     uint32_t least_serial; /* earlier blocks are of launches before this one, or their shared memory was another */
     unsigned warp, lane, bytes;
-    enum access kind;
+    enum access_kind kind;
     enum strength strength;
     const struct cell *cell; /* in hand */
     uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
@@ -94,7 +94,7 @@ struct visit {
     struct record other;
 };
 
-static enum strength strength_of(enum access kind, enum simt_scope scope)
+static enum strength strength_of(enum access_kind kind, enum simt_scope scope)
 {
     if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
         return scope == SIMT_SCOPE_BLOCK ? VOLATILE_BLOCK : VOLATILE;
@@ -106,7 +106,7 @@ static enum strength strength_of(enum access kind, enum simt_scope scope)
 static bool is_volatile(enum strength strength) { return strength == VOLATILE || strength == VOLATILE_BLOCK; }
 static bool is_of_block(enum strength strength) { return strength == VOLATILE_BLOCK || strength == ATOMIC_BLOCK; }
 
-static enum access kind_of(enum strength strength, bool stored)
+static enum access_kind kind_of(enum strength strength, bool stored)
 {
     if (is_volatile(strength))
         return stored ? ACCESS_VOLATILE_STORE : ACCESS_VOLATILE_LOAD;
@@ -675,7 +675,7 @@ static const struct cells *cells_of(const struct block *b, const struct place *p
     return shared ? b->cells : place->object->cells;
 }
 
-static void visit(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
+static void visit(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access_kind kind,
                   enum simt_scope scope, bool read_only)
 {
     bool shared = place->space == SPACE_SHARED;
@@ -734,7 +734,7 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
         report_race(&c);
 }
 
-void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
+void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access_kind kind,
                  enum simt_scope scope)
 {
     visit(b, pc, place, bytes, kind, scope, false);

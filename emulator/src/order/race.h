@@ -20,7 +20,7 @@ struct actor { /* a thread of a block of this launch, and where in the program i
 };
 
 /* By the running thread, at code address pc. `scope` is an atomic's. */
-void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
+void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access_kind kind,
                  enum simt_scope scope);
 /* The running thread does atomicCAS there, after race_access(): what it loaded before was only a first guess, and decided
  * whether to try at all. */
@@ -61,7 +61,7 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     struct block *block; /* of the actor */
     struct place place;
     unsigned bytes;
-    enum access now, before;
+    enum access_kind now, before;
     struct {
         uint32_t serial;
         unsigned thread;

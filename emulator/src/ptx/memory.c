@@ -17,7 +17,7 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
 {
     u64 at = o->value + (o->slot == NO_SLOT ? 0 : r->slots[o->slot]);
     struct block *b = running();
-    if (space != S_SHARED)
+    if (!ptx_is_shared(space))
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
         at = (uint32_t)at;
@@ -29,11 +29,11 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
 
 /* .global and .local accept no address of shared memory, as generic instructions do. */
 static void check_space(const struct running *r, const struct instruction *in, const void *address, unsigned bytes,
-                        enum access kind)
+                        enum access_kind kind)
 {
     struct block *b = running();
     bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-    if (shared && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
+    if (shared && !ptx_is_shared(in->field[SPACE]) && in->field[SPACE] != S_GENERIC)
         report_access(b, "wrong memory space", r->pc, address, bytes, kind,
                       "That is shared memory; the instruction names another space.");
 }
@@ -41,7 +41,7 @@ static void check_space(const struct running *r, const struct instruction *in, c
 static void convert_address(struct running *r, const struct instruction *in)
 {
     u64 a = ptx_get(r, &in->operand[1]);
-    bool shared = in->field[SPACE] == S_SHARED;
+    bool shared = ptx_is_shared(in->field[SPACE]);
     if (shared && in->field[TOWARD])
         a = simt_shared_address((const void *)(uintptr_t)a);
     else if (shared)
@@ -65,6 +65,7 @@ static void is_space(struct running *r, const struct instruction *in)
 {
     static const enum simt_space spaces[] = {[S_GLOBAL] = SIMT_IN_GLOBAL,
                                              [S_SHARED] = SIMT_IN_SHARED,
+                                             [S_CLUSTER] = SIMT_IN_SHARED,
                                              [S_LOCAL] = SIMT_IN_LOCAL,
                                              [S_CONST] = SIMT_IN_CONSTANT};
     const void *address = (const void *)(uintptr_t)ptx_get(r, &in->operand[1]);
@@ -123,7 +124,7 @@ static void load(struct running *r, const struct instruction *in)
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
     const unsigned char *from = ptx_address(r, &in->operand[1], in->field[SPACE]);
     if (simt_checked) {
-        enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
+        enum access_kind kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
         if (in->field[READ_ONLY])
             access_read_only(running(), from, n * each, r->pc);
@@ -146,7 +147,7 @@ static void store(struct running *r, const struct instruction *in)
     unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
     fence_if(r, in, ORDER_RELEASE);
     if (simt_checked) {
-        enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
+        enum access_kind kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
         access_in_manner(to, n * each, kind, manner(in), scope(in), r->pc);
     }
@@ -180,7 +181,7 @@ static const char *check_store(struct instruction *in) { return check_access(in,
 
 /* ---- atomic operations ---- */
 
-static enum simt_atomic_op op_of(const struct instruction *in)
+enum simt_atomic_op ptx_atomic_op(const struct instruction *in)
 {
     static const enum simt_atomic_op ops[] = {
         [OP_AND] = SIMT_ATOMIC_AND, [OP_OR] = SIMT_ATOMIC_OR,   [OP_XOR] = SIMT_ATOMIC_XOR,
@@ -190,7 +191,7 @@ static enum simt_atomic_op op_of(const struct instruction *in)
     return ops[in->field[OPERATION]];
 }
 
-static enum simt_type type_of(const struct instruction *in)
+enum simt_type ptx_atomic_type(const struct instruction *in)
 {
     static const enum simt_type types[TYPES] = {
         [T_B128] = SIMT_B128,   [T_B16] = SIMT_U16,       [T_B32] = SIMT_U32, [T_B64] = SIMT_U64,
@@ -204,7 +205,7 @@ static enum simt_type type_of(const struct instruction *in)
 static u128 change(struct running *r, const struct instruction *in, unsigned address)
 {
     const struct ptx_operand *value = &in->operand[address + 1];
-    struct atomic a = {op_of(in), type_of(in), ptx_scope_of(in)};
+    struct atomic a = {ptx_atomic_op(in), ptx_atomic_type(in), ptx_scope_of(in)};
     void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
     bool compares = in->field[OPERATION] == OP_CAS;
     unsigned bytes = ptx_types[in->type[0]].bytes;
@@ -222,7 +223,7 @@ static u128 change(struct running *r, const struct instruction *in, unsigned add
 static void change_vector(struct running *r, const struct instruction *in, unsigned address, u64 *values)
 {
     const struct ptx_operand *value = &in->operand[address + 1];
-    struct atomic a = {op_of(in), type_of(in), ptx_scope_of(in)};
+    struct atomic a = {ptx_atomic_op(in), ptx_atomic_type(in), ptx_scope_of(in)};
     void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
     for (unsigned i = 0; i < value->n; i++)
         values[i] = ptx_get(r, &value->elements[i]) & ptx_bits(ptx_types[in->type[0]].bytes);

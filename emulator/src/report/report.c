@@ -129,12 +129,12 @@ static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
 
 /* ---- what ---- */
 
-static bool is_load(enum access kind) { return !access_stores(kind); }
-static const char *present(enum access kind)
+static bool is_load(enum access_kind kind) { return !access_stores(kind); }
+static const char *present(enum access_kind kind)
 {
     return is_load(kind) ? "reads" : kind == ACCESS_ATOMIC ? "atomically changes" : "writes";
 }
-static const char *past(enum access kind)
+static const char *past(enum access_kind kind)
 {
     return is_load(kind) ? "read" : kind == ACCESS_ATOMIC ? "atomically changed" : "wrote";
 }
@@ -244,7 +244,7 @@ static void say_target(FILE *f, const struct block *b, const void *address, unsi
 }
 
 static void say_access(FILE *f, struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                       enum access access)
+                       enum access_kind access)
 {
     char name[256];
     bool addressed = memory_covers(address) || !symbol_nearest(address);
@@ -260,7 +260,7 @@ static void say_access(FILE *f, struct block *b, const char *kind, const void *p
 }
 
 void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                   enum access access, const char *why)
+                   enum access_kind access, const char *why)
 {
     unsigned beyond = (unsigned)((uintptr_t)address & (bytes - 1));
     begin_report();
@@ -274,7 +274,7 @@ void report_access(struct block *b, const char *kind, const void *pc, const void
     __builtin_unreachable();
 }
 
-void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind access)
 {
     const struct object *o = memory_closest(address);
     begin_report();
@@ -289,7 +289,7 @@ void report_far(struct block *b, const void *pc, const void *address, unsigned b
 }
 
 void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                    enum access access, const struct actor *other, const char *did, const char *why)
+                    enum access_kind access, const struct actor *other, const char *did, const char *why)
 {
     begin_report();
     say_access(stderr, b, kind, pc, address, bytes, access);
@@ -557,7 +557,7 @@ void report_races(void)
 static char *uninitialised;
 
 void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
-                          const void *pc, enum access kind)
+                          const void *pc, enum access_kind kind)
 {
     bool shared = place->space == SPACE_SHARED;
     if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE))
@@ -774,7 +774,7 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
 }
 
 void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                             enum access access, const char *before, const char *why)
+                             enum access_kind access, const char *before, const char *why)
 {
     begin_report();
     say_access(stderr, b, kind, pc, address, bytes, access);

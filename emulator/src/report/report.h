@@ -11,15 +11,15 @@ void report_race(const struct conflict *c);
 void report_stored_together(const void *pc);
 void report_races(void); /* prints those that are kept: the launch is at its end */
 void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
-                          const void *pc, enum access kind);
+                          const void *pc, enum access_kind kind);
 /* An access to what is nobody's memory, far from every object. */
-void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind access)
     __attribute__((noreturn));
 void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                   enum access access, const char *why) __attribute__((noreturn));
+                   enum access_kind access, const char *why) __attribute__((noreturn));
 /* The running thread's access at pc, and what another did, which does not go with it. */
 void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                    enum access access, const struct actor *other, const char *did, const char *why)
+                    enum access_kind access, const struct actor *other, const char *did, const char *why)
     __attribute__((noreturn));
 void report_deadlock(struct block *b) __attribute__((noreturn));
 /* Two threads came to what is called so at two places. */
@@ -40,7 +40,7 @@ void report_endless(void) __attribute__((noreturn)); /* by the watchdog */
 void report_call(const char *kind, const void *pc, const char *did, const char *why) __attribute__((noreturn));
 /* An access of the running thread, and what was done before, which nothing orders. */
 void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                             enum access access, const char *before, const char *why) __attribute__((noreturn));
+                             enum access_kind access, const char *before, const char *why) __attribute__((noreturn));
 /* The same of what no kernel does. */
 void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
                     const char *why) __attribute__((noreturn));

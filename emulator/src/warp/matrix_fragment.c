@@ -110,7 +110,7 @@ static struct touch touch_of(const struct fragment *f, const struct piece *p)
 #define FRAGMENT_ALIGNMENT 32
 #define RULES "WMMA (CUDA C++ Programming Guide): "
 
-static void check_call(const struct exchange *x, enum access kind)
+static void check_call(const struct exchange *x, enum access_kind kind)
 {
     const struct fragment *f = collective_payload(x, 0);
     char did[96];

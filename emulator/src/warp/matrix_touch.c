@@ -5,7 +5,7 @@
 #include "report/report.h"
 #include <string.h>
 
-static void check_row(struct block *b, const struct touch *t, enum access kind)
+static void check_row(struct block *b, const struct touch *t, enum access_kind kind)
 {
     if ((uintptr_t)t->address % ROW_BYTES)
         report_access(b, "misaligned access", t->pc, t->address, t->bytes, kind, "");
@@ -14,7 +14,7 @@ static void check_row(struct block *b, const struct touch *t, enum access kind)
                       "ldmatrix and stmatrix take rows of shared memory.");
 }
 
-void touch_check(const struct exchange *x, const struct touch *t, enum access kind)
+void touch_check(const struct exchange *x, const struct touch *t, enum access_kind kind)
 {
     struct block *b = x->b;
     unsigned cur = b->cur;
@@ -27,13 +27,13 @@ void touch_check(const struct exchange *x, const struct touch *t, enum access ki
     b->cur = cur;
 }
 
-void touch_load(const struct exchange *x, const struct touch *t, enum access kind, void *value)
+void touch_load(const struct exchange *x, const struct touch *t, enum access_kind kind, void *value)
 {
     touch_check(x, t, kind);
     memcpy(value, t->address, t->bytes);
 }
 
-void touch_store(const struct exchange *x, const struct touch *t, enum access kind, const void *value)
+void touch_store(const struct exchange *x, const struct touch *t, enum access_kind kind, const void *value)
 {
     touch_check(x, t, kind);
     memcpy(t->address, value, t->bytes);
