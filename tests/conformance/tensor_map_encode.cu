@@ -6,7 +6,8 @@
 //   nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a tensor_map_encode.cu -o tensor_map_encode &&
 //       ./tensor_map_encode > tensor_map_encode_h200.jsonl
 //
-// "address" is the distance from a multiple of 4,096; "written": the map's bytes are no longer those that stood there.
+// "map": type, rank, and the tensor's distance from a multiple of 4,096; sizes; strides; box; element strides; interleave, swizzle,
+// promotion and fill. "odd": the driver wrote the map though it refused, or did not though it returned success.
 
 #include <cuda.h>
 #include <stdint.h>
@@ -65,12 +66,11 @@ static void *needed(const char *name)
 
 // ---- a call ----
 
-template <typename T> static void print_row(const char *name, const T *numbers, unsigned n)
+template <typename T> static void print_row(const T *numbers, unsigned n)
 {
-    printf(", \"%s\": [", name);
+    printf(" |");
     for (unsigned i = 0; i < n; i++)
-        printf("%s%llu", i ? ", " : "", (unsigned long long)numbers[i]);
-    printf("]");
+        printf(" %llu", (unsigned long long)numbers[i]);
 }
 
 static CUresult encoded(CUtensorMap *map, const arguments &a)
@@ -87,14 +87,14 @@ static void tried(const char *about, const arguments &a)
     memset(&before, 0x5a, sizeof before);
     CUresult result = encoded(&map, a);
     unsigned n = a.rank < MOST ? a.rank : MOST;
-    printf("{\"about\": \"%s\", \"type\": %d, \"rank\": %u, \"address\": %ld", about, a.type, a.rank, a.address);
-    print_row("sizes", a.sizes, n);
-    print_row("strides", a.strides, n ? n - 1 : 0);
-    print_row("box", a.box, n);
-    print_row("steps", a.steps, n);
-    printf(", \"interleave\": %d, \"swizzle\": %d, \"promotion\": %d, \"fill\": %d, \"result\": %d, \"written\": %s}\n",
-           a.interleave, a.swizzle, a.promotion, a.fill, (int)result,
-           memcmp(&map, &before, sizeof map) ? "true" : "false");
+    bool written = memcmp(&map, &before, sizeof map) != 0;
+    printf("{\"about\": \"%s\", \"map\": \"%d %u %ld", about, a.type, a.rank, a.address);
+    print_row(a.sizes, n);
+    print_row(a.strides, n ? n - 1 : 0);
+    print_row(a.box, n);
+    print_row(a.steps, n);
+    printf(" | %d %d %d %d\", \"result\": %d%s}\n", a.interleave, a.swizzle, a.promotion, a.fill, (int)result,
+           written != (result == CUDA_SUCCESS) ? ", \"odd\": true" : "");
     fflush(stdout);
 }
 
