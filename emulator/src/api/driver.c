@@ -1,7 +1,7 @@
 /* The driver API, as far as programs of the runtime API use it beside tensor maps (tensor_map.c): results, the device, its
  * context, and how the runtime API finds the driver's functions. */
-#include "memory/memory.h"
-#include "run/device.h"
+#include "base/errors.h"
+#include "base/gpu.h"
 #include "../../include/cuda.h"
 #include <string.h>
 
@@ -74,7 +74,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     if (error != CUDA_SUCCESS)
         return error;
     if (attribute == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED)
-        return *value = device_gpu()->major >= 9, CUDA_SUCCESS;
+        return *value = gpu_described()->major >= 9, CUDA_SUCCESS;
     return (CUresult)cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device);
 }
 
@@ -82,7 +82,7 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
 {
     CUresult error = check_device(bytes, device);
     if (error == CUDA_SUCCESS)
-        *bytes = device_gpu()->memory;
+        *bytes = gpu_described()->memory;
     return error;
 }
 

@@ -2,7 +2,7 @@
 #include "async/tensor.h"
 #include "report/notes.h"
 #include "report/report.h"
-#include "run/device.h"
+#include "base/gpu.h"
 #include <string.h>
 
 /* The driver has no words for what is wrong. */
@@ -19,7 +19,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                 CUtensorMapFloatOOBfill fill)
 {
     const void *pc = CALLER();
-    if (device_gpu()->major < 9)
+    if (gpu_described()->major < 9)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (!map || (uintptr_t)map % 64)
         return refuse("A tensor map lies at a multiple of 64 bytes.", pc);

@@ -1,6 +1,9 @@
 /* Inline PTX: mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"). */
 #include "async/async.h"
-#include "ptx/ptx.h"
+#include "ptx/memory.h"
+#include "ptx/rows.h"
+#include "order/access.h"
+#include "run/worker.h"
 
 static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
 {
