@@ -7,7 +7,7 @@
 //       ./tensor_map_encode > tensor_map_encode_h200.jsonl
 //
 // "map": type, rank, and the tensor's distance from a multiple of 4,096; sizes; strides; box; element strides; interleave, swizzle,
-// promotion and fill. "odd": the driver wrote the map though it refused, or did not though it returned success.
+// promotion and fill.
 
 #include <cuda.h>
 #include <stdint.h>
@@ -82,19 +82,15 @@ static CUresult encoded(CUtensorMap *map, const arguments &a)
 
 static void tried(const char *about, const arguments &a)
 {
-    alignas(128) static CUtensorMap map, before;
-    memset(&map, 0x5a, sizeof map);
-    memset(&before, 0x5a, sizeof before);
+    alignas(128) static CUtensorMap map;
     CUresult result = encoded(&map, a);
     unsigned n = a.rank < MOST ? a.rank : MOST;
-    bool written = memcmp(&map, &before, sizeof map) != 0;
     printf("{\"about\": \"%s\", \"map\": \"%d %u %ld", about, a.type, a.rank, a.address);
     print_row(a.sizes, n);
     print_row(a.strides, n ? n - 1 : 0);
     print_row(a.box, n);
     print_row(a.steps, n);
-    printf(" | %d %d %d %d\", \"result\": %d%s}\n", a.interleave, a.swizzle, a.promotion, a.fill, (int)result,
-           written != (result == CUDA_SUCCESS) ? ", \"odd\": true" : "");
+    printf(" | %d %d %d %d\", \"result\": %d}\n", a.interleave, a.swizzle, a.promotion, a.fill, (int)result);
     fflush(stdout);
 }
 
@@ -239,6 +235,19 @@ static void try_numbers()
             a.box[i] = n;
         tried("all of the box", a);
     }
+    // Around what a block's shared memory has: 227 KiB; rows of 16 bytes.
+    const cuuint32_t large[][3] = {{64, 224, 1}, {64, 227, 1},  {87, 167, 1},  {64, 228, 1},  {64, 240, 1},
+                                   {255, 64, 1}, {129, 127, 1}, {128, 128, 1}, {128, 128, 2}, {255, 255, 3}};
+    for (const auto &box : large)
+        for (cuuint32_t step = 1; step <= 4; step++) {
+            arguments a = plain(CU_TENSOR_MAP_DATA_TYPE_UINT8, 4);
+            a.box[0] = 16;
+            for (int i = 0; i < 3; i++)
+                a.box[i + 1] = box[i];
+            a.steps[0] = step;
+            a.steps[1] = step / 3 + 1;
+            tried("bytes of the box", a);
+        }
     // Rows that overlap, that touch, that are a stride of the dimension behind them, and that shrink.
     const cuuint64_t rows[][2] = {{16, 16},    {16, 32},    {256, 256},  {256, 272},  {256, 4080},
                                   {256, 4096}, {256, 6144}, {4096, 256}, {272, 4352}, {272, 4096},
@@ -300,6 +309,15 @@ static void print_pointer(const char *about, CUresult result)
     fflush(stdout);
 }
 
+static CUresult encode_at(CUtensorMap *map, void *address, unsigned rank, bool with_strides)
+{
+    arguments a = plain(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank);
+    return encode(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank, address, a.sizes, with_strides ? a.strides : NULL, a.box,
+                  a.steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+// Other pointers that are null the driver follows.
 static void try_pointers()
 {
     alignas(128) static unsigned char bytes[3 * sizeof(CUtensorMap)];
@@ -310,11 +328,9 @@ static void try_pointers()
         print_pointer(about, encoded((CUtensorMap *)(bytes + offset), a));
     }
     CUtensorMap *map = (CUtensorMap *)bytes;
-    a = plain(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1);
-    print_pointer("no strides of one dimension",
-                  encode(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1, page, a.sizes, NULL, a.box, a.steps,
-                         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    print_pointer("strides of one dimension", encode_at(map, page, 1, true));
+    print_pointer("no strides of one dimension", encode_at(map, page, 1, false));
+    print_pointer("no strides", encode_at(map, page, 2, false));
     for (int interleave = 0; interleave < 3; interleave++) {
         a = plain(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3);
         a.interleave = interleave;
@@ -340,20 +356,8 @@ static void try_pointers()
     print_pointer("replaced in zeros", replace(map, page));
     memset(bytes, 0x5a, sizeof bytes);
     print_pointer("replaced in bytes that are no map", replace(map, page));
-    a = plain(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2);
-    for (int which = 0; which < 7; which++) {
-        const char *const names[] = {"no map", "no address", "no sizes",    "no strides",
-                                     "no box", "no steps",   "host address"};
-        print_pointer(names[which],
-                      encode(which == 0 ? NULL : map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
-                             which == 1   ? NULL
-                             : which == 6 ? (void *)bytes
-                                          : (void *)page,
-                             which == 2 ? NULL : a.sizes, which == 3 ? NULL : a.strides, which == 4 ? NULL : a.box,
-                             which == 5 ? NULL : a.steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
-    }
-    print_pointer("replaced in no map", replace(NULL, page));
+    print_pointer("no address", encode_at(map, NULL, 2, true));
+    print_pointer("host address", encode_at(map, bytes, 2, true));
 }
 
 // ---- names ----

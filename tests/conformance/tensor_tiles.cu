@@ -1,7 +1,6 @@
 // Which bytes does a tensor copy move? Loads, stores and reduces boxes of tensors of every rank, element type and swizzle,
 // inside and across the edges, with steps, and prints a line of JSON for each: a hash of all memory that the copy could have
-// written, and of small cases the bytes. Cases of which it is not known whether a GPU runs them come first, in processes of
-// their own: "fault" where it does not.
+// written, and of small cases the bytes; "fault" where the GPU stops the kernel.
 //
 //   nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a tensor_tiles.cu -o tensor_tiles &&
 //       ./tensor_tiles > tensor_tiles_h200.jsonl
@@ -25,6 +24,9 @@ enum {
     BEGIN = 2048,    // of a tensor in it
     MOST_RANK = 5,
     POLLS = 20000,
+    MOST_NAME = 256,
+    MOST_FAULTS = 150,
+    MOST_SECONDS = 300,
     FAULT = 3  // the status of a process that has printed one
 };
 
@@ -33,13 +35,12 @@ enum {
         cudaError_t error_ = (call); \
         if (error_ != cudaSuccess) { \
             fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_)); \
-            printf("{\"case\": \"%s\", \"fault\": \"%s\"}\n", asked, cudaGetErrorName(error_)); \
+            printf("{\"case\": \"%s\", \"fault\": \"%s\"}\n", current, cudaGetErrorName(error_)); \
             exit(FAULT); \
         } \
     } while (0)
 
-static char current[256];            // the case
-static const char *asked = current;  // as a fault names it
+static char current[MOST_NAME];  // the case
 
 // ---- the device ----
 
@@ -405,6 +406,46 @@ static unsigned box_bytes(const tile &t, int way)
     return n;
 }
 
+// ---- processes: behind a fault a process can do nothing more on its GPU ----
+
+static struct progress {
+    int begun, faults;
+    char name[MOST_NAME];  // of the last case that has begun
+} *progress;               // of all processes
+static int met;            // cases, by this process
+
+// Has another process shown that case?
+static bool is_past(const char *name)
+{
+    if (met++ < progress->begun)
+        return true;
+    progress->begun = met;
+    strcpy(progress->name, name);
+    return false;
+}
+
+// Runs all cases in a process of its own, and behind a fault those that are left in another one.
+static void survive(void (*cases)())
+{
+    progress = (struct progress *)mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                                       0);
+    for (int status = 1; status != 0 && progress->faults < MOST_FAULTS; progress->faults++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(MOST_SECONDS);
+            begin();
+            cases();
+            fflush(stdout);
+            _exit(0);
+        }
+        waitpid(child, &status, 0);
+        bool printed = WIFEXITED(status) && WEXITSTATUS(status) == FAULT;
+        if (status != 0 && !printed)
+            printf("{\"case\": \"%s\", \"fault\": \"status %d\"}\n", progress->name, status);
+    }
+}
+
 static void show(const tile &t, unsigned replaced_bytes = 0)
 {
     snprintf(current, sizeof current, "%s %dd of %dd %s swizzle %d fill %d", names[t.what], t.rank, t.map_rank,
@@ -420,6 +461,8 @@ static void show(const tile &t, unsigned replaced_bytes = 0)
     if (t.map_space == BY_REPLACED)
         snprintf(current + strlen(current), sizeof current - strlen(current), " field %d.%d = %llu", t.field, t.place,
                  t.value);
+    if (is_past(current))
+        return;
     CUtensorMap map;
     CUresult result = encode(&map, (CUtensorMapDataType)t.type, t.map_rank, memory + BEGIN + t.address, t.sizes,
                              t.strides, t.box, t.steps, CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)t.swizzle,
@@ -631,108 +674,38 @@ static void show_reduced(int op, int type)
 
 // ---- cases that may be faults ----
 
-// What the processes share: how many cases have begun, and the last one's name.
-static struct progress {
-    int begun;
-    char name[128];
-} *progress;
-static int met;  // cases, by this process
-
-template <typename F> static void apart(const char *name, F run)
-{
-    if (met++ < progress->begun)
-        return;
-    progress->begun = met;
-    snprintf(progress->name, sizeof progress->name, "%s", name);
-    run();
-}
-
-// Runs cases in a process of its own, and behind a fault those that are left in another one.
-static void survive(void (*cases)())
-{
-    progress = (struct progress *)mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                                       0);
-    progress->begun = 0;
-    int status = 1, before = -1;
-    while (status != 0 && progress->begun > before) {
-        before = progress->begun;
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            asked = progress->name;
-            alarm(120);
-            begin();
-            cases();
-            fflush(stdout);
-            _exit(0);
-        }
-        waitpid(child, &status, 0);
-        bool printed = WIFEXITED(status) && WEXITSTATUS(status) == FAULT;
-        if (status != 0 && !printed)
-            printf("{\"case\": \"%s\", \"fault\": \"status %d\"}\n", progress->name, status);
-    }
-}
-
 static void show_doubtful()
 {
-    char name[128];
-    const int ops[] = {ADD, MIN, INC, AND};  // the others are like these
-    for (int op : ops)
-        for (int type = 0; type < TYPES; type++)
-            if (!documented(op, type)) {
-                snprintf(name, sizeof name, "may %s %s", names[op], type_names[type]);
-                apart(name, [=] {
-                    tile t = plain(op, type, 2, 0, 64, INSIDE);
-                    t.special = true;
-                    t.dumped = 512;
-                    show(t);
-                });
-            }
+    // The GPU has been asked for each operation with each type; these say enough.
+    const int reductions[][2] = {{ADD, 0}, {ADD, 5}, {ADD, 10}, {ADD, 11}, {MIN, 7}, {MAX, 8},
+                                 {INC, 3}, {DEC, 4}, {AND, 3},  {OR, 5},   {XOR, 7}};
+    for (const int *reduction : reductions)
+        show(plain(reduction[0], reduction[1], 2, 0, 64, INSIDE));
     for (int what = LOAD; what <= STORE; what += STORE)
-        for (int swizzle = 0; swizzle < 4; swizzle++)
+        for (int swizzle = 0; swizzle < 4; swizzle += 3)
             for (unsigned at = 16; at <= 64; at *= 2) {
-                snprintf(name, sizeof name, "may %s at %u swizzle %d", names[what], at, swizzle);
-                apart(name, [=] {
-                    tile t = plain(what, 0, 2, swizzle, swizzle ? swizzle_spans[swizzle] : 64, INSIDE);
-                    t.at = at;
-                    t.box[1] = 5;
-                    t.dumped = 1024;
-                    show(t);
-                });
+                tile t = plain(what, 0, 2, swizzle, swizzle ? swizzle_spans[swizzle] : 64, INSIDE);
+                t.at = at;
+                t.box[1] = 5;
+                t.dumped = 1024;
+                show(t);
             }
-    for (int rank = 1; rank <= MOST_RANK; rank++)
-        for (int map_rank = 1; map_rank <= MOST_RANK; map_rank++)
-            if (rank - map_rank == 1 || map_rank - rank == 1) {
-                snprintf(name, sizeof name, "may load %dd of %dd", rank, map_rank);
-                apart(name, [=] {
-                    tile t = plain(LOAD, 2, map_rank, 0, 64, INSIDE);
-                    t.rank = rank;
-                    show(t);
-                });
-            }
-    apart("may load by a map at 64 bytes", [] {
-        tile t = plain(LOAD, 2, 2, 0, 64, INSIDE);
-        t.map_space = BY_GLOBAL_64;
-        show(t);
-    });
-    for (int swizzle = 4; swizzle < 7; swizzle++) {
-        snprintf(name, sizeof name, "may load swizzle %d", swizzle);
-        apart(name, [=] {
-            tile t = plain(LOAD, 0, 2, 3, 128, INSIDE);
-            t.swizzle = swizzle;
-            t.dumped = 2048;
-            show(t);
-        });
-    }
+    for (int map_rank = 1; map_rank <= MOST_RANK; map_rank++)
+        for (int rank = map_rank - 1; rank <= map_rank + 1; rank += 2) {
+            tile t = plain(LOAD, 2, map_rank, 0, 64, INSIDE);
+            t.rank = rank;
+            if (rank > 0 && rank <= MOST_RANK)
+                show(t);
+        }
+    tile at_64 = plain(LOAD, 2, 2, 0, 64, INSIDE);
+    at_64.map_space = BY_GLOBAL_64;
+    show(at_64);
     for (int i = 0; i < 2; i++)
         for (int corner = -3; corner < 0; corner += 2) {
-            snprintf(name, sizeof name, "may load from %d of 2^32 in dimension %d", corner, i);
-            apart(name, [=] {
-                tile t = plain(LOAD, 2, 2, 0, 64, INSIDE);
-                t.sizes[i] = 1ull << 32;
-                t.corner[i] = corner;
-                show(t);
-            });
+            tile t = plain(LOAD, 2, 2, 0, 64, INSIDE);
+            t.sizes[i] = 1ull << 32;
+            t.corner[i] = corner;
+            show(t);
         }
 }
 
@@ -780,41 +753,41 @@ static void show_replaced()
                               {TYPE, 0, 11, all},
                               {TYPE, 0, 12, all}};
     for (const change &change : changes) {
-        char name[128];
-        snprintf(name, sizeof name, "may replace field %d.%d = %llu", change.field, change.place, change.value);
-        apart(name, [=] {
-            tile t = plain(LOAD, 7, 3, change.field == SWIZZLE ? 2 : 0, 64, HIGH);
-            t.box[1] = 9;
-            t.box[2] = 4;
-            t.fill = change.field == FILL && change.value == 0;
-            t.special = change.field == TYPE;
-            t.map_space = BY_REPLACED;
-            t.field = change.field;
-            t.place = change.place;
-            t.value = change.value;
-            if (change.field == RANK) {
-                t.rank = (int)change.value + 1;
-                t.corner[2] = 0;
-            }
-            show(t, change.bytes);
-        });
+        tile t = plain(LOAD, 7, 3, change.field == SWIZZLE ? 2 : 0, 64, HIGH);
+        t.box[1] = 9;
+        t.box[2] = 4;
+        t.fill = change.field == FILL && change.value == 0;
+        t.special = change.field == TYPE;
+        t.map_space = BY_REPLACED;
+        t.field = change.field;
+        t.place = change.place;
+        t.value = change.value;
+        if (change.field == RANK) {
+            t.rank = (int)change.value + 1;
+            t.corner[2] = 0;
+        }
+        show(t, change.bytes);
     }
 }
 
-int main()
+static void show_cases()
 {
-    survive(show_doubtful);
-    survive(show_replaced);
-    begin();
+    show_maps();
+    show_replaced();
     show_fills();
     for (int what = LOAD; what <= STORE; what += STORE) {
         show_shapes(what);
         show_all(what);
     }
-    show_maps();
     for (int op = ADD; op <= XOR; op++)
         for (int type = 0; type < TYPES; type++)
             if (documented(op, type))
                 show_reduced(op, type);
+    show_doubtful();
+}
+
+int main()
+{
+    survive(show_cases);
     return 0;
 }
