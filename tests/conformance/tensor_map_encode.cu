@@ -317,7 +317,7 @@ static CUresult encode_at(CUtensorMap *map, void *address, unsigned rank, bool w
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-// Other pointers that are null the driver follows.
+// A null map that cuTensorMapReplaceAddress gets, the driver follows.
 static void try_pointers()
 {
     alignas(128) static unsigned char bytes[3 * sizeof(CUtensorMap)];
@@ -356,6 +356,7 @@ static void try_pointers()
     print_pointer("replaced in zeros", replace(map, page));
     memset(bytes, 0x5a, sizeof bytes);
     print_pointer("replaced in bytes that are no map", replace(map, page));
+    print_pointer("no map", encode_at(NULL, page, 2, true));
     print_pointer("no address", encode_at(map, NULL, 2, true));
     print_pointer("host address", encode_at(map, bytes, 2, true));
 }

@@ -143,7 +143,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
                                              unsigned long long flags, enum cudaDriverEntryPointQueryResult *result)
 {
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    if (!symbol || !*symbol || !function || flags > cudaEnablePerThreadDefaultStream)
+    if (!symbol || !function || flags > cudaEnablePerThreadDefaultStream)
         return simt_fail(cudaErrorInvalidValue);
     *function = NULL;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)

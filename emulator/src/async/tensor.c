@@ -6,6 +6,7 @@
 #define STRIDES_END (1ull << 40)
 #define MOST_BOX 256
 #define MOST_STEP 8
+#define BOX_END (256u << 10) /* bytes */
 
 const struct tensor_type tensor_types[] = {
     [CU_TENSOR_MAP_DATA_TYPE_UINT8] = {"u8", 1, false, 0, SIMT_U8},
@@ -33,7 +34,6 @@ static unsigned swizzle_span(const struct tensor_map *m)
 
 static const char *fault_of_modes(const struct tensor_map *m)
 {
-    bool of_32 = m->interleave == CU_TENSOR_MAP_INTERLEAVE_32B;
     if (m->type >= TENSOR_TYPES)
         return "There is no such type of elements, or it is of 4 or 6 bits, of which the GPU described has none.";
     if (m->interleave > CU_TENSOR_MAP_INTERLEAVE_32B)
@@ -48,8 +48,6 @@ static const char *fault_of_modes(const struct tensor_map *m)
         return "What lies beyond the edges can be NaN only where elements are floating point.";
     if (m->interleave && m->rank < 3)
         return "An interleaved tensor has at least 3 dimensions.";
-    if (of_32 && m->swizzle != CU_TENSOR_MAP_SWIZZLE_32B)
-        return "A tensor interleaved by 32 bytes is swizzled by 32 bytes.";
     return NULL;
 }
 
@@ -74,6 +72,21 @@ static const char *fault_of_memory(const struct tensor_map *m)
     return NULL;
 }
 
+/* Elements that are copied along a dimension. Only of an interleaved tensor neighbours are left out. */
+static unsigned steps_of(const struct tensor_map *m, unsigned i)
+{
+    unsigned step = i == 0 && !m->interleave ? 1 : m->steps[i];
+    return (m->box[i] + step - 1) / step;
+}
+
+u64 tensor_box_bytes(const struct tensor_map *m)
+{
+    u64 bytes = tensor_types[m->type].bytes;
+    for (unsigned i = 0; i < m->rank; i++)
+        bytes *= steps_of(m, i);
+    return bytes;
+}
+
 static const char *fault_of_box(const struct tensor_map *m)
 {
     unsigned row = m->box[0] * tensor_types[m->type].bytes, span = swizzle_span(m);
@@ -83,12 +96,12 @@ static const char *fault_of_box(const struct tensor_map *m)
         if (m->steps[i] == 0 || m->steps[i] > MOST_STEP)
             return "Element strides are 1 to 8.";
     }
-    if (m->interleave)
-        return NULL;
     if (row % 16)
         return "The box's first dimension has a multiple of 16 bytes.";
-    if (span && row > span)
+    if (span && row > span && !m->interleave)
         return "The box's first dimension has at most as many bytes as the swizzle's span: 32, 64 or 128.";
+    if (tensor_box_bytes(m) >= BOX_END)
+        return "A box has less than 256 KiB.";
     return NULL;
 }
 
@@ -176,19 +189,6 @@ static void add_row(const struct boxed *c, unsigned row_offset, unsigned char *s
     add_elements(c, row_offset, row, first, end);
     if (c->way == TENSOR_LOAD)
         add_elements(c, row_offset, NULL, end, n);
-}
-
-static unsigned steps_of(const struct tensor_map *m, unsigned i)
-{
-    return i == 0 ? m->box[0] : (m->box[i] + m->steps[i] - 1) / m->steps[i];
-}
-
-u64 tensor_box_bytes(const struct tensor_map *m)
-{
-    u64 bytes = tensor_types[m->type].bytes;
-    for (unsigned i = 0; i < m->rank; i++)
-        bytes *= steps_of(m, i);
-    return bytes;
 }
 
 /* The next row of the box, as an odometer counts. False: there is none. */
