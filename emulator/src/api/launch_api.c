@@ -1,5 +1,6 @@
 /* Launches by the API's functions: what <<<…>>> says, in arguments. */
-#include "run/device.h"
+#include "api/launch_api.h"
+#include "base/errors.h"
 #include "run/functions.h"
 #include "run/launch.h"
 #include "report/report.h"

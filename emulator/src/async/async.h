@@ -51,9 +51,9 @@ void async_arrive(void *barrier, bool noinc, const void *pc);
 void async_begin_block(struct block *b);
 void mbarrier_begin_block(struct block *b);
 
-/* The running thread is about to touch that part of shared memory: reports it where a copy to it is in flight, or where an
+/* An access of shared memory: reports it where a copy to it is in flight, or where an
  * mbarrier object lies. For access.c, which asks only while anything is guarded. */
-void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind kind);
+void async_check(const struct access *a);
 /* No access may touch these bytes, of whole words, until they are let go. */
 void async_guard(struct block *b, const void *address, unsigned bytes);
 void async_let_go(struct block *b, const void *address, unsigned bytes);

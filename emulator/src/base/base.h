@@ -18,7 +18,7 @@
 typedef unsigned long long u64;
 typedef unsigned __int128 u128;
 
-extern bool simt_checked; /* was any of the program compiled with hooks? access.c */
+extern bool simt_checked; /* was any of the program compiled with hooks? */
 
 enum access_kind {
     ACCESS_LOAD,

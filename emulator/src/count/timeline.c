@@ -101,10 +101,11 @@ static struct run *add(struct runs *runs)
     return &runs->run[runs->n++];
 }
 
-unsigned timeline_join(struct block *b, unsigned request, const void *pc, unsigned what, struct event_of of)
+unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const void *pc, unsigned what,
+                       struct event_of of)
 {
-    struct recorded_warp *w = &b->timeline->warps[b->cur / WARP];
-    unsigned *last = &w->last[b->cur % WARP];
+    struct recorded_warp *w = &b->timeline->warps[thread / WARP];
+    unsigned *last = &w->last[thread % WARP];
     if (request == NONE) {
         struct run *r = add(&w->open);
         request = w->open.n - 1;

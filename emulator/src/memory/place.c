@@ -1,5 +1,8 @@
 /* In which space an address lies, and in which object of it. */
 #include "memory/place.h"
+#include "memory/constant.h"
+#include "memory/registered.h"
+#include "memory/symbols.h"
 #include "run/block.h"
 #include "run/fiber.h"
 #include "run/launch.h"

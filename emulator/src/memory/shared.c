@@ -3,7 +3,7 @@
  * change banks: offsets are kept modulo the 128 bytes of one row of banks. At a block's start all of it is poisoned. */
 #include "memory/shared.h"
 #include "run/functions.h"
-#include "run/device.h"
+#include "base/gpu.h"
 #include "order/race.h"
 #include "report/report.h"
 #include "run/worker.h"
@@ -99,7 +99,7 @@ void shared_begin_block(struct block *b)
 
 void *simt_shared_dynamic(void)
 {
-    struct block *b = running();
+    struct block *b = block_here();
     return b->arena + b->launch->arrays[0].offset;
 }
 
@@ -111,7 +111,7 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
                            site->file, site->line);
     function_has_static(l->kernel, l->static_bytes);
     size_t dynamic = l->asked->dynamic_shared, opted = function_dynamic_limit(l->kernel);
-    size_t most = opted > DEFAULT_TOTAL ? device_gpu()->shared_optin : DEFAULT_TOTAL;
+    size_t most = opted > DEFAULT_TOTAL ? gpu_described()->shared_optin : DEFAULT_TOTAL;
     if (l->static_bytes + dynamic <= most)
         return;
     pthread_mutex_unlock(&lock);
@@ -120,7 +120,7 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
 
 void *simt_shared(struct simt_shared_site *site)
 {
-    struct block *b = running();
+    struct block *b = block_here();
     struct launch *l = b->launch;
     if (__atomic_load_n(&site->launch, __ATOMIC_ACQUIRE) != l->number) {
         pthread_mutex_lock(&lock);
@@ -140,9 +140,9 @@ void *simt_shared(struct simt_shared_site *site)
 /* The arena's own offsets: as on a GPU, the first is not 0, and the dynamic array begins at a multiple of 1,024. */
 unsigned simt_shared_address(const void *generic)
 {
-    return (unsigned)((const unsigned char *)generic - running()->arena);
+    return (unsigned)((const unsigned char *)generic - block_here()->arena);
 }
-void *simt_shared_generic(unsigned shared) { return running()->arena + shared; }
+void *simt_shared_generic(unsigned shared) { return block_here()->arena + shared; }
 
 static bool holds(const struct block *b, unsigned i, unsigned offset, unsigned bytes)
 {

@@ -1,8 +1,10 @@
 /* Inline PTX: bulk copies and bulk reductions of contiguous bytes, and the groups of those that leave shared memory (PTX
  * ISA, "Data Movement and Conversion Instructions: Bulk copy"). What is in flight, and until when, says async/transfer.h. */
+#include "ptx/memory.h"
+#include "ptx/rows.h"
 #include "async/transfer.h"
 #include "memory/place.h"
-#include "ptx/ptx.h"
+#include "order/access.h"
 #include "report/report.h"
 
 #define UNIT 16 /* sizes are multiples of it, and both addresses */
@@ -27,15 +29,14 @@ static void check_size(const struct running *r, unsigned bytes)
 static void check_end(const struct running *r, const void *address, unsigned bytes, enum ptx_space said,
                       enum access_kind kind)
 {
-    struct block *b = running();
+    struct block *b = block_here();
+    struct access a = access_of(b, r->pc, address, bytes, kind);
     enum space found = place_of(b, address, 1).space;
     bool global = found == SPACE_GLOBAL || found == SPACE_NOWHERE; /* the latter is out of bounds */
     if ((uintptr_t)address % UNIT)
-        report_access(b, "misaligned access", r->pc, address, bytes, kind,
-                      "Both addresses of a bulk copy are multiples of 16.");
+        report_access(&a, "misaligned access", "Both addresses of a bulk copy are multiples of 16.");
     if (!ptx_is_shared(said) && !global)
-        report_access(b, "wrong memory space", r->pc, address, bytes, kind,
-                      "The instruction names global memory there.");
+        report_access(&a, "wrong memory space", "The instruction names global memory there.");
 }
 
 /* A cluster has one block, number 0. */

@@ -1,6 +1,7 @@
 /* Inline PTX: mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"). */
+#include "ptx/memory.h"
+#include "ptx/rows.h"
 #include "async/async.h"
-#include "ptx/ptx.h"
 
 static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
 {

@@ -1,8 +1,10 @@
 /* Inline PTX: loads, stores, atomic operations and addresses (PTX ISA, "ld", "st", "atom", "red", "cvta"). Each is checked
  * and counted as the same access of C++ is. */
+#include "ptx/memory.h"
+#include "ptx/move.h"
+#include "ptx/rows.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "ptx/ptx.h"
 #include "report/report.h"
 
 #define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | TYPE(T_B128) | FULL)
@@ -16,7 +18,7 @@
 void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx_space space)
 {
     u64 at = o->value + (o->slot == NO_SLOT ? 0 : r->slots[o->slot]);
-    struct block *b = running();
+    struct block *b = block_here();
     if (!ptx_is_shared(space))
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
@@ -31,11 +33,11 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
 static void check_space(const struct running *r, const struct instruction *in, const void *address, unsigned bytes,
                         enum access_kind kind)
 {
-    struct block *b = running();
+    struct block *b = block_here();
+    struct access a = access_of(b, r->pc, address, bytes, kind);
     bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
     if (shared && !ptx_is_shared(in->field[SPACE]) && in->field[SPACE] != S_GENERIC)
-        report_access(b, "wrong memory space", r->pc, address, bytes, kind,
-                      "That is shared memory; the instruction names another space.");
+        report_access(&a, "wrong memory space", "That is shared memory; the instruction names another space.");
 }
 
 static void convert_address(struct running *r, const struct instruction *in)
@@ -57,7 +59,7 @@ bool simt_is_in(enum simt_space space, const void *generic)
                                         [SIMT_IN_SHARED] = SPACE_SHARED,
                                         [SIMT_IN_LOCAL] = SPACE_LOCAL,
                                         [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
-    enum space found = place_of(running(), generic, 1).space;
+    enum space found = place_of(block_here(), generic, 1).space;
     return (found == SPACE_NOWHERE ? SPACE_GLOBAL : found) == spaces[space]; /* to a GPU all else is global */
 }
 

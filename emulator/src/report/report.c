@@ -3,6 +3,8 @@
  * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
 #define _GNU_SOURCE
 #include "report/report.h"
+#include "memory/lookup.h"
+#include "memory/symbols.h"
 #include "warp/collective.h"
 #include "run/fiber.h"
 #include "run/launch.h"
@@ -243,56 +245,56 @@ static void say_target(FILE *f, const struct block *b, const void *address, unsi
     }
 }
 
-static void say_access(FILE *f, struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                       enum access_kind access)
+static void say_access(FILE *f, const struct access *a, const char *kind)
 {
+    const struct block *b = a->block;
     char name[256];
-    bool addressed = memory_covers(address) || !symbol_nearest(address);
-    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-    name_target(b, address, name, sizeof name);
-    fprintf(f, "simt: %s: %s\n", kind, where(pc));
+    bool addressed = memory_covers(a->address) || !symbol_nearest(a->address);
+    bool shared = (size_t)((const unsigned char *)a->address - b->arena) < SHARED_BYTES;
+    name_target(b, a->address, name, sizeof name);
+    fprintf(f, "simt: %s: %s\n", kind, where(a->pc));
     say_kernel(f, b->launch, b->serial);
     fprintf(f, "  ");
-    say_thread(f, b->launch, b->cur);
-    fprintf(f, " %s %u byte%s %s %s%s\n", present(access), bytes, plural(bytes), addressed && !shared ? "at" : "of",
-            name, called(pc));
-    say_target(f, b, address, bytes, true);
+    say_thread(f, b->launch, a->thread);
+    fprintf(f, " %s %u byte%s %s %s%s\n", present(a->kind), a->bytes, plural(a->bytes),
+            addressed && !shared ? "at" : "of", name, called(a->pc));
+    say_target(f, b, a->address, a->bytes, true);
 }
 
-void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                   enum access_kind access, const char *why)
+void report_access(const struct access *a, const char *kind, const char *why)
 {
-    unsigned beyond = (unsigned)((uintptr_t)address & (bytes - 1));
+    unsigned beyond = (unsigned)((uintptr_t)a->address & (a->bytes - 1));
     begin_report();
-    say_access(stderr, b, kind, pc, address, bytes, access);
+    say_access(stderr, a, kind);
     if (beyond)
         fprintf(stderr, "  An access of %u bytes needs an address that is a multiple of %u; this one is %u beyond.\n",
-                bytes, bytes, beyond);
+                a->bytes, a->bytes, beyond);
     else if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
 }
 
-void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access_kind access)
+void report_far(const struct access *a)
 {
-    const struct object *o = memory_closest(address);
+    const struct object *o = memory_closest(a->address);
     begin_report();
-    say_access(stderr, b, "out of bounds", pc, address, bytes, access);
+    say_access(stderr, a, "out of bounds");
     if (o && o->symbol)
-        say_variable(stderr, o, address, bytes);
+        say_variable(stderr, o, a->address, a->bytes);
     else if (o)
-        say_object(stderr, b->launch, o, address, bytes);
+        say_object(stderr, a->block->launch, o, a->address, a->bytes);
     fprintf(stderr, "  Nothing is there. Has an index overflowed, or does a pointer hold no address?\n");
     stop();
     __builtin_unreachable();
 }
 
-void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                    enum access_kind access, const struct actor *other, const char *did, const char *why)
+void report_meeting(const struct access *a, const char *kind, const struct actor *other, const char *did,
+                    const char *why)
 {
+    const struct block *b = a->block;
     begin_report();
-    say_access(stderr, b, kind, pc, address, bytes, access);
+    say_access(stderr, a, kind);
     fprintf(stderr, "  ");
     if (other->serial != b->serial) {
         say_block(stderr, b->launch, other->serial);
@@ -556,10 +558,8 @@ void report_races(void)
 /* The first uninitialised read of a launch, kept until its end. */
 static char *uninitialised;
 
-void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
-                          const void *pc, enum access_kind kind)
+void report_uninitialised(const struct access *a, bool shared)
 {
-    bool shared = place->space == SPACE_SHARED;
     if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE))
         return;
     pthread_mutex_lock(&lock);
@@ -567,8 +567,7 @@ void report_uninitialised(struct block *b, const struct place *place, const void
     char *text = NULL;
     FILE *f = uninitialised ? NULL : open_memstream(&text, &size);
     if (f) {
-        say_access(f, b, shared ? "uninitialised shared memory" : "uninitialised global memory", pc, address, bytes,
-                   kind);
+        say_access(f, a, shared ? "uninitialised shared memory" : "uninitialised global memory");
         fprintf(f, "  %s has written it.\n", shared ? "No thread of this block" : "Neither a copy nor a kernel");
         fclose(f);
         __atomic_store_n(&uninitialised, text, __ATOMIC_RELEASE);
@@ -598,7 +597,7 @@ void simt_assert_fail(const char *condition, const char *file, unsigned line, co
         fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
         abort();
     }
-    const struct block *b = running();
+    const struct block *b = block_here();
     begin_report();
     fprintf(stderr, "simt: assertion failed: %s:%u\n", file, line);
     say_kernel(stderr, b->launch, b->serial);
@@ -608,19 +607,25 @@ void simt_assert_fail(const char *condition, const char *file, unsigned line, co
     stop();
 }
 
-void report_call(const char *kind, const void *pc, const char *did, const char *why)
+void report_call_of(const struct block *b, unsigned thread, const char *kind, const void *pc, const char *did,
+                    const char *why)
 {
-    const struct block *b = running();
     begin_report();
     fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
-    say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, b->cur, pc));
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, thread, pc));
     if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
+}
+
+void report_call(const char *kind, const void *pc, const char *did, const char *why)
+{
+    const struct block *b = block_here();
+    report_call_of(b, b->cur, kind, pc, did, why);
 }
 
 void simt_trap(void) { report_call("trap", CALLER(), "called __trap()", ""); }
@@ -773,13 +778,12 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
     __builtin_unreachable();
 }
 
-void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                             enum access_kind access, const char *before, const char *why)
+void report_unordered_access(const struct access *a, const char *kind, const char *before, const char *why)
 {
     begin_report();
-    say_access(stderr, b, kind, pc, address, bytes, access);
+    say_access(stderr, a, kind);
     fprintf(stderr, "  This ");
-    overlap_say_launch(stderr, b->launch->first_serial);
+    overlap_say_launch(stderr, a->block->launch->first_serial);
     fprintf(stderr, ".\n  %s\n  %s\n", before, why);
     stop();
     __builtin_unreachable();
@@ -828,7 +832,7 @@ void report_signal(const char *kind, const void *pc, const void *address, const 
     begin_report();
     fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
     if (simt_worker) {
-        const struct block *b = running();
+        const struct block *b = block_here();
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");
         say_thread(stderr, b->launch, b->cur);

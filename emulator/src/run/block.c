@@ -129,7 +129,6 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->quiet = 0;
     b->suspicion->pending = false;
     undefined_drop(b);
-    b->manner = AS_WRITTEN;
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
         b->barriers[i].expected = 0;
@@ -240,18 +239,12 @@ static bool lanes_that_met(const struct block *b, const struct barrier *barrier,
 /* A barrier in two halves: orders what was done before the first. A thread that came to both at once arrives now. */
 static void order_halves(struct block *b, const struct barrier *barrier, const uint32_t *met)
 {
-    unsigned self = b->cur;
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        b->cur = t;
+    for (unsigned t = 0; t < b->launch->threads; t++)
         if ((met[t / WARP] & ~barrier->came[t / WARP]) >> t % WARP & 1)
-            order_release(b, barrier->early);
-    }
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        b->cur = t;
+            order_release(b, t, barrier->early);
+    for (unsigned t = 0; t < b->launch->threads; t++)
         if (met[t / WARP] >> t % WARP & 1)
-            order_acquire(b, barrier->early);
-    }
-    b->cur = self;
+            order_acquire(b, t, barrier->early);
 }
 
 /* All of the block that is left has met: the usual case; else those that wait here. */
@@ -348,7 +341,6 @@ static struct barrier *arrive(const struct coming *c, const void *pc)
     struct block *b = running();
     struct barrier *barrier = &b->barriers[c->id];
     unsigned warp = b->cur / WARP;
-    moves_on(b->worker);
     counters_event_of(b, pc, c->event, c->id, barrier->met);
     if (simt_checked) {
         check_place(b, barrier, c->as, pc);
@@ -446,7 +438,6 @@ static void come_early(unsigned id, const void *pc)
     struct block *b = running();
     struct barrier *barrier = &b->barriers[id];
     uint32_t *came = &barrier->came[b->cur / WARP], bit = 1u << b->cur % WARP;
-    moves_on(b->worker);
     if (*came & bit)
         report_call("invalid barrier", pc, "arrives a second time", "Each barrier_arrive() has its barrier_wait().");
     if (!barrier->early)
@@ -455,7 +446,7 @@ static void come_early(unsigned id, const void *pc)
         base_out_of_memory();
     *came |= bit;
     barrier->n_came++;
-    order_release(b, barrier->early);
+    order_release(b, b->cur, barrier->early);
     if (id == GRID_BARRIER && barrier->n_came == b->n_live)
         grid_arrive(b, barrier->early->threads);
 }
@@ -522,7 +513,6 @@ void block_thread_done(struct block *b)
 {
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
-    moves_on(b->worker);
     order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
@@ -548,5 +538,5 @@ void block_thread_done(struct block *b)
     fiber_hand_over(b, self, next);
 }
 
-unsigned simt_thread_idx(int dim) { return current(running())->idx[dim]; }
-unsigned simt_block_idx(int dim) { return running()->index[dim]; }
+unsigned simt_thread_idx(int dim) { return current(block_here())->idx[dim]; }
+unsigned simt_block_idx(int dim) { return block_here()->index[dim]; }

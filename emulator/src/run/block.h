@@ -110,17 +110,15 @@ struct block {
     unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
-    bool compares;      /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
-    enum manner manner; /* access.c: of the running thread's access */
-    struct timeline *timeline; /* timeline.c; NULL when this block is not recorded */
+    struct timeline *timeline;   /* timeline.c; NULL when this block is not recorded */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
 static inline struct warp *warp_of(struct block *b, unsigned thread) { return &b->warps[thread / WARP]; }
-/* Is that in the running thread's stack? */
-static inline bool block_is_own_stack(const struct block *b, const void *address)
+/* Is that in that thread's stack? */
+static inline bool block_is_own_stack(const struct block *b, unsigned thread, const void *address)
 {
-    return (size_t)((const unsigned char *)address - b->threads[b->cur].stack) < STACK_SLOT;
+    return (size_t)((const unsigned char *)address - b->threads[thread].stack) < STACK_SLOT;
 }
 static inline bool has_left(const struct block *b, unsigned thread)
 {

@@ -174,13 +174,13 @@ static void run_kernel(struct block *b)
     if (simt_checked)
         poison_stack();
     b->launch->thread(b->launch->params);
-    block_thread_done(b); /* returns when this fiber is to run another thread from its start */
+    block_thread_done(running()); /* returns when this fiber is to run another thread from its start */
 }
 
 static void fiber_main(void)
 {
     for (;;)
-        run_kernel(running());
+        run_kernel(block_here());
 }
 
 void fiber_run(struct worker *w, struct block *b)

@@ -98,4 +98,4 @@ bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32
     return stamp <= (known->threads ? known->threads[thread] : known->floor);
 }
 
-bool simt_grid_is_whole(void) { return running()->launch->grid.whole; }
+bool simt_grid_is_whole(void) { return block_here()->launch->grid.whole; }

@@ -1,11 +1,13 @@
 /* A launch: configured, checked as CUDA checks it, run to its end before the call returns. */
 #include "run/launch.h"
+#include "memory/lookup.h"
+#include "memory/protection.h"
 #include "order/messages.h"
 #include "count/counters.h"
 #include "run/functions.h"
 #include "api/graph.h"
-#include "run/device.h"
-#include "memory/memory.h"
+#include "base/errors.h"
+#include "base/gpu.h"
 #include "order/overlap.h"
 #include "count/profile.h"
 #include "order/race.h"
@@ -47,7 +49,7 @@ static unsigned most_resident(int threads, size_t dynamic_shared)
 {
     int per_sm = 1;
     function_occupancy(&per_sm, threads, dynamic_shared);
-    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)device_sms();
+    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)gpu_sms();
 }
 
 /* One error for all, as CUDA 13 on an H200 answers. */
@@ -214,5 +216,5 @@ cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*t
 void launch_cancel(struct launch *l, cudaError_t error)
 {
     __atomic_store_n(&l->cancelled, error, __ATOMIC_RELAXED);
-    fiber_abandon(running());
+    fiber_abandon(block_here());
 }

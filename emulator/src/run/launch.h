@@ -38,10 +38,6 @@ struct launch {
 
 extern unsigned simt_block_dim[3], simt_grid_dim[3];
 
-/* cudaLaunchKernel(), called at pc. */
-cudaError_t launch_at(const void *function, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared,
-                      cudaStream_t stream, const void *pc);
-
 /* Ends the launch with that error, as if CUDA had refused it; called by a CUDA thread. */
 void launch_cancel(struct launch *l, cudaError_t error) __attribute__((noreturn));
 

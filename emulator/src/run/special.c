@@ -1,16 +1,16 @@
 /* What each special register holds. A block runs on the SM that its number comes to, round and round. */
 #include "run/special.h"
 #include "run/block.h"
-#include "run/device.h"
+#include "base/gpu.h"
 #include "run/launch.h"
 #include <string.h>
 
 static unsigned lane(const struct block *b) { return b->cur % WARP; }
 static u64 laneid(const struct block *b) { return lane(b); }
 static u64 warpid(const struct block *b) { return b->cur / WARP; }
-static u64 nwarpid(const struct block *b) { return (void)b, (u64)device_gpu()->threads_per_sm / WARP; }
-static u64 smid(const struct block *b) { return b->number % (u64)device_sms(); }
-static u64 nsmid(const struct block *b) { return (void)b, (u64)device_sms(); }
+static u64 nwarpid(const struct block *b) { return (void)b, (u64)gpu_described()->threads_per_sm / WARP; }
+static u64 smid(const struct block *b) { return b->number % (u64)gpu_sms(); }
+static u64 nsmid(const struct block *b) { return (void)b, (u64)gpu_sms(); }
 static u64 gridid(const struct block *b) { return b->launch->number; }
 static u64 mask_eq(const struct block *b) { return 1u << lane(b); }
 static u64 mask_lt(const struct block *b) { return (1u << lane(b)) - 1; }

@@ -8,7 +8,6 @@
 #include "warp/collective.h"
 #include "run/fiber.h"
 #include "run/launch.h"
-#include "order/messages.h"
 #include "report/report.h"
 #include "run/worker.h"
 
@@ -62,7 +61,6 @@ void wake(struct block *b, unsigned thread)
 void wait_for(struct block *b, const struct waiting *on, const void *pc)
 {
     unsigned self = b->cur;
-    message_settle(b);
     current(b)->waits_for = on;
     current(b)->pc = pc;
     warp_of(b, self)->ready &= ~(1u << self % WARP);
@@ -78,7 +76,6 @@ void wait_for(struct block *b, const struct waiting *on, const void *pc)
 void give_way(struct block *b, const void *pc)
 {
     unsigned self = b->cur, next = next_ready(b), n_ready = 0;
-    message_settle(b);
     current(b)->pc = pc;
     b->quiet = 0;
     for (unsigned w = 0; w * WARP < b->launch->threads; w++)
@@ -103,6 +100,5 @@ void simt_yield(void)
 {
     if (!simt_worker)
         return;
-    moves_on(simt_worker);
     give_way(running(), CALLER());
 }

@@ -29,7 +29,24 @@ extern struct worker simt_workers[MAX_WORKERS];
 extern unsigned simt_n_workers;
 extern __thread struct worker *simt_worker __attribute__((tls_model("initial-exec"))); /* NULL on the host */
 
-static inline struct block *running(void) { return simt_worker->block; }
+void access_settle(struct worker *w); /* access.h: the last access of the worker's thread is done */
+
+/* Before a thread does anything else than its last access: that is done now. */
+static inline void moves_on(struct worker *w)
+{
+    if (w->unsettled)
+        access_settle(w);
+}
+
+/* The block of a thread that does something, and so has done its last access. */
+static inline struct block *running(void)
+{
+    moves_on(simt_worker);
+    return simt_worker->block;
+}
+
+/* The same for who only asks where it is, also between the announcement of an access and the access. */
+static inline struct block *block_here(void) { return simt_worker->block; }
 
 void workers_start(void);                      /* once */
 void workers_run(struct launch *l);            /* returns when all blocks are done, or the launch is cancelled */

@@ -188,8 +188,9 @@ static void require_whole_warp(struct block *b, const struct exchange *x, const 
         return;
     snprintf(did, sizeof did, "is in %s, with %d of the 32 lanes of its warp", op->waiting.call,
              __builtin_popcount(x->lanes));
-    b->cur = x->warp * WARP + (unsigned)__builtin_ctz(x->lanes);
-    report_call("divergent collective", current(b)->pc, did, "All 32 lanes of a warp must take part in it.");
+    unsigned first = x->warp * WARP + (unsigned)__builtin_ctz(x->lanes);
+    report_call_of(b, first, "divergent collective", b->threads[first].pc, did,
+                   "All 32 lanes of a warp must take part in it.");
 }
 
 static void finish(struct block *b, unsigned warp, const struct collective *any)
@@ -228,7 +229,6 @@ void collective_join_as(const struct collective_op *op, unsigned qualifiers, uns
     struct thread *t = current(b);
     struct collective c = {
         .waiting.kind = &op->waiting, .op = op, .qualifiers = qualifiers, .mask = mask, .payload = payload};
-    moves_on(b->worker);
     t->pc = pc;
     t->call = &c;
     t->waits_for = &c.waiting;
@@ -329,7 +329,6 @@ unsigned collective_active(const void *pc)
     struct vote v = {.predicate = 0};
     struct collective c = {.waiting.kind = &active_op.waiting, .op = &active_op, .payload = &v};
     current(b)->call = &c;
-    moves_on(b->worker);
     wait_for(b, &c.waiting, pc);
     current(b)->call = NULL;
     return v.result;

@@ -2,11 +2,11 @@
 #ifndef SIMT_MATRIX_LAYOUT_H
 #define SIMT_MATRIX_LAYOUT_H
 
-#include "warp/matrix.h"
+#include "../../include/simt/matrix.h"
+#include "base/base.h"
 
 #define MOST_ELEMENTS 16 /* of an operand in one lane */
-#define MOST_REGISTERS 8
-#define MOST_MATRIX 512 /* elements of an operand */
+#define MOST_MATRIX 512  /* elements of an operand */
 
 struct layout { /* of one operand */
     enum element_type type;
@@ -22,6 +22,8 @@ struct product_layouts {
     struct layout operands[4]; /* [enum operand] */
 };
 
+/* Registers per lane of one operand: 32 bits each, elements packed from the low bits on. */
+unsigned matrix_registers(const struct product *p, enum operand which); /* 0: there is no such product */
 /* NULL: there is no such product. */
 const struct product_layouts *matrix_layouts(const struct product *p);
 
