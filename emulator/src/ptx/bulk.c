@@ -3,6 +3,7 @@
 #include "ptx/memory.h"
 #include "ptx/rows.h"
 #include "async/transfer.h"
+#include "count/counters.h"
 #include "memory/place.h"
 #include "order/access.h"
 #include "report/report.h"
@@ -90,6 +91,7 @@ static void prefetch(struct running *r, const struct instruction *in)
     const void *from = ptx_address(r, &in->operand[0], in->field[SPACE]);
     check_size(r, bytes);
     check_end(r, from, bytes, in->field[SPACE], ACCESS_LOAD);
+    counters_bulk_prefetch(block_here(), r->pc);
 }
 
 /* ---- groups ---- */
@@ -97,10 +99,19 @@ static void prefetch(struct running *r, const struct instruction *in)
 static void commit(struct running *r, const struct instruction *in)
 {
     (void)in;
+    counters_event(block_here(), r->pc, EVENT_BULK_COMMIT);
     transfer_commit(r->pc);
 }
-static void wait(struct running *r, const struct instruction *in) { transfer_wait(number(r, in, 0), false, r->pc); }
-static void wait_read(struct running *r, const struct instruction *in) { transfer_wait(number(r, in, 0), true, r->pc); }
+static void wait(struct running *r, const struct instruction *in)
+{
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT, number(r, in, 0), 0);
+    transfer_wait(number(r, in, 0), false, r->pc);
+}
+static void wait_read(struct running *r, const struct instruction *in)
+{
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT_READ, number(r, in, 0), 0);
+    transfer_wait(number(r, in, 0), true, r->pc);
+}
 
 /* ---- what is wrong with them ---- */
 
