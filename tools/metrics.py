@@ -75,7 +75,7 @@ MATRIX = {
     "conflicts": ("sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
                   "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"),
 }
-TRAFFIC |= COPY | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in metrics)
+TRAFFIC |= COPY | TMA | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in metrics)
                    for ours, theirs in (("ldmatrix", "ldsm"), ("stmatrix", "stsm")) for name, metrics in MATRIX.items()}
 # Warps that wait, for each instruction issued, by what they wait for.
 STALLS = {name: (f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio",)

@@ -1,11 +1,11 @@
 /* Inline PTX: bulk copies and bulk reductions of contiguous bytes, and the groups of those that leave shared memory (PTX
  * ISA, "Data Movement and Conversion Instructions: Bulk copy"). What is in flight, and until when, says async/transfer.h. */
-#include "async/transfer.h"
-#include "memory/place.h"
 #include "ptx/memory.h"
 #include "ptx/rows.h"
+#include "async/transfer.h"
+#include "count/counters.h"
+#include "memory/place.h"
 #include "order/access.h"
-#include "run/worker.h"
 #include "report/report.h"
 
 #define UNIT 16 /* sizes are multiples of it, and both addresses */
@@ -35,11 +35,9 @@ static void check_end(const struct running *r, const void *address, unsigned byt
     enum space found = place_of(b, address, 1).space;
     bool global = found == SPACE_GLOBAL || found == SPACE_NOWHERE; /* the latter is out of bounds */
     if ((uintptr_t)address % UNIT)
-        report_access(&a, "misaligned access",
-                      "Both addresses of a bulk copy are multiples of 16.");
+        report_access(&a, "misaligned access", "Both addresses of a bulk copy are multiples of 16.");
     if (!ptx_is_shared(said) && !global)
-        report_access(&a, "wrong memory space",
-                      "The instruction names global memory there.");
+        report_access(&a, "wrong memory space", "The instruction names global memory there.");
 }
 
 /* A cluster has one block, number 0. */
@@ -93,6 +91,7 @@ static void prefetch(struct running *r, const struct instruction *in)
     const void *from = ptx_address(r, &in->operand[0], in->field[SPACE]);
     check_size(r, bytes);
     check_end(r, from, bytes, in->field[SPACE], ACCESS_LOAD);
+    counters_bulk_prefetch(block_here(), r->pc);
 }
 
 /* ---- groups ---- */
@@ -100,10 +99,19 @@ static void prefetch(struct running *r, const struct instruction *in)
 static void commit(struct running *r, const struct instruction *in)
 {
     (void)in;
+    counters_event(block_here(), r->pc, EVENT_BULK_COMMIT);
     transfer_commit(r->pc);
 }
-static void wait(struct running *r, const struct instruction *in) { transfer_wait(number(r, in, 0), false, r->pc); }
-static void wait_read(struct running *r, const struct instruction *in) { transfer_wait(number(r, in, 0), true, r->pc); }
+static void wait(struct running *r, const struct instruction *in)
+{
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT, number(r, in, 0), 0);
+    transfer_wait(number(r, in, 0), false, r->pc);
+}
+static void wait_read(struct running *r, const struct instruction *in)
+{
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT_READ, number(r, in, 0), 0);
+    transfer_wait(number(r, in, 0), true, r->pc);
+}
 
 /* ---- what is wrong with them ---- */
 

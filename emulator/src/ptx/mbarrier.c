@@ -1,9 +1,7 @@
 /* Inline PTX: mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"). */
-#include "async/async.h"
 #include "ptx/memory.h"
 #include "ptx/rows.h"
-#include "order/access.h"
-#include "run/worker.h"
+#include "async/async.h"
 
 static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
 {

@@ -1,4 +1,4 @@
-/* Addresses of inline PTX. */
+/* Addresses of inline PTX, and its operations on memory. */
 #ifndef SIMT_PTX_MEMORY_H
 #define SIMT_PTX_MEMORY_H
 

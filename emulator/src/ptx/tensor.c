@@ -2,6 +2,7 @@
  * Instructions: Tensor copy", "tensormap.replace", "tensormap.cp_fenceproxy", "membar/fence"). */
 #include "async/map.h"
 #include "async/transfer.h"
+#include "count/counters.h"
 #include "order/access.h"
 #include "ptx/memory.h"
 #include "ptx/move.h"
@@ -105,6 +106,7 @@ static void prefetch(struct running *r, const struct instruction *in)
     struct tensor_map m;
     int corner[MOST_RANK];
     read_place(r, in, 0, &m, corner);
+    counters_bulk_prefetch(block_here(), r->pc);
 }
 
 /* Are the operands from the first on of those kinds: a address, k place? */
