@@ -446,6 +446,12 @@ static void survive(void (*cases)())
     }
 }
 
+static void add_number(const char *name, unsigned long long number)
+{
+    if (number)
+        snprintf(current + strlen(current), sizeof current - strlen(current), "%s %llu", name, number);
+}
+
 static void show(const tile &t, unsigned replaced_bytes = 0)
 {
     snprintf(current, sizeof current, "%s %dd of %dd %s swizzle %d fill %d", names[t.what], t.rank, t.map_rank,
@@ -454,13 +460,15 @@ static void show(const tile &t, unsigned replaced_bytes = 0)
         snprintf(current + strlen(current), sizeof current - strlen(current), " %s%llu+%llu[%d:%u:%u]", i ? "" : "| ",
                  (unsigned long long)t.sizes[i], (unsigned long long)(i ? t.strides[i - 1] : 0), t.corner[i], t.box[i],
                  t.steps[i]);
-    snprintf(current + strlen(current), sizeof current - strlen(current), " | at %u address %ld%s", t.at, t.address,
-             t.special ? " special" : "");
-    if (t.map_space)
-        snprintf(current + strlen(current), sizeof current - strlen(current), " map %d", t.map_space);
-    if (t.map_space == BY_REPLACED)
-        snprintf(current + strlen(current), sizeof current - strlen(current), " field %d.%d = %llu", t.field, t.place,
-                 t.value);
+    add_number(" at", t.at);
+    add_number(" address", (unsigned long long)t.address);
+    add_number(" special", t.special);
+    add_number(" map", t.map_space);
+    if (t.map_space == BY_REPLACED) {
+        add_number(" field", t.field + 1);
+        add_number(" place", t.place);
+        add_number(" value", t.value);
+    }
     if (is_past(current))
         return;
     CUtensorMap map;
@@ -559,9 +567,13 @@ static void show_shapes(int what)
             t.at = at;
             show(t);
         }
+    }
+    const int swizzles[] = {0, 3};
+    const unsigned steps[] = {2, 3, 5, 8};
+    for (int swizzle : swizzles)
         for (int rank = 1; rank <= MOST_RANK; rank++)
             for (int stepped = 0; stepped <= rank; stepped++)
-                for (unsigned step = 2; step <= 8; step += 1 + (stepped == rank))
+                for (unsigned step : steps)
                     for (int place = 0; place < PLACES; place++) {
                         tile t = plain(what, 1 + 5 * (int)(step % 2), rank, swizzle, row_of(swizzle), place);
                         for (int i = 0; i < rank; i++)
@@ -571,7 +583,6 @@ static void show_shapes(int what)
                             t.box[1] = 4 * step + 1;
                         show(t);
                     }
-    }
     for (long address = 16; address <= 128; address += 16) {
         tile t = plain(what, 2, 2, 3, 128, INSIDE);
         t.address = address;

@@ -152,7 +152,7 @@ struct boxed { /* a copy of a box */
 static unsigned char *place_in_box(const struct boxed *c, unsigned offset)
 {
     unsigned address = c->address + offset;
-    return c->shared + offset + ((address ^ (address >> 3 & c->exchanged)) - address);
+    return c->shared + ((long)(address ^ (address >> 3 & c->exchanged)) - (long)c->address);
 }
 
 /* Elements of a row of the box from `first` to before `end`; element 0 lies at row, which is NULL where they lie beyond the
