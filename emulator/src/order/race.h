@@ -30,6 +30,8 @@ void race_judge(struct block *b);
 void race_judge_copy(struct block *b, const void *stores);
 /* Who wrote to that place last, in this launch? False: nobody that a cell remembers. */
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
+/* At what stamp of that one's block. */
+uint32_t race_last_stamp(const struct block *b, const struct place *place);
 void race_end_launch(void);
 
 /* The running thread's strong load there may be to return an older value: other workers' threads wait until it goes on, or

@@ -47,6 +47,7 @@ static const struct word {
     {"global", SPACE, S_GLOBAL},
     {"shared", SPACE, S_SHARED},
     {"shared::cta", SPACE, S_SHARED},
+    {"shared::cluster", SPACE, S_CLUSTER},
     {"local", SPACE, S_LOCAL},
     {"const", SPACE, S_CONST},
     {"weak", SEMANTICS, ORDER_WEAK},
@@ -57,6 +58,7 @@ static const struct word {
     {"sc", SEMANTICS, ORDER_SC},
     {"volatile", SEMANTICS, ORDER_VOLATILE},
     {"cta", SCOPE, SCOPE_CTA},
+    {"cluster", SCOPE, SCOPE_CLUSTER},
     {"gpu", SCOPE, SCOPE_GPU},
     {"gl", SCOPE, SCOPE_GPU},
     {"sys", SCOPE, SCOPE_SYS},
@@ -145,13 +147,29 @@ static const struct word {
     {"po", PLUS_ONE, 1},
     {"shr7", SCALE, 7},
     {"shr15", SCALE, 15},
+    {"bulk_group", COMPLETION, COMPLETES_GROUP},
+    {"mbarrier::complete_tx::bytes", COMPLETION, COMPLETES_BYTES},
+    {"multicast::cluster", MULTICAST, 1},
+    {"1d", DIMENSIONS, 1},
+    {"2d", DIMENSIONS, 2},
+    {"3d", DIMENSIONS, 3},
+    {"4d", DIMENSIONS, 4},
+    {"5d", DIMENSIONS, 5},
+    {"tile", COPY_MODE, MODE_TILE},
+    {"tile::gather4", COPY_MODE, MODE_OTHER},
+    {"tile::scatter4", COPY_MODE, MODE_OTHER},
+    {"im2col", COPY_MODE, MODE_OTHER},
+    {"im2col_no_offs", COPY_MODE, MODE_OTHER},
+    {"im2col::w", COPY_MODE, MODE_OTHER},
+    {"im2col::w::128", COPY_MODE, MODE_OTHER},
+    {"b1024", WHOLE_MAP, 1},
 };
 
 #define MOST_MODIFIER 32
 
-static const struct row *const tables[] = {ptx_move_rows,    ptx_integer_rows, ptx_float_rows,
-                                           ptx_convert_rows, ptx_memory_rows,  ptx_warp_rows,
-                                           ptx_matrix_rows,  ptx_sync_rows,    ptx_video_rows};
+static const struct row *const tables[] = {ptx_move_rows,     ptx_integer_rows, ptx_float_rows,  ptx_convert_rows,
+                                           ptx_memory_rows,   ptx_warp_rows,    ptx_matrix_rows, ptx_sync_rows,
+                                           ptx_mbarrier_rows, ptx_bulk_rows,    ptx_tensor_rows, ptx_video_rows};
 
 /* Is the opcode that stem, or does it go on from it? */
 static bool begins(const char *opcode, const char *stem)
@@ -164,21 +182,11 @@ static bool begins(const char *opcode, const char *stem)
 static const struct {
     const char *stem, *why;
 } refused[] = {
-    {"ret", "a statement cannot end its thread"},
-    {"exit", "a statement cannot end its thread"},
-    {"cp.async.bulk", "bulk copies (TMA) are not supported"},
-    {"cp.reduce.async.bulk", "bulk copies (TMA) are not supported"},
-    {"mbarrier.arrive.expect_tx", "mbarriers that count bytes are not supported"},
-    {"mbarrier.expect_tx", "mbarriers that count bytes are not supported"},
-    {"mbarrier.complete_tx", "mbarriers that count bytes are not supported"},
-    {"barrier.cluster", "clusters are not supported"},
-    {"mapa", "clusters are not supported"},
-    {"getctarank", "clusters are not supported"},
-    {"st.async", "clusters are not supported"},
-    {"red.async", "clusters are not supported"},
-    {"wgmma", "products of several warps are not supported"},
-    {"setmaxnreg", "registers are not counted"},
-    {"mma.sp", "sparse products are not supported"},
+    {"ret", "a statement cannot end its thread"},      {"exit", "a statement cannot end its thread"},
+    {"barrier.cluster", "clusters are not supported"}, {"mapa", "clusters are not supported"},
+    {"getctarank", "clusters are not supported"},      {"st.async", "clusters are not supported"},
+    {"red.async", "clusters are not supported"},       {"wgmma", "products of several warps are not supported"},
+    {"setmaxnreg", "registers are not counted"},       {"mma.sp", "sparse products are not supported"},
     {"tcgen05", "tensor memory is not supported"},
 };
 
