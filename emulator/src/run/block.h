@@ -94,6 +94,7 @@ struct block {
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
     unsigned n_knowledge;
+    struct engines *engines; /* NULL: none has been waited for */
     /* shared.c */
     unsigned char *arenas; /* one of which is this block's */
     unsigned char *arena;
@@ -107,6 +108,7 @@ struct block {
     struct suspicion *suspicion; /* race.c */
     struct flight *flight;       /* async.c: copies in flight; NULL before the first */
     struct mbarrier *mbarriers;  /* mbarrier.c: those that have been initialised */
+    unsigned n_mbarriers;        /* that ever were */
     unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
