@@ -4,6 +4,7 @@
 #include "async/async.h"
 #include "warp/collective.h"
 #include "count/counters.h"
+#include "run/cluster.h"
 #include "run/grid.h"
 #include "run/launch.h"
 #include "report/lines.h"
@@ -69,10 +70,12 @@ static const struct waiting_kind tile_barrier = {
     .rule = "What a tile does together waits for all of its threads.",
 };
 
-struct block *block_new(struct worker *w)
+struct block *block_new(struct cluster *c, unsigned rank)
 {
     struct block *b = base_reserve(sizeof *b);
-    b->worker = w;
+    b->cluster = c;
+    b->rank = rank;
+    b->worker = c->worker;
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
@@ -114,6 +117,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     const struct simt_configuration *asked = l->asked;
     b->launch = l;
     b->started = false;
+    b->blocked = false;
     b->cur = 0;
     b->n_live = l->threads;
     b->index[0] = (unsigned)(number % asked->grid[0]);
@@ -156,6 +160,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         unsigned lanes = l->threads - i * WARP < WARP ? l->threads - i * WARP : WARP;
         b->warps[i].live = lanes == WARP ? ~0u : (1u << lanes) - 1;
         b->warps[i].ready = b->warps[i].live;
+        b->warps[i].in_warpgroup = 0;
     }
     mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
     shared_begin_block(b);

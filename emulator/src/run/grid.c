@@ -85,7 +85,7 @@ void grid_meet(struct block *b, const struct release *early)
          * have arrived. */
         u64 left = __atomic_load_n(&g->left, __ATOMIC_ACQUIRE);
         if (left && __atomic_load_n(&g->arrived, __ATOMIC_ACQUIRE) + left == l->blocks)
-            report_deadlock(b);
+            report_deadlock(b->cluster);
         sched_yield();
         fiber_suspend(b);
     }
