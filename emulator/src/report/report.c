@@ -650,7 +650,7 @@ static bool waits_alike(const struct block *b, unsigned t, unsigned other)
     if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind)
         return false;
     if (x->call && y->call)
-        return x->call->mask == y->call->mask;
+        return x->call->mask == y->call->mask && x->call->qualifiers == y->call->qualifiers;
     return x->waits_for == y->waits_for && x->asked == y->asked;
 }
 
@@ -715,7 +715,7 @@ void report_deadlock(const struct cluster *c)
 void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
                        const void *other_pc)
 {
-    bool collective = b->threads[thread].call != NULL;
+    const struct collective *collective = b->threads[thread].call;
     begin_report();
     fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
@@ -725,7 +725,9 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     say_thread(stderr, b->launch, other);
     fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
     fprintf(stderr,
-            collective
+            collective && collective->op->of_warpgroup
+                ? "  It is .aligned: the threads of a warpgroup must come to it at one place.\n"
+            : collective
                 ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
                 : "  The 32 threads of a warp come to a barrier together: in a branch it is right only if all of them "
                   "take the branch.\n");
