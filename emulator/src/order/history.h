@@ -4,7 +4,8 @@
 #ifndef SIMT_HISTORY_H
 #define SIMT_HISTORY_H
 
-#include "run/block.h"
+#include "block/block.h"
+#include "order/order.h"
 
 struct message {              /* what a strong write hands on */
     struct clock of_scope[2]; /* to readers of its own block; to all: [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */

@@ -2,13 +2,13 @@
  * Instructions: Tensor copy", "tensormap.replace", "tensormap.cp_fenceproxy", "membar/fence"). */
 #include "async/map.h"
 #include "async/transfer.h"
+#include "base/report.h"
+#include "block/worker.h"
 #include "count/counters.h"
 #include "order/access.h"
 #include "ptx/memory.h"
 #include "ptx/move.h"
 #include "ptx/rows.h"
-#include "report/report.h"
-#include "run/worker.h"
 
 #define BOX_ALIGNMENT 128
 
