@@ -13,9 +13,9 @@
 #include "block/launch.h"
 #include "block/worker.h"
 #include "count/counters.h"
-#include "memory/place.h"
 #include "order/access.h"
 #include "order/atomic.h"
+#include "memory/place.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,10 +288,9 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
 
 /* ---- groups of bulk copies ---- */
 
-void transfer_commit(const void *pc)
+void transfer_commit(void)
 {
     struct block *b = running();
-    counters_event(b, pc, EVENT_COMMIT);
     flight_of(b)->bulk[b->cur].committed++;
 }
 
@@ -301,7 +300,6 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
     struct engine *e = &flight_of(b)->bulk[b->cur];
     u64 groups = e->committed > groups_left ? e->committed - groups_left : 0;
     uint32_t stamp = e->landed;
-    counters_event_of(b, pc, EVENT_COPY_WAIT, groups_left, 0);
     while (!read && e->n && engine_oldest(e)->group < groups)
         transfer_land_oldest(b, e, pc);
     for (unsigned i = 0; read && i < e->n && e->flying[e->first + i].group < groups; i++) {
