@@ -9,7 +9,6 @@
 #include "async/flight.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "count/counters.h"
 #include "memory/place.h"
 #include "report/lines.h"
 #include "report/report.h"
@@ -287,10 +286,9 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
 
 /* ---- groups of bulk copies ---- */
 
-void transfer_commit(const void *pc)
+void transfer_commit(void)
 {
     struct block *b = running();
-    counters_event(b, pc, EVENT_COMMIT);
     flight_of(b)->bulk[b->cur].committed++;
 }
 
@@ -300,7 +298,6 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
     struct engine *e = &flight_of(b)->bulk[b->cur];
     u64 groups = e->committed > groups_left ? e->committed - groups_left : 0;
     uint32_t stamp = e->landed;
-    counters_event_of(b, pc, EVENT_COPY_WAIT, groups_left, 0);
     while (!read && e->n && engine_oldest(e)->group < groups)
         transfer_land_oldest(b, e, pc);
     for (unsigned i = 0; read && i < e->n && e->flying[e->first + i].group < groups; i++) {
