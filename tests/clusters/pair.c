@@ -4,13 +4,17 @@
  *   cc -g -O1 -fno-omit-frame-pointer -I ../../emulator/src -o pair pair.c ../../build/cpu/libsimt.a -lpthread -lm -ldl
  *   ./pair take_turns checked */
 #define _GNU_SOURCE
+#include "run/worker.h"
+#include "run/grid.h"
+#include "run/block.h"
+#include "run/cluster.h"
 #include "memory/shared.h"
 #include "order/race.h"
-#include "report/report.h"
-#include "run/cluster.h"
-#include "run/grid.h"
+#include "base/report.h"
+#include "block/cluster.h"
+#include "block/grid.h"
 #include "run/watchdog.h"
-#include "run/worker.h"
+#include "block/worker.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,19 +2,21 @@
  * what and why. A race lets the launch go on to its end, since others may follow; so does an uninitialised read, which
  * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
 #define _GNU_SOURCE
-#include "report/report.h"
+#include "base/report.h"
+#include "base/lines.h"
+#include "block/fiber.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "memory/lookup.h"
-#include "memory/symbols.h"
-#include "warp/collective.h"
-#include "run/fiber.h"
-#include "run/launch.h"
-#include "report/lines.h"
 #include "memory/memory.h"
-#include "order/overlap.h"
 #include "memory/shared.h"
+#include "memory/symbols.h"
+#include "order/overlap.h"
+#include "order/race.h"
 #include "order/undefined.h"
+#include "run/cluster.h"
 #include "run/watchdog.h"
-#include "run/worker.h"
+#include "warp/collective.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
