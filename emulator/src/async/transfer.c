@@ -9,7 +9,6 @@
 #include "async/flight.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "count/counters.h"
 #include "memory/place.h"
 #include "report/lines.h"
 #include "report/report.h"
