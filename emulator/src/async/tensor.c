@@ -1,12 +1,12 @@
 /* Tensors and boxes of them: what a tensor map may say, and which bytes a copy of a box moves. */
 #include "async/tensor.h"
+#include "base/gpu.h"
 #include <stdlib.h>
 
 #define MOST_SIZE (1ull << 32)
 #define STRIDES_END (1ull << 40)
 #define MOST_BOX 256
 #define MOST_STEP 8
-#define BOX_END (256u << 10) /* bytes */
 
 const struct tensor_type tensor_types[] = {
     [CU_TENSOR_MAP_DATA_TYPE_UINT8] = {"u8", 1, false, 0, SIMT_U8},
@@ -72,12 +72,19 @@ static const char *fault_of_memory(const struct tensor_map *m)
     return NULL;
 }
 
-/* Elements that are copied along a dimension. Only of an interleaved tensor neighbours are left out. */
-static unsigned steps_of(const struct tensor_map *m, unsigned i)
+static unsigned stepped(const struct tensor_map *m, unsigned i) { return (m->box[i] + m->steps[i] - 1u) / m->steps[i]; }
+
+/* As the driver counts, which leaves out neighbours, too. */
+static u64 bytes_with_steps(const struct tensor_map *m)
 {
-    unsigned step = i == 0 && !m->interleave ? 1 : m->steps[i];
-    return (m->box[i] + step - 1) / step;
+    u64 bytes = tensor_types[m->type].bytes;
+    for (unsigned i = 0; i < m->rank; i++)
+        bytes *= stepped(m, i);
+    return bytes;
 }
+
+/* Elements that are copied along a dimension: all neighbours. */
+static unsigned steps_of(const struct tensor_map *m, unsigned i) { return i == 0 ? m->box[0] : stepped(m, i); }
 
 u64 tensor_box_bytes(const struct tensor_map *m)
 {
@@ -100,8 +107,8 @@ static const char *fault_of_box(const struct tensor_map *m)
         return "The box's first dimension has a multiple of 16 bytes.";
     if (span && row > span && !m->interleave)
         return "The box's first dimension has at most as many bytes as the swizzle's span: 32, 64 or 128.";
-    if (tensor_box_bytes(m) >= BOX_END)
-        return "A box has less than 256 KiB.";
+    if (bytes_with_steps(m) > gpu_described()->shared_per_sm)
+        return "A box has no more bytes than an SM has shared memory, 228 KiB.";
     return NULL;
 }
 
