@@ -223,6 +223,7 @@ SIMT_ROUNDED(simt_unsigned_to_double, double, unsigned long long);
 
 /* Is it a CUDA thread that asks? Never changes within a function, so the compiler may ask once. */
 bool simt_on_device(void) __attribute__((const, nothrow));
+const void *simt_launch_params(void); /* of the kernel that runs */
 
 /* One kernel, or one instance of a template; simt-translate makes it in the kernel's own body. */
 struct simt_kernel {
@@ -235,7 +236,7 @@ struct simt_kernel {
     /* The value of the parameter with that index, where it is a pointer; else NULL. */
     const void *(*pointer)(const void *params, unsigned index);
     unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
-    unsigned cluster[3];
+    unsigned cluster[3];              /* __cluster_dims__; likewise */
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;
@@ -251,7 +252,8 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
-    bool programmatic; /* it may begin before the launch in front of it has ended */
+    bool programmatic;   /* it may begin before the launch in front of it has ended */
+    unsigned cluster[3]; /* cudaLaunchAttributeClusterDimension; 0: the kernel says */
 };
 void simt_grid_dependency_wait(void);         /* for the launch in front, by a kernel of a programmatic one */
 bool simt_default_stream_is_per_thread(void); /* from now on */

@@ -10,6 +10,7 @@
 #include "count/timeline.h"
 #include "run/block.h"
 #include "run/launch.h"
+#include "memory/shared.h"
 #include "report/lines.h"
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,7 @@ void timeline_touch(struct block *b, unsigned warp, unsigned request, const stru
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(a->lanes >> lane & 1))
             continue;
-        unsigned from = (unsigned)(a->address[lane] - (u64)(uintptr_t)b->arena);
+        unsigned from = shared_offset(b, (const void *)(uintptr_t)a->address[lane]);
         r->from = !r->to || from < r->from ? from : r->from;
         r->to = from + a->bytes > r->to ? from + a->bytes : r->to;
     }

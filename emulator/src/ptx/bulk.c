@@ -100,7 +100,7 @@ static void commit(struct running *r, const struct instruction *in)
 {
     (void)in;
     counters_event(block_here(), r->pc, EVENT_BULK_COMMIT);
-    transfer_commit(r->pc);
+    transfer_commit();
 }
 static void wait(struct running *r, const struct instruction *in)
 {

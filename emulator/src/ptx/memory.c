@@ -6,6 +6,7 @@
 #include "order/access.h"
 #include "order/atomic.h"
 #include "report/report.h"
+#include "memory/shared.h"
 
 #define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | TYPE(T_B128) | FULL)
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))
@@ -23,10 +24,10 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
         at = (uint32_t)at;
-    if (at >= SHARED_BYTES)
+    if (at >= b->cluster->n * SHARED_BYTES)
         report_call("out of bounds", r->pc, "uses an address beyond shared memory",
                     "There an address is an offset of 32 bits: __cvta_generic_to_shared() makes it of a pointer.");
-    return b->arena + at;
+    return simt_shared_generic((unsigned)at);
 }
 
 /* .global and .local accept no address of shared memory, as generic instructions do. */
@@ -35,8 +36,7 @@ static void check_space(const struct running *r, const struct instruction *in, c
 {
     struct block *b = block_here();
     struct access a = access_of(b, r->pc, address, bytes, kind);
-    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-    if (shared && !ptx_is_shared(in->field[SPACE]) && in->field[SPACE] != S_GENERIC)
+    if (shared_owner(b, address) && !ptx_is_shared(in->field[SPACE]) && in->field[SPACE] != S_GENERIC)
         report_access(&a, "wrong memory space", "That is shared memory; the instruction names another space.");
 }
 

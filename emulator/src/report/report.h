@@ -2,7 +2,7 @@
 #ifndef SIMT_REPORT_H
 #define SIMT_REPORT_H
 
-#include "run/block.h"
+#include "run/cluster.h"
 #include "order/race.h"
 
 /* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
@@ -17,7 +17,7 @@ void report_access(const struct access *a, const char *kind, const char *why) __
 /* An access, and what another did, which does not go with it. */
 void report_meeting(const struct access *a, const char *kind, const struct actor *other, const char *did,
                     const char *why) __attribute__((noreturn));
-void report_deadlock(struct block *b) __attribute__((noreturn));
+void report_deadlock(const struct cluster *c) __attribute__((noreturn));
 /* Two threads came to what is called so at two places. */
 void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
                        const void *other_pc) __attribute__((noreturn));

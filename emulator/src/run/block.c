@@ -5,6 +5,7 @@
 #include "async/map.h"
 #include "warp/collective.h"
 #include "count/counters.h"
+#include "run/cluster.h"
 #include "run/grid.h"
 #include "run/launch.h"
 #include "report/lines.h"
@@ -70,10 +71,12 @@ static const struct waiting_kind tile_barrier = {
     .rule = "What a tile does together waits for all of its threads.",
 };
 
-struct block *block_new(struct worker *w)
+struct block *block_new(struct cluster *c, unsigned rank)
 {
     struct block *b = base_reserve(sizeof *b);
-    b->worker = w;
+    b->cluster = c;
+    b->rank = rank;
+    b->worker = c->worker;
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
@@ -115,6 +118,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     const struct simt_configuration *asked = l->asked;
     b->launch = l;
     b->started = false;
+    b->blocked = false;
     b->cur = 0;
     b->n_live = l->threads;
     b->index[0] = (unsigned)(number % asked->grid[0]);
@@ -157,6 +161,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         unsigned lanes = l->threads - i * WARP < WARP ? l->threads - i * WARP : WARP;
         b->warps[i].live = lanes == WARP ? ~0u : (1u << lanes) - 1;
         b->warps[i].ready = b->warps[i].live;
+        b->warps[i].in_warpgroup = 0;
     }
     mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
     shared_begin_block(b);
@@ -280,7 +285,7 @@ static void release(struct block *b, struct barrier *barrier)
         note_two_places(b, barrier);
     order_and_count(b, barrier);
     if (is_of_grid(b, barrier))
-        grid_meet(b, barrier->halved ? barrier->early->threads : NULL);
+        grid_meet(b, barrier->halved ? barrier->early : NULL);
     if (barrier->halved)
         forget_halves(barrier);
     barrier->result = barrier->count;
@@ -450,7 +455,7 @@ static void come_early(unsigned id, const void *pc)
     barrier->n_came++;
     order_release(b, b->cur, barrier->early);
     if (id == GRID_BARRIER && barrier->n_came == b->n_live)
-        grid_arrive(b, barrier->early->threads);
+        grid_arrive(b, barrier->early);
 }
 
 static void wait_for_second_half(unsigned id, const void *pc)
@@ -515,6 +520,7 @@ void block_thread_done(struct block *b)
 {
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
+    async_thread_left(b);
     order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
@@ -531,6 +537,7 @@ void block_thread_done(struct block *b)
     }
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
+        async_block_left(b);
         undefined_end(b);
         counters_block_joined(b);
         grid_block_left(b);

@@ -1,5 +1,5 @@
 /* A block: its threads and warps, its barriers, its shared memory. Blocks know nothing of the OS thread that runs them;
- * several may be in hand at once (worker.h). */
+ * each is one of a cluster (cluster.h). */
 #ifndef SIMT_BLOCK_H
 #define SIMT_BLOCK_H
 
@@ -33,6 +33,7 @@ struct thread {
 
 struct warp {
     uint32_t live, ready;       /* lanes that have not left; lanes that could run */
+    uint32_t in_warpgroup;      /* collective.c: lanes that wait in a collective of their warpgroup */
     uint32_t known[WARP][WARP]; /* order.c: lane i has seen what lane j did up to this stamp */
 };
 
@@ -68,8 +69,10 @@ struct barrier {
 struct block {
     struct launch *launch;
     struct worker *worker;
-    struct block *next_in_hand; /* worker.c */
+    struct cluster *cluster;
+    unsigned rank; /* in the cluster */
     bool started;
+    bool blocked; /* waiting.c: no thread of it goes on until one of another block of the cluster wakes it */
     unsigned cur; /* the running thread, or the one to go on with */
     unsigned n_live;
     unsigned index[3];
@@ -94,9 +97,9 @@ struct block {
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
     unsigned n_knowledge;
+    struct engines *engines; /* NULL: none has been waited for */
     /* shared.c */
-    unsigned char *arenas; /* one of which is this block's */
-    unsigned char *arena;
+    unsigned char *arena;        /* one of its cluster's */
     struct offer *offers;        /* block.c: of each thread, to others of its group; NULL before the first */
     struct object *arrays;       /* as launch->arrays, at this block's addresses */
     unsigned n_arrays;           /* of them known so far */
@@ -108,6 +111,7 @@ struct block {
     struct flight *flight;       /* async.c: copies in flight; NULL before the first */
     struct map_fences *map_fences; /* map.c: of tensor maps; NULL before the first */
     struct mbarrier *mbarriers;  /* mbarrier.c: those that have been initialised */
+    unsigned n_mbarriers;        /* that ever were */
     unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
@@ -135,7 +139,7 @@ static inline bool order_met(const struct block *b, unsigned thread, uint32_t st
     return !has_left(b, thread) || stamp <= b->threads[thread].met;
 }
 
-struct block *block_new(struct worker *w);                       /* empty; reused for one block after another */
+struct block *block_new(struct cluster *c, unsigned rank);       /* empty; reused for one block after another */
 void block_begin(struct block *b, struct launch *l, u64 number); /* nobody has run yet */
 /* bar.sync and bar.red, called at pc by the running thread; threads 0: all that have not left. Returns for how many of
  * those that met the predicate held. */

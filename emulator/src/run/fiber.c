@@ -248,7 +248,8 @@ unsigned fiber_callers(const struct block *b, unsigned thread, const void *pc, c
     bool inside = false;
     const struct thread *t = &b->threads[thread];
 #ifdef FRAME_SAVED
-    const void **frame = thread == b->cur ? __builtin_frame_address(0) : ((const void ***)t->sp)[FRAME_SAVED];
+    bool runs = thread == b->cur && b == b->worker->block;
+    const void **frame = runs ? __builtin_frame_address(0) : ((const void ***)t->sp)[FRAME_SAVED];
 #else
     const void **frame = NULL;
 #endif

@@ -6,6 +6,7 @@
 #include "run/waiting.h"
 #include "order/access.h"
 #include "warp/collective.h"
+#include "run/cluster.h"
 #include "run/fiber.h"
 #include "run/launch.h"
 #include "report/report.h"
@@ -40,6 +41,19 @@ unsigned next_ready(const struct block *b)
     return NO_THREAD;
 }
 
+/* No thread of the block can go on by itself: other blocks of the cluster do, until one of them wakes one of its. */
+static unsigned next_after_others(struct block *b)
+{
+    b->blocked = true;
+    if (!cluster_can_go_on(b->cluster) && !cluster_has_ended(b->cluster))
+        report_deadlock(b->cluster);
+    if (!b->n_live)
+        return NO_THREAD;
+    fiber_suspend(b);
+    b->blocked = false;
+    return next_ready(b);
+}
+
 unsigned next_or_deadlock(struct block *b)
 {
     unsigned next = next_ready(b);
@@ -47,9 +61,7 @@ unsigned next_or_deadlock(struct block *b)
         next = next_ready(b);
     if (next == NO_THREAD && b->n_live && block_waits_for_grid(b))
         next = next_ready(b);
-    if (next == NO_THREAD && b->n_live)
-        report_deadlock(b);
-    return next;
+    return next == NO_THREAD ? next_after_others(b) : next;
 }
 
 void wake(struct block *b, unsigned thread)

@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 /* The running lane's part of a product. d may be c. Sums of whole numbers are exact, others within 2^-22 of the sum of
- * magnitudes of what tensor cores make (matrix.c). */
+ * magnitudes of what tensor cores make (matrix_dense.c). */
 void matrix_multiply(const struct product *p, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d,
                      const void *pc);
 

@@ -65,7 +65,7 @@ static unsigned elements_in_piece(const struct fragment *f)
     return f->sums && runs_along(f) ? 2 : 1;
 }
 
-#define MOST_PIECES MOST_MATRIX
+#define MOST_PIECES MOST_OF_WARP
 
 static unsigned cut(const struct fragment *f, struct piece *pieces)
 {
@@ -193,7 +193,7 @@ static void store_fragment(const struct exchange *x)
     const struct fragment *f = collective_payload(x, 0);
     const struct layout *l = f->layout;
     struct piece pieces[MOST_PIECES];
-    uint32_t matrix[MOST_MATRIX];
+    uint32_t matrix[MOST_OF_WARP];
     unsigned bytes = element_bytes(f);
     check_call(x, ACCESS_STORE);
     for (unsigned lane = 0; lane < WARP; lane++)

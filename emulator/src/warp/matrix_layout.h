@@ -5,16 +5,17 @@
 #include "../../include/simt/matrix.h"
 #include "base/base.h"
 
-#define MOST_ELEMENTS 16 /* of an operand in one lane */
-#define MOST_MATRIX 512  /* elements of an operand */
+#define MOST_ELEMENTS 128 /* of an operand in one lane: the sums of a warpgroup's product of m64n256 */
+#define MOST_OF_WARP 512  /* elements of an operand that one warp holds */
 
 struct layout { /* of one operand */
     enum element_type type;
     unsigned rows, columns;
-    unsigned elements;        /* in each lane, from the low bits of the first register on */
-    unsigned distinct;        /* of them; x[i] is also x[i + distinct], of which the product reads the first */
-    uint16_t at[MOST_MATRIX]; /* row * columns + column of each distinct element, lane after lane */
-    uint8_t row[MOST_MATRIX], column[MOST_MATRIX]; /* the same, apart */
+    unsigned lanes;        /* that hold it: a warp's */
+    unsigned elements;     /* in each lane, from the low bits of the first register on */
+    unsigned distinct;     /* of them; x[i] is also x[i + distinct], of which the product reads the first */
+    uint16_t *at;          /* row * columns + column of each distinct element, lane after lane */
+    uint8_t *row, *column; /* the same, apart */
 };
 
 struct product_layouts {
