@@ -7,6 +7,7 @@
 #define STRIDES_END (1ull << 40)
 #define MOST_BOX 256
 #define MOST_STEP 8
+#define UNIT 16 /* bytes: of a swizzle, of a store */
 
 const struct tensor_type tensor_types[] = {
     [CU_TENSOR_MAP_DATA_TYPE_UINT8] = {"u8", 1, false, 0, SIMT_U8},
@@ -169,7 +170,7 @@ static void add_elements(const struct boxed *c, unsigned row_offset, unsigned ch
     unsigned bytes = tensor_types[c->map->type].bytes;
     unsigned at = (unsigned)first * bytes, stop = (unsigned)end * bytes;
     while (at < stop) {
-        unsigned left = stop - at, whole = c->exchanged ? 16 - (row_offset + at) % 16 : left;
+        unsigned left = stop - at, whole = c->exchanged ? UNIT - (row_offset + at) % UNIT : left;
         unsigned n = whole < left ? whole : left;
         unsigned char *there = row ? row + at : NULL;
         if (c->way == TENSOR_PREFETCH)
@@ -184,15 +185,17 @@ static void add_elements(const struct boxed *c, unsigned row_offset, unsigned ch
 
 static long long clamp(long long x, long long least, long long most) { return x < least ? least : x > most ? most : x; }
 
-/* inside: does the row cross the tensor at all? */
+/* inside: does the row cross the tensor at all? A store writes 16 bytes at a time, and so up to 15 bytes behind the tensor's edge. */
 static void add_row(const struct boxed *c, unsigned row_offset, unsigned char *start, bool inside, int corner)
 {
-    long long n = c->map->box[0], size = (long long)c->map->sizes[0];
+    long long n = c->map->box[0], size = (long long)c->map->sizes[0], unit = UNIT / tensor_types[c->map->type].bytes;
     long long first = inside ? clamp(-(long long)corner, 0, n) : n;
     long long end = inside ? clamp(size - corner, first, n) : n;
     unsigned char *row = start + (long long)corner * tensor_types[c->map->type].bytes;
     if (c->way == TENSOR_LOAD)
         add_elements(c, row_offset, NULL, 0, first);
+    if (c->way == TENSOR_STORE)
+        end = (end + unit - 1) / unit * unit;
     add_elements(c, row_offset, row, first, end);
     if (c->way == TENSOR_LOAD)
         add_elements(c, row_offset, NULL, end, n);
