@@ -89,7 +89,9 @@ static void prefetch(struct running *r, const struct instruction *in)
     const void *from = ptx_address(r, &in->operand[0], in->field[SPACE]);
     check_size(r, bytes);
     check_end(r, from, bytes, in->field[SPACE], ACCESS_LOAD);
-    counters_bulk_prefetch(block_here(), r->pc);
+    struct piece piece = {.from = from, .bytes = bytes};
+    transfer_issue(&(struct transfer){
+        .call = in->row->name, .pc = r->pc, .completed_by = BY_BULK_GROUP, .n_pieces = 1, .pieces = &piece});
 }
 
 /* ---- groups ---- */

@@ -36,6 +36,7 @@ static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER; /* host threads ta
 static uint32_t next_serial = 1;
 
 bool simt_on_device(void) { return simt_worker != NULL; }
+const void *simt_launch_params(void) { return block_here()->launch->params; }
 
 void simt_configure(const struct simt_configuration *asked)
 {
