@@ -386,10 +386,14 @@ static void store(struct block *b, void *barrier, u64 bits, const void *pc)
         race_judge(b);
 }
 
-static void report_in_use(const struct mbarrier *m, const char *did, const void *pc)
+/* It is about to be something else. */
+static void check_use(const struct mbarrier *m, const char *did, const void *pc)
 {
     struct access a = access_of(m->block, pc, address_of(m), MBARRIER_BYTES, ACCESS_STORE);
-    report_meeting(&a, "mbarrier in use", &m->initialised, did, "Threads are waiting for a phase of it.");
+    if (m->n_waiting)
+        report_meeting(&a, "mbarrier in use", &m->initialised, did, "Threads are waiting for a phase of it.");
+    if (m->engine.n)
+        report_meeting(&a, "mbarrier in use", &m->initialised, did, "A bulk copy that it counts is in flight.");
 }
 
 static bool is_fresh(const struct mbarrier *m, unsigned expected)
@@ -414,9 +418,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         return; /* several threads may do it before any has used it, as in NVIDIA's samples */
     if (!expected || expected > MOST_ARRIVALS)
         report_count(expected, pc);
-    if (*at && (*at)->n_waiting)
-        report_in_use(*at, "had initialised it before", pc);
     if (*at) {
+        check_use(*at, "had initialised it before", pc);
         check_order(b, *at, ACCESS_STORE, pc);
         remove_mbarrier(at);
     }
@@ -445,8 +448,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     struct block *b = m->block;
-    if (m->n_waiting)
-        report_in_use(m, "had initialised it", pc);
+    check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
     store(b, barrier, ~0ull, pc);
 }

@@ -230,12 +230,12 @@ static void report_proxy(struct visit *v, const struct record *r)
     report_meeting(
         &a, "missing proxy fence", &writer, "wrote there",
         v->place->space == SPACE_SHARED
-            ? "A bulk copy goes by the async proxy, which sees what others wrote to shared memory behind "
-              "fence.proxy.async.shared::cta alone: by the thread that wrote, or by one that is ordered behind "
-              "it, before the copy is issued."
-            : "A bulk copy goes by the async proxy, which sees what the kernel wrote to global memory behind "
-              "fence.proxy.async.global alone: by the thread that wrote, or by one that is ordered behind it, "
-              "before the copy is issued.");
+            ? "A bulk copy goes by the async proxy, and sees what others wrote to shared memory only behind a "
+              "fence.proxy.async.shared::cta that the writing thread, or one that comes behind it, does before "
+              "the copy is issued."
+            : "A bulk copy goes by the async proxy, and sees what the kernel wrote to global memory only behind "
+              "a fence.proxy.async.global that the writing thread, or one that comes behind it, does before "
+              "the copy is issued.");
 }
 
 /* What a thread of the block wrote by the generic proxy, and the access by the async proxy comes behind. */
