@@ -343,6 +343,49 @@ __global__ void invalidated_in_flight(int *in, int *out)
     }
 }
 
+__device__ void arrive_relaxed(uint64_t *bar)
+{
+    asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"((unsigned)__cvta_generic_to_shared(bar))
+                 : "memory");
+}
+
+__device__ void wait_relaxed(uint64_t *bar, unsigned parity)
+{
+    int done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%1], %2; "
+                     "selp.s32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"((unsigned)__cvta_generic_to_shared(bar)), "r"(parity)
+                     : "memory");
+}
+
+__global__ void arrives_without_a_fence(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    start(&bar, TILE);
+    t.of[threadIdx.x] = in[threadIdx.x];  // expect arrives_without_a_fence: race in shared memory
+    arrive_relaxed(&bar);
+    wait_relaxed(&bar, 0);
+    __threadfence_block();
+    out[threadIdx.x] = t.of[TILE - 1 - threadIdx.x];  // expect arrives_without_a_fence: race in shared memory
+}
+
+__global__ void waits_without_a_fence(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    start(&bar, TILE);
+    t.of[threadIdx.x] = in[threadIdx.x];  // expect waits_without_a_fence: race in shared memory
+    __threadfence_block();
+    arrive_relaxed(&bar);
+    wait_relaxed(&bar, 0);
+    out[threadIdx.x] = t.of[TILE - 1 - threadIdx.x];  // expect waits_without_a_fence: race in shared memory
+}
+
 // It works, and is noted.
 __global__ void barrier_not_fenced(int *in, int *out)
 {
@@ -502,6 +545,8 @@ static const struct {
     ONE(rewritten_within),
     ONE(invalidated_in_flight),
     ONE(barrier_not_fenced),
+    ONE(arrives_without_a_fence),
+    ONE(waits_without_a_fence),
     ONE(no_proxy_fence),
     ONE(fence_in_front_of_the_write),
     ONE(fence_of_another_space),

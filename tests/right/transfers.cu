@@ -374,6 +374,45 @@ __global__ void counts(int *out)
     out[3] = 1;
 }
 
+__device__ void arrive_relaxed(uint64_t *bar)
+{
+    asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"((unsigned)__cvta_generic_to_shared(bar))
+                 : "memory");
+}
+
+__device__ void wait_relaxed(uint64_t *bar, unsigned parity)
+{
+    int done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%1], %2; "
+                     "selp.s32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"((unsigned)__cvta_generic_to_shared(bar)), "r"(parity)
+                     : "memory");
+}
+
+// Relaxed arrivals and waits, which order what the fences around them do.
+__global__ void by_fences(const int *in, int *out)
+{
+    __shared__ int tile[TILE];
+    __shared__ uint64_t bar;
+    if (threadIdx.x == 0)
+        ptx::mbarrier_init(&bar, THREADS);
+    __syncthreads();
+    for (int i = 0; i < TILES; i++) {
+        for (int j = threadIdx.x; j < TILE; j += THREADS)
+            tile[j] = in[i * TILE + j];
+        __threadfence_block();
+        arrive_relaxed(&bar);
+        wait_relaxed(&bar, i & 1);
+        __threadfence_block();
+        reversed(out + i * TILE, tile);
+        __syncthreads();
+    }
+}
+
 static void check_reversed(const int *in, const int *out, int tiles)
 {
     for (int i = 0; i < tiles * TILE; i++)
