@@ -13,11 +13,13 @@
 #include "async/async.h"
 #include "async/flight.h"
 #include "base/lines.h"
+#include "base/notes.h"
 #include "base/report.h"
 #include "block/launch.h"
 #include "count/counters.h"
 #include "memory/shared.h"
 #include "order/access.h"
+#include "order/proxy.h"
 #include "../../include/simt/async.h"
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +50,7 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
+    bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
@@ -383,10 +386,14 @@ static void store(struct block *b, void *barrier, u64 bits, const void *pc)
         race_judge(b);
 }
 
-static void report_in_use(const struct mbarrier *m, const char *did, const void *pc)
+/* It is about to be something else. */
+static void check_use(const struct mbarrier *m, const char *did, const void *pc)
 {
     struct access a = access_of(m->block, pc, address_of(m), MBARRIER_BYTES, ACCESS_STORE);
-    report_meeting(&a, "mbarrier in use", &m->initialised, did, "Threads are waiting for a phase of it.");
+    if (m->n_waiting)
+        report_meeting(&a, "mbarrier in use", &m->initialised, did, "Threads are waiting for a phase of it.");
+    if (m->engine.n)
+        report_meeting(&a, "mbarrier in use", &m->initialised, did, "A bulk copy that it counts is in flight.");
 }
 
 static bool is_fresh(const struct mbarrier *m, unsigned expected)
@@ -411,9 +418,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         return; /* several threads may do it before any has used it, as in NVIDIA's samples */
     if (!expected || expected > MOST_ARRIVALS)
         report_count(expected, pc);
-    if (*at && (*at)->n_waiting)
-        report_in_use(*at, "had initialised it before", pc);
     if (*at) {
+        check_use(*at, "had initialised it before", pc);
         check_order(b, *at, ACCESS_STORE, pc);
         remove_mbarrier(at);
     }
@@ -442,8 +448,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     struct block *b = m->block;
-    if (m->n_waiting)
-        report_in_use(m, "had initialised it", pc);
+    check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
     store(b, barrier, ~0ull, pc);
 }
@@ -488,9 +493,36 @@ void mbarrier_complete(void *barrier, u64 bytes, const void *pc)
     go_on(m, pc);
 }
 
+void mbarrier_fence_init(void)
+{
+    struct block *b = running();
+    for (struct mbarrier *m = b->mbarriers; m; m = m->next)
+        m->published |= m->initialised.thread == b->cur;
+}
+
+/* A bulk copy is about to count bytes there, by the async proxy. */
+static void check_published(struct mbarrier *m, const void *pc)
+{
+    struct block *b = m->block;
+    m->published = true;
+    if (proxy_fenced(b, b->cur, PROXY_SHARED, m->initialised.thread, m->initialised_then))
+        return;
+    char text[768];
+    struct source_line l = lines_of(m->initialised.pc);
+    snprintf(
+        text, sizeof text,
+        "A bulk copy completes on an mbarrier that was initialised at %s:%d, and no fence makes that visible to the "
+        "async proxy, by which it does: fence.mbarrier_init.release.cluster by the thread that has initialised it, or "
+        "fence.proxy.async.",
+        l.file, l.line);
+    note_once(pc, text);
+}
+
 void mbarrier_issue(const struct transfer *t)
 {
     struct mbarrier *m = use(t->mbarrier, t->pc);
+    if (simt_checked && !m->published)
+        check_published(m, t->pc);
     counters_transfer(m->block, t, (struct event_of){(unsigned)(address_of(m) - m->block->arena), (unsigned)m->phase});
     transfer_begin(m->block, &m->engine, t)->group = m->phase;
     if (m->n_waiting)
@@ -519,8 +551,6 @@ void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsign
     }
     fclose(out);
 }
-
-void mbarrier_fence_init(const void *pc) { (void)pc; }
 
 static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 {
