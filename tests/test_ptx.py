@@ -196,7 +196,7 @@ def test_registers_that_nobody_loaded_are_not_zero(compile_cu, program):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_one_lane_is_elected(tmp_path, compiler):
-    """By cuda::ptx::elect_sync(), which libcu++ has since CUDA 13.1."""
+    """By cuda::ptx::elect_sync(), which newer versions of libcu++ have."""
     source = tmp_path / "elect.cu"
     source.write_text("""#include <cuda/ptx>
 #include <stdio.h>
