@@ -217,11 +217,11 @@ static void run_all(const struct kernel *k)
         for (int high = 1; high <= 64; high *= 4)
             run(k, {2, 2, swizzle / 2, high, 1, swizzle, 0, 0, 0});
     for (int swizzle = 0; swizzle <= 128; swizzle += 128)
-        for (int x = 1; x <= 16; x++) {  // elements of 4 bytes
+        for (int x = 4; x <= 32; x += 4) {  // elements of 4 bytes: a box begins at a multiple of 16
             run(k, {2, 4, 32, 8, 1, swizzle, x, 0, 0});
             run(k, {2, 4, 8, 8, 1, swizzle, x, 3, 0});
         }
-    const int beyond[][2] = {{-4, 0},       {-1, -1},    {0, -3}, {WIDE - 8, 0}, {WIDE - 3, HIGH - 1},
+    const int beyond[][2] = {{-4, 0},       {-8, -1},    {0, -3}, {WIDE - 8, 0}, {WIDE - 4, HIGH - 1},
                              {0, HIGH - 2}, {WIDE, HIGH}};
     for (auto at : beyond)
         run(k, {2, 4, 32, 8, 1, 0, at[0], at[1], 0});
