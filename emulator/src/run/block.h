@@ -96,6 +96,7 @@ struct block {
     u64 fenced;                     /* tick of the last fence of any of its threads */
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
+    bool loads; /* the running thread is at a strong load, which message_settle() will look into */
     unsigned n_knowledge;
     struct engines *engines; /* NULL: none has been waited for */
     /* shared.c */
