@@ -14,61 +14,26 @@
 #ifndef SIMT_ORDER_H
 #define SIMT_ORDER_H
 
-#include "order/clock.h"
+#include "base/access.h"
+#include "base/clock.h"
+#include "block/heard.h"
 
 struct block;
 
-enum {                                      /* engines */
-       COPY_ENGINE = MAX_THREADS,           /* + t: cp.async of thread t */
-       BULK_READ_ENGINE = 2 * MAX_THREADS,  /* + t: bulk copies of its groups, as far as they read, */
-       BULK_WRITE_ENGINE = 3 * MAX_THREADS, /* and as far as they write: a wait may be for the former alone */
-       COUNTED_ENGINE =
-           4 * MAX_THREADS, /* + i: bulk copies that the block's i-th mbarrier counts; its last ones share one */
-       WGMMA_ENGINE = 5 * MAX_THREADS, /* + w: wgmma of warpgroup w */
-       MAX_ACTORS = 5 * MAX_THREADS + MAX_WARPS / 4
+/* Engines. */
+enum {
+    COPY_ENGINE = MAX_THREADS,           /* + t: cp.async of thread t */
+    BULK_READ_ENGINE = 2 * MAX_THREADS,  /* + t: bulk copies of its groups, as far as they read, */
+    BULK_WRITE_ENGINE = 3 * MAX_THREADS, /* and as far as they write: a wait may be for the former alone */
+    COUNTED_ENGINE = 4 * MAX_THREADS,    /* + i: bulk copies that the i-th mbarrier counts; the last share one */
+    WGMMA_ENGINE = 5 * MAX_THREADS,      /* + w: wgmma of warpgroup w */
+    MAX_ACTORS = 5 * MAX_THREADS + MAX_WARPS / 4
 };
 static inline bool is_engine(unsigned actor) { return actor >= MAX_THREADS; }
-
-/* An access: who does what. It goes through every room that has to say something about it. */
-struct access {
-    struct block *block;
-    const void *pc;      /* of the code that does it, */
-    const void *address; /* and of the memory */
-    unsigned bytes;
-    unsigned
-        thread; /* of the block: that does it, or for whom an engine does: what this one knows has happened before */
-    unsigned engine; /* 0: none, the thread itself */
-    uint32_t stamp;  /* the engine's, or of the block's clock */
-    enum access_kind kind;
-    enum simt_scope scope; /* of a strong one */
-    enum manner manner;
-    enum proxy proxy;
-    bool compares; /* atomicCAS, which may write nothing */
-};
 
 /* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
  * what the last holder wrote. */
 enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
-
-struct step { /* a fence or a strong access; pc NULL: there is none */
-    const void *pc;
-    enum simt_scope scope;
-    uint32_t stamp;
-};
-
-/* How what one thread has done becomes known to another: a fence, a strong write, a strong access that reads from it, a fence. */
-struct way {
-    struct step released, written, read, acquired;
-};
-
-/* What a thread of the block has learnt, for the words of reports: what the other had done, whether or not it is
- * ordered. */
-#define MOST_HEARD 4
-struct heard {
-    struct clock done;
-    struct way way;
-    unsigned thread; /* that has read it */
-};
 
 struct knowledge {
     struct clock acquired;  /* has happened before */
@@ -111,10 +76,6 @@ void order_release_fenced(struct block *b, unsigned thread, struct release *into
 void order_see(struct block *b, unsigned thread, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
-/* fence.proxy.async of the running thread, for these spaces: what has happened before it in memory of theirs may be touched
- * by the async proxy, by bulk copies, from there on. */
-enum proxy_space { PROXY_SHARED = 1, PROXY_GLOBAL = 2 };
-void order_proxy_fence(struct block *b, unsigned spaces, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
 /* The last sequential fence that the thread has behind it. */
 u64 order_sequential(const struct block *b, unsigned thread);

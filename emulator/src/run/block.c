@@ -1,20 +1,25 @@
 /* The threads of one block, and the barriers that all of them meet in. */
 #include "run/block.h"
-#include "order/access.h"
 #include "async/async.h"
-#include "warp/collective.h"
+#include "async/map.h"
+#include "async/mbarrier.h"
+#include "base/lines.h"
+#include "base/notes.h"
+#include "base/report.h"
+#include "block/block.h"
+#include "block/cluster.h"
+#include "block/grid.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "count/counters.h"
-#include "run/cluster.h"
-#include "run/grid.h"
-#include "run/launch.h"
-#include "report/lines.h"
-#include "report/notes.h"
-#include "order/race.h"
-#include "report/report.h"
 #include "memory/shared.h"
+#include "order/access.h"
+#include "order/race.h"
 #include "order/undefined.h"
+#include "run/grid.h"
+#include "run/waiting.h"
 #include "run/watchdog.h"
-#include "run/worker.h"
+#include "warp/collective.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +171,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
     shared_begin_block(b);
     async_begin_block(b);
+    map_begin_block(b);
     counters_begin(b);
 }
 
