@@ -76,6 +76,8 @@ WHY = {
     "bulk_exchange": "no such operation of that type",
     "bulk_floats_in_shared": "no such operation of that type",
     "bulk_reduction_from_global": "it goes from .shared::cta",
+    "map_of_no_cluster": "the space is .shared::cluster",
+    "narrow_map": "a generic address is of type .u64",
     "cluster_barrier": "clusters are not supported",
     "sparse": "sparse products are not supported",
     "groups_in_a_register": "may be left is a constant",
