@@ -76,6 +76,8 @@ WHY = {
     "bulk_exchange": "no such operation of that type",
     "bulk_floats_in_shared": "no such operation of that type",
     "bulk_reduction_from_global": "it goes from .shared::cta",
+    "map_of_no_cluster": "the space is .shared::cluster",
+    "narrow_map": "a generic address is of type .u64",
     "cluster_barrier": "clusters are not supported",
     "sparse": "sparse products are not supported",
     "groups_in_a_register": "may be left is a constant",
@@ -192,3 +194,22 @@ def test_registers_that_nobody_loaded_are_not_zero(compile_cu, program):
     assert product("-") == 16
     for left_out, if_zero in {"A": 8, "B": 0, "C": 16}.items():
         assert product(left_out) != if_zero, left_out
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_one_lane_is_elected(tmp_path, compiler):
+    """By cuda::ptx::elect_sync(), which newer versions of libcu++ have."""
+    source = tmp_path / "elect.cu"
+    source.write_text("""#include <cuda/ptx>
+#include <stdio.h>
+__global__ void elect()
+{
+    if (threadIdx.x >= 5 && cuda::ptx::elect_sync(0xffffffe0))
+        printf("%d\\n", threadIdx.x);
+}
+int main() { elect<<<1, 32>>>(); return cudaDeviceSynchronize(); }
+""")
+    program, done = Program(source, compiler).compile(tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = run(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")

@@ -108,6 +108,8 @@ REFUSED(bulk_floats_in_shared, "cp.reduce.async.bulk.shared::cluster.shared::cta
                                "[%1], [%1], 16, [%1]; mov.b32 %0, 1;")
 REFUSED(bulk_reduction_from_global, "cp.reduce.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.add.u32 "
                                     "[%1], [%2], 16, [%1]; mov.b32 %0, 1;")
+REFUSED(map_of_no_cluster, "mapa.shared::cta.u32 %0, %1, 0;")
+REFUSED(narrow_map, "mapa.u32 %0, %1, 0;")
 REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
 REFUSED(sparse, "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1}, %1, 0;")
 
@@ -260,6 +262,8 @@ int main(int argc, char **argv)
     RUN(bulk_exchange);
     RUN(bulk_floats_in_shared);
     RUN(bulk_reduction_from_global);
+    RUN(map_of_no_cluster);
+    RUN(narrow_map);
     RUN(cluster_barrier);
     RUN(sparse);
     RUN(part_of_sum);
