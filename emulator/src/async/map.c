@@ -1,9 +1,9 @@
 /* Tensor maps in the memory that kernels see. */
 #include "async/map.h"
+#include "base/report.h"
+#include "block/launch.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "report/report.h"
-#include "run/launch.h"
 #include "warp/collective.h"
 #include <stdlib.h>
 #include <string.h>

@@ -7,13 +7,15 @@
  * before must be ordered before the issue, what they do afterwards behind a wait that covers it. */
 #include "async/async.h"
 #include "async/flight.h"
+#include "async/mbarrier.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/launch.h"
+#include "block/worker.h"
+#include "count/counters.h"
+#include "memory/place.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "memory/place.h"
-#include "report/lines.h"
-#include "report/report.h"
-#include "run/launch.h"
-#include "run/worker.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,18 +172,7 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     return f;
 }
 
-/* A prefetch touches nothing that a program could see, but what it names must be there. */
-static void check_prefetch(struct block *b, const struct transfer *t)
-{
-    for (unsigned i = 0; simt_checked && i < t->n_pieces; i++) {
-        const struct piece *p = &t->pieces[i];
-        struct access a = access_of(b, t->pc, p->from, p->bytes, ACCESS_LOAD);
-        struct place place = place_of(b, p->from, 1);
-        if (place.space == SPACE_GLOBAL && (!place.object || place.offset + p->bytes > place.object->bytes))
-            report_access(&a, "out of bounds", "");
-    }
-}
-
+/* A prefetch touches nothing that a program could see, and a GPU makes no fault of one that misses memory. */
 static bool is_prefetch(const struct transfer *t)
 {
     for (unsigned i = 0; i < t->n_pieces; i++)
@@ -194,11 +185,12 @@ void transfer_issue(const struct transfer *t)
 {
     struct block *b = running();
     struct flight *f = flight_of(b);
-    if (is_prefetch(t) && t->completed_by != BY_MBARRIER)
-        check_prefetch(b, t);
-    else if (t->completed_by == BY_MBARRIER)
+    if (t->completed_by == BY_MBARRIER) {
         mbarrier_issue(t);
-    else
+        return;
+    }
+    counters_transfer(b, t, (struct event_of){ALL_GROUPS, 0});
+    if (!is_prefetch(t))
         transfer_begin(b, t->completed_by == BY_GROUP ? &f->copies[b->cur].engine : &f->bulk[b->cur], t);
 }
 
