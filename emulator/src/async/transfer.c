@@ -158,6 +158,7 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     f->group = e->committed;
     f->generic = t->generic;
     f->read = false;
+    f->rounds = t->rounds;
     f->as = (struct reduction){t->reduces, t->op, t->type};
     f->fill = t->fill;
     f->bytes = 0;
@@ -239,6 +240,22 @@ void transfer_read(struct block *b, struct engine *e, struct flying *f, const vo
     f->read = true;
 }
 
+/* To the nearest number of 10 bits, and of two the even one; NaN is one. */
+static uint32_t rounded_to_tf32(uint32_t bits)
+{
+    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fffe000 : (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+}
+
+static void round_words(unsigned char *words, unsigned bytes)
+{
+    for (unsigned at = 0; at < bytes; at += 4) {
+        uint32_t word;
+        memcpy(&word, words + at, sizeof word);
+        word = rounded_to_tf32(word);
+        memcpy(words + at, &word, sizeof word);
+    }
+}
+
 /* Other workers may be at the same words. */
 static void reduce(struct block *b, const struct flying *f, const struct piece *p, const unsigned char *values)
 {
@@ -274,6 +291,8 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
             fill(p->to, p, f->fill);
         else if (p->to)
             memcpy(p->to, held, p->bytes);
+        if (f->rounds && p->to && p->from)
+            round_words(p->to, p->bytes);
         held += p->bytes;
     }
     e->landed = f->stamp;
