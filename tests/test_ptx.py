@@ -76,6 +76,31 @@ WHY = {
     "bulk_exchange": "no such operation of that type",
     "bulk_floats_in_shared": "no such operation of that type",
     "bulk_reduction_from_global": "it goes from .shared::cta",
+    "map_of_no_cluster": "the space is .shared::cluster",
+    "narrow_map": "a generic address is of type .u64",
+    "tensor_without_dimensions": "of dimensions, .1d to .5d, is missing",
+    "tensor_of_six": "no modifier .6d",
+    "tensor_in_columns": "not .im2col and its like",
+    "tensor_gathered": "not .im2col and its like",
+    "tensor_multicast": "several blocks of a cluster",
+    "tensor_by_no_place": "not of the kind that belongs there",
+    "tensor_of_wide_corner": "operand 1 is a register of 64 bits; 32 are needed",
+    "tensor_to_global_by_bytes": "completes with .bulk_group",
+    "tensor_within_shared": "it goes from .global",
+    "tensor_without_mbarrier": "an operand is missing",
+    "tensor_exchanged": "there are .add, .min",
+    "tensor_reduced_into_shared": "it goes from .shared::cta",
+    "tensor_prefetched_to_l1": "it goes from .global to .L2",
+    "place_of_a_load": "operand 2 is not of the kind",
+    "map_of_no_size": "a map of .b1024",
+    "map_in_constants": "in .global or .shared::cta",
+    "map_of_six_sizes": "0 to 4, of a stride 0 to 3",
+    "map_of_five_strides": "0 to 4, of a stride 0 to 3",
+    "map_of_any_type": "the new value is a constant",
+    "map_address_of_32_bits": "not known for the type .b32",
+    "map_fence_of_64_bytes": "it is of 128 bytes",
+    "map_fence_without_scope": "its scope is missing",
+    "map_copied_by_a_thread": ".sync.aligned is missing",
     "cluster_barrier": "clusters are not supported",
     "sparse": "sparse products are not supported",
     "groups_in_a_register": "may be left is a constant",
@@ -192,3 +217,22 @@ def test_registers_that_nobody_loaded_are_not_zero(compile_cu, program):
     assert product("-") == 16
     for left_out, if_zero in {"A": 8, "B": 0, "C": 16}.items():
         assert product(left_out) != if_zero, left_out
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_one_lane_is_elected(tmp_path, compiler):
+    """By cuda::ptx::elect_sync(), which newer versions of libcu++ have."""
+    source = tmp_path / "elect.cu"
+    source.write_text("""#include <cuda/ptx>
+#include <stdio.h>
+__global__ void elect()
+{
+    if (threadIdx.x >= 5 && cuda::ptx::elect_sync(0xffffffe0))
+        printf("%d\\n", threadIdx.x);
+}
+int main() { elect<<<1, 32>>>(); return cudaDeviceSynchronize(); }
+""")
+    program, done = Program(source, compiler).compile(tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = run(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")

@@ -92,6 +92,13 @@ __global__ void barrier_in_global_memory(float *in, float *out)
     }
 }
 
+__global__ void of_a_second_block(float *in, float *out)
+{
+    unsigned there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(0), "r"(1));  // expect of_a_second_block: invalid rank
+    out[threadIdx.x] = there;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -110,6 +117,7 @@ int main(int argc, char **argv)
         KERNEL(waits_relaxed),
         KERNEL(beyond_shared_memory),
         KERNEL(barrier_in_global_memory),
+        KERNEL(of_a_second_block),
     };
     for (auto k : kernels)
         if (strcmp(name, k.name) == 0)

@@ -286,12 +286,13 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
     enum counted what = kind_of(b, t);
     unsigned site = site_index(b->counting, t->pc, what);
     struct access_counts *counts = &b->counting->sites[site].counts.access[what];
+    u64 counted = ~0ull; /* the last sector: the next piece may begin in it */
     counts->requests++;
     for (unsigned i = 0; i < t->n_pieces && what != TMA_OTHER; i++) {
         const struct piece *p = &t->pieces[i];
         const void *address = what == TMA_LD ? p->from : p->to;
         if (address)
-            cost_of_bytes(address, p->bytes, counts);
+            counted = cost_of_bytes(address, p->bytes, counted, counts);
     }
     if (b->timeline)
         touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);
