@@ -2,9 +2,9 @@
 //
 //   nvcc -std=c++20 -gencode=arch=compute_90a,code=sm_90a bulk.cu -o bulk && ./bulk
 //
-// {load, store, reduce, prefetch} x bytes x where the source and the target lie behind a multiple of 128 bytes x how
-// many copies a thread begins x how many threads do. "reduce" adds whole numbers. Each launch is one warp. The launches come in a fixed order, so that counters can be joined to the
-// printed lines by position. --list prints without running.
+// {load, store, reduce, prefetch} x bytes x where the source and the target lie behind a multiple of 128 bytes x how many copies a
+// thread begins x how many threads do. "reduce" adds whole numbers. Each launch is one warp. The launches come in a fixed
+// order, so that counters can be joined to the printed lines by position. --list prints without running.
 
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
