@@ -14,6 +14,7 @@
 #include "block/worker.h"
 #include "count/counters.h"
 #include "memory/place.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/atomic.h"
 #include <stdlib.h>
@@ -335,7 +336,7 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
 static bool holds_shared(const struct block *b, const struct flying *f)
 {
     for (unsigned i = 0; !f->read && i < f->n_pieces; i++)
-        if ((size_t)(flying_pieces(f)[i].from - b->arena) < SHARED_BYTES)
+        if (shared_owner(b, flying_pieces(f)[i].from))
             return true;
     return false;
 }
