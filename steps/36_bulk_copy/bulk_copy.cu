@@ -9,27 +9,28 @@
 #include "ptx/mbarrier.h"
 
 constexpr int THREADS = 256;
-constexpr int VECTOR = 4;      // elements in 16 bytes, of which bulk copies move a multiple
-constexpr int TILE = 1024;     // vectors that one bulk copy moves, 16 KiB
-constexpr int BLOCKS = 1;      // on one SM
-constexpr int OUT_STAGES = 2;  // one is read by the engine while the other is written
+constexpr int VECTOR = 4;   // elements in 16 bytes, of which bulk copies move a multiple
+constexpr int TILE = 1024;  // vectors that one bulk copy moves, 16 KiB
 
 // [buffers]
 template <int STAGES>
 struct buffers {
-    float4 X[STAGES][TILE], Y[OUT_STAGES][TILE];
+    float4 X[STAGES][TILE];
+    float4 Y[2][TILE];      // the engine reads one while the threads write the other
     uint64_t full[STAGES];  // barriers: a phase is over when all bytes of a tile of X are there
 };
 
-// [tile] The vectors of a tile: TILE of them, but for the last.
-__device__ int vectors_in(size_t tile, size_t vectors) { return (int)min((size_t)TILE, vectors - tile * TILE); }
+// [size] The vectors of a tile: TILE of them, or fewer in the last.
+__device__ int size_of(int tile, size_t vectors) { return (int)min((size_t)TILE, vectors - (size_t)tile * TILE); }
 
-// [load_tile] One thread: the barrier expects the tile's bytes, and the engine begins to move them.
-__device__ void load_tile(float4 *smem, const float *X, size_t tile, size_t vectors, uint64_t *full)
+// [load_tile] One thread tells the barrier how many bytes a tile has, and the engine begins to move them.
+__device__ void load_tile(float4 *smem, const float4 *X, int tile, size_t vectors, uint64_t *full)
 {
-    const unsigned bytes = vectors_in(tile, vectors) * sizeof(float4);
+    // [load]
+    const unsigned bytes = size_of(tile, vectors) * sizeof(float4);
     mbarrier_arrive_expect_tx(full, bytes);
-    bulk_load(smem, &X[tile * TILE * VECTOR], bytes, full);
+    bulk_load(smem, &X[(size_t)tile * TILE], bytes, full);
+    // [end load]
 }
 
 // [kernel]
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
     struct buffers<STAGES> *smem = (struct buffers<STAGES> *)memory;
     const bool issuer = threadIdx.x == 0;
 
-    // [barriers] One arrival ends a phase, the issuer's, together with the bytes that it expects.
+    // [barriers] A phase is over when the issuer has arrived and all bytes that it expects are there.
     if (issuer) {
         for (int stage = 0; stage < STAGES; stage++)
             mbarrier_init(&smem->full[stage], 1);
@@ -51,49 +52,49 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
     __syncthreads();  // the barriers are made before any thread waits at them
 
     // [rest] The one to three elements behind the last vector are no engine's.
-    const size_t vectors = n / VECTOR, tiles = (vectors + TILE - 1) / TILE;
+    const size_t vectors = n / VECTOR;
     if (blockIdx.x == 0 && threadIdx.x < n % VECTOR)
         Y[VECTOR * vectors + threadIdx.x] = a * X[VECTOR * vectors + threadIdx.x];
 
     // [ahead] The first tiles of this block are on their way.
+    const float4 *X4 = (const float4 *)X;
+    float4 *Y4 = (float4 *)Y;
+    const int tiles = (vectors + TILE - 1) / TILE, first = blockIdx.x, blocks = gridDim.x;
     if (issuer)
-        for (int stage = 0; stage < STAGES && blockIdx.x + (size_t)stage * gridDim.x < tiles; stage++)
-            load_tile(smem->X[stage], X, blockIdx.x + (size_t)stage * gridDim.x, vectors, &smem->full[stage]);
+        for (int i = 0; i < STAGES && first + i * blocks < tiles; i++)
+            load_tile(smem->X[i], X4, first + i * blocks, vectors, &smem->full[i]);
 
     int stage = 0, parity = 0, out = 0;
-    for (size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    for (int tile = first; tile < tiles; tile += blocks) {
         // [wait]
         mbarrier_wait_parity(&smem->full[stage], parity);  // the tile of X is there
         // [scale]
-        const int count = vectors_in(tile, vectors);
-        for (int i = threadIdx.x; i < count; i += THREADS) {
+        const int size = size_of(tile, vectors);
+        for (int i = threadIdx.x; i < size; i += THREADS) {
             const float4 x = smem->X[stage][i];
             smem->Y[out][i] = make_float4(a * x.x, a * x.y, a * x.z, a * x.w);
         }
-
-        // [hand_over] The other tile of Y was stored in the last pass, and is written in the next.
+        // [hand_over]
         fence_proxy_async_shared();  // the engine may read what this thread has written
         if (issuer)
-            bulk_wait_group_read<0>();  // the engine has read the other tile of Y
+            bulk_wait_group_read<0>();  // the engine has read the other tile of Y, which the next pass writes
         __syncthreads();                // every thread has read this tile of X and written this one of Y
-
-        // [issue] The tile of Y leaves, and the next tile of X takes the place of the one that was read.
+        // [issue] The tile of Y leaves, and another one of X takes the place of the one that was read.
         if (issuer) {
-            bulk_store(&Y[tile * TILE * VECTOR], smem->Y[out], count * sizeof(float4));
+            bulk_store(&Y4[(size_t)tile * TILE], smem->Y[out], size * sizeof(float4));
             bulk_commit_group();
-            const size_t next = tile + (size_t)STAGES * gridDim.x;
-            if (next < tiles)
-                load_tile(smem->X[stage], X, next, vectors, &smem->full[stage]);
+            if (tile + STAGES * blocks < tiles)
+                load_tile(smem->X[stage], X4, tile + STAGES * blocks, vectors, &smem->full[stage]);
         }
-        // [advance]
-        out = (out + 1) % OUT_STAGES;
+        // [advance] After the last stage comes the first, whose barrier is in its next phase.
+        out = 1 - out;
         stage = stage + 1 < STAGES ? stage + 1 : 0;
         if (stage == 0)
-            parity ^= 1;  // each barrier is in its next phase
+            parity = 1 - parity;
     }
     // [finish]
     if (issuer)
-        bulk_wait_group_read<0>();  // shared memory is this block's until the engine has read it
+        bulk_wait_group_read<0>();  // shared memory remains this block's until the engine has read it
 }
 
 // [launch] One block on each SM, or fewer where there are fewer tiles.
@@ -109,7 +110,7 @@ static int start(const struct scale_args *args, cudaStream_t stream)
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
     if (status != cudaSuccess)
         return status;
-    const int blocks = (int)min((size_t)(BLOCKS * sms), (n - 1) / (TILE * VECTOR) + 1);
+    const int blocks = (int)min((size_t)sms, (n - 1) / (TILE * VECTOR) + 1);
     kernel<<<blocks, THREADS, BYTES, stream>>>((const float *)args->X, (float *)args->Y, n, args->a);
     return cudaGetLastError();
 }
@@ -121,8 +122,7 @@ int launch(const struct scale_args *args, cudaStream_t stream)
     switch (args->variant) {
     case 0: return start<1>(args, stream);
     case 1: return start<2>(args, stream);
-    case 2: return start<4>(args, stream);
-    default: return start<8>(args, stream);
+    default: return start<4>(args, stream);
     }
 }
 
@@ -131,7 +131,6 @@ static const struct variant variants[] = {
     {"one_stage", "a block waits for each tile of X that it asks for", sizeof(struct buffers<1>)},
     {"two_stages", "the next tile of X is on its way", sizeof(struct buffers<2>)},
     {"four_stages", "the next three", sizeof(struct buffers<4>)},
-    {"eight_stages", "the next seven", sizeof(struct buffers<8>)},
     {},
 };
 
