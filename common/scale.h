@@ -43,10 +43,11 @@ __attribute__((visibility("default"))) int prepare(const struct scale_args *args
 // object exports.
 __attribute__((visibility("default"))) int launch(const struct scale_args *args, cudaStream_t stream);
 
-// Whether X and Y are of this type and no row has a gap behind it.
+// Whether X and Y are of this type, begin at multiples of 16 bytes, and no row has a gap behind it.
 static inline bool scale_is_plain(const struct scale_args *args, enum dtype dtype)
 {
-    return args->dtype == dtype && args->X_pitch == args->cols && args->Y_pitch == args->cols;
+    return args->dtype == dtype && args->X_pitch == args->cols && args->Y_pitch == args->cols &&
+           rows_are_aligned(args->X, 0, dtype, 16) && rows_are_aligned(args->Y, 0, dtype, 16);
 }
 
 // Whether X and Y are of this type, and each row begins at a multiple of so many bytes, a power of two. Where rows do not,

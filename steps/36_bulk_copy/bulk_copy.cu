@@ -9,8 +9,9 @@
 #include "ptx/mbarrier.h"
 
 constexpr int THREADS = 256;
-constexpr int VECTOR = 4;   // elements in 16 bytes, of which bulk copies move a multiple
-constexpr int TILE = 1024;  // vectors that one bulk copy moves, 16 KiB
+constexpr int VECTOR = 4;  // elements in 16 bytes, of which bulk copies move a multiple
+constexpr int TILE = 512;  // vectors that one bulk copy moves, 8 KiB
+constexpr int STRIP = 16;  // tiles that one block moves
 
 // [buffers]
 template <int STAGES>
@@ -21,7 +22,11 @@ struct buffers {
 };
 
 // [size] The vectors of a tile: TILE of them, or fewer in the last.
-__device__ int size_of(int tile, size_t vectors) { return (int)min((size_t)TILE, vectors - (size_t)tile * TILE); }
+__device__ int size_of(int tile, size_t vectors)
+{
+    const size_t left = vectors - (size_t)tile * TILE;
+    return left < TILE ? left : TILE;
+}
 
 // [load_tile] One thread tells the barrier how many bytes a tile has, and the engine begins to move them.
 __device__ void load_tile(float4 *smem, const float4 *X, int tile, size_t vectors, uint64_t *full)
@@ -59,13 +64,13 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
     // [ahead] The first tiles of this block are on their way.
     const float4 *X4 = (const float4 *)X;
     float4 *Y4 = (float4 *)Y;
-    const int tiles = (vectors + TILE - 1) / TILE, first = blockIdx.x, blocks = gridDim.x;
+    const int tiles = (vectors + TILE - 1) / TILE, first = blockIdx.x * STRIP, end = min(first + STRIP, tiles);
     if (issuer)
-        for (int i = 0; i < STAGES && first + i * blocks < tiles; i++)
-            load_tile(smem->X[i], X4, first + i * blocks, vectors, &smem->full[i]);
+        for (int i = 0; i < STAGES && first + i < end; i++)
+            load_tile(smem->X[i], X4, first + i, vectors, &smem->full[i]);
 
     int stage = 0, parity = 0, out = 0;
-    for (int tile = first; tile < tiles; tile += blocks) {
+    for (int tile = first; tile < end; tile++) {
         // [wait]
         mbarrier_wait_parity(&smem->full[stage], parity);  // the tile of X is there
         // [scale]
@@ -83,8 +88,8 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
         if (issuer) {
             bulk_store(&Y4[(size_t)tile * TILE], smem->Y[out], size * sizeof(float4));
             bulk_commit_group();
-            if (tile + STAGES * blocks < tiles)
-                load_tile(smem->X[stage], X4, tile + STAGES * blocks, vectors, &smem->full[stage]);
+            if (tile + STAGES < end)
+                load_tile(smem->X[stage], X4, tile + STAGES, vectors, &smem->full[stage]);
         }
         // [advance] After the last stage comes the first, whose barrier is in its next phase.
         out = 1 - out;
@@ -97,20 +102,17 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
         bulk_wait_group_read<0>();  // shared memory remains this block's until the engine has read it
 }
 
-// [launch] One block on each SM, or fewer where there are fewer tiles.
+// [launch]
 template <int STAGES>
 static int start(const struct scale_args *args, cudaStream_t stream)
 {
     const auto kernel = bulk_copy<STAGES>;
     constexpr int BYTES = sizeof(struct buffers<STAGES>);
     const size_t n = (size_t)args->rows * args->cols;
-    int device = 0, sms = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
     if (status != cudaSuccess)
         return status;
-    const int blocks = (int)min((size_t)sms, (n - 1) / (TILE * VECTOR) + 1);
+    const int blocks = (n - 1) / (STRIP * TILE * VECTOR) + 1;
     kernel<<<blocks, THREADS, BYTES, stream>>>((const float *)args->X, (float *)args->Y, n, args->a);
     return cudaGetLastError();
 }

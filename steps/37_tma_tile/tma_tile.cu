@@ -16,6 +16,7 @@ constexpr int THREADS = 256;
 constexpr int VECTOR = 4;  // elements in 16 bytes, which every swizzle keeps together
 constexpr int ROWS = 128;  // of a box
 constexpr int STAGES = 4;  // tiles of X that are on their way
+constexpr int STRIP = 16;  // tiles that one block moves
 
 // [buffers] Boxes with so many columns. The pattern of a swizzle begins anew at multiples of 1,024 bytes.
 template <int COLS>
@@ -47,8 +48,6 @@ __global__ void __launch_bounds__(THREADS) tma_tile(const __grid_constant__ CUte
 
     // [barriers] A phase is over when the issuer has arrived and all bytes that it expects are there.
     if (issuer) {
-        prefetch_tensormap(&X_map);
-        prefetch_tensormap(&Y_map);
         for (int stage = 0; stage < STAGES; stage++)
             mbarrier_init(&smem->full[stage], 1);
         fence_mbarrier_init();
@@ -56,13 +55,13 @@ __global__ void __launch_bounds__(THREADS) tma_tile(const __grid_constant__ CUte
     __syncthreads();  // the barriers are made before any thread waits at them
 
     // [ahead] The first tiles of this block are on their way.
-    const int first = blockIdx.x, blocks = gridDim.x;
+    const int first = blockIdx.x * STRIP, end = min(first + STRIP, tiles);
     if (issuer)
-        for (int i = 0; i < STAGES && first + i * blocks < tiles; i++)
-            load_tile<COLS>(smem->X[i], &X_map, first + i * blocks, tiles_in_row, &smem->full[i]);
+        for (int i = 0; i < STAGES && first + i < end; i++)
+            load_tile<COLS>(smem->X[i], &X_map, first + i, tiles_in_row, &smem->full[i]);
 
     int stage = 0, parity = 0, out = 0;
-    for (int tile = first; tile < tiles; tile += blocks) {
+    for (int tile = first; tile < end; tile++) {
         // [wait]
         mbarrier_wait_parity(&smem->full[stage], parity);  // the tile of X is there
         // [scale] Y is swizzled as X is: an element has the same place in both.
@@ -81,8 +80,8 @@ __global__ void __launch_bounds__(THREADS) tma_tile(const __grid_constant__ CUte
             tensor_store_2d(&Y_map, tile / tiles_in_row * ROWS, tile % tiles_in_row * COLS, smem->Y[out]);
             bulk_commit_group();
             // [end store]
-            if (tile + STAGES * blocks < tiles)
-                load_tile<COLS>(smem->X[stage], &X_map, tile + STAGES * blocks, tiles_in_row, &smem->full[stage]);
+            if (tile + STAGES < end)
+                load_tile<COLS>(smem->X[stage], &X_map, tile + STAGES, tiles_in_row, &smem->full[stage]);
         }
         // [advance] After the last stage comes the first, whose barrier is in its next phase.
         out = 1 - out;
@@ -93,6 +92,16 @@ __global__ void __launch_bounds__(THREADS) tma_tile(const __grid_constant__ CUte
     // [finish]
     if (issuer)
         bulk_wait_group_read<0>();  // shared memory remains this block's until the engine has read it
+}
+
+// [rest] The columns behind a row's last whole vector: a tensor store writes 16 bytes at a time, and would write beyond the row.
+__global__ void scale_rest(const float *X,  // [rows, cols]
+                           float *Y,        // [rows, cols]
+                           int rows, int cols, int X_pitch, int Y_pitch, float a)
+{
+    const int row = blockIdx.x * THREADS + threadIdx.x;
+    for (int col = cols / VECTOR * VECTOR; row < rows && col < cols; col++)
+        Y[(size_t)row * Y_pitch + col] = a * X[(size_t)row * X_pitch + col];
 }
 
 // [modes] Of each variant: the swizzle, and a box's columns, whose bytes it permits.
@@ -108,36 +117,48 @@ static const struct mode {
     {CU_TENSOR_MAP_SWIZZLE_128B, 32, tma_tile<32>, sizeof(struct buffers<32>)},
 };
 
-// [prepare] The maps of X and Y are made once, before any launch.
+static const struct variant variants[] = {
+    {"unswizzled", "rows of 128 bytes, as they are", sizeof(struct buffers<32>)},
+    {"swizzle_32", "rows of 32 bytes, whose 2 vectors change places", sizeof(struct buffers<8>)},
+    {"swizzle_64", "rows of 64 bytes, whose 4 vectors change places", sizeof(struct buffers<16>)},
+    {"swizzle_128", "rows of 128 bytes, whose 8 vectors change places", sizeof(struct buffers<32>)},
+    {},
+};
+
+// [prepare] The maps of X and Y, made once before any launch, are of their whole vectors.
 int prepare(const struct scale_args *args)
 {
     if (!scale_is_aligned(args, FP32, 16))
         return cudaErrorInvalidValue;
     const struct mode mode = modes[args->variant];
+    const int cols = args->cols / VECTOR * VECTOR;
     CUtensorMap *maps = (CUtensorMap *)args->prepared;
-    int status = tensor_map_2d(&maps[0], FP32, args->X, args->rows, args->cols, args->X_pitch, ROWS, mode.cols,
-                               mode.swizzle);
-    if (status == cudaSuccess)
-        status = tensor_map_2d(&maps[1], FP32, args->Y, args->rows, args->cols, args->Y_pitch, ROWS, mode.cols,
-                               mode.swizzle);
-    return status;
+    if (cols == 0)
+        return cudaSuccess;
+    const int status = tensor_map_2d(&maps[0], FP32, args->X, args->rows, cols, args->X_pitch, ROWS, mode.cols,
+                                     mode.swizzle);
+    if (status != cudaSuccess)
+        return status;
+    return tensor_map_2d(&maps[1], FP32, args->Y, args->rows, cols, args->Y_pitch, ROWS, mode.cols, mode.swizzle);
 }
 
-// [launch] One block on each SM, or fewer where there are fewer tiles.
+// [launch]
 int launch(const struct scale_args *args, cudaStream_t stream)
 {
     const struct mode mode = modes[args->variant];
     const CUtensorMap *maps = (const CUtensorMap *)args->prepared;
-    const int tiles_in_row = ceil_div(args->cols, mode.cols), tiles = ceil_div(args->rows, ROWS) * tiles_in_row;
-    int device = 0, sms = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    const int tiles_in_row = (args->cols / VECTOR * VECTOR + mode.cols - 1) / mode.cols;
+    const int tiles = ceil_div(args->rows, ROWS) * tiles_in_row;
     const cudaError_t status = cudaFuncSetAttribute(mode.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                     mode.shared_bytes);
     if (status != cudaSuccess)
         return status;
-    mode.kernel<<<min(sms, tiles), THREADS, mode.shared_bytes, stream>>>(maps[0], maps[1], tiles, tiles_in_row,
-                                                                         args->a);
+    if (tiles > 0)
+        mode.kernel<<<ceil_div(tiles, STRIP), THREADS, mode.shared_bytes, stream>>>(maps[0], maps[1], tiles,
+                                                                                    tiles_in_row, args->a);
+    if (args->cols % VECTOR > 0)
+        scale_rest<<<ceil_div(args->rows, THREADS), THREADS, 0, stream>>>(
+            (const float *)args->X, (float *)args->Y, args->rows, args->cols, args->X_pitch, args->Y_pitch, args->a);
     return cudaGetLastError();
 }
 
@@ -173,18 +194,12 @@ static void print_layout(int variant)
     CUDA(cudaMemcpy(smem_image, Y, bytes, cudaMemcpyDeviceToHost));
     CUDA(cudaFree(X));
     CUDA(cudaFree(Y));
-    layout_print("a box", mode.cols / VECTOR, offset);
+    char name[32];
+    snprintf(name, sizeof name, "X %s", variants[variant].name);
+    layout_print(name, mode.cols / VECTOR, offset);
 }
 
 // [main]
-static const struct variant variants[] = {
-    {"unswizzled", "rows of 128 bytes, as they are", sizeof(struct buffers<32>)},
-    {"swizzle_32", "rows of 32 bytes, whose 2 vectors change places", sizeof(struct buffers<8>)},
-    {"swizzle_64", "rows of 64 bytes, whose 4 vectors change places", sizeof(struct buffers<16>)},
-    {"swizzle_128", "rows of 128 bytes, whose 8 vectors change places", sizeof(struct buffers<32>)},
-    {},
-};
-
 int main(int argc, char **argv)
 {
     const struct scale_step step = {
