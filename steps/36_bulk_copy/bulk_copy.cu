@@ -8,10 +8,10 @@
 #include "ptx/bulk.h"
 #include "ptx/mbarrier.h"
 
-constexpr int THREADS = 256;
+constexpr int THREADS = 128;
 constexpr int VECTOR = 4;  // elements in 16 bytes, of which bulk copies move a multiple
-constexpr int TILE = 512;  // vectors that one bulk copy moves, 8 KiB
-constexpr int STRIP = 16;  // tiles that one block moves
+constexpr int TILE = 256;  // vectors that one bulk copy moves, 4 KiB
+constexpr int SHARE = 8;   // tiles that a block moves where there are many blocks
 
 // [buffers]
 template <int STAGES>
@@ -42,7 +42,7 @@ __device__ void load_tile(float4 *smem, const float4 *X, int tile, size_t vector
 template <int STAGES>
 __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
                                                      float *Y,        // [n]
-                                                     size_t n, float a)
+                                                     size_t n, int share, float a)
 {
     extern __shared__ float4 memory[];
     struct buffers<STAGES> *smem = (struct buffers<STAGES> *)memory;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
     // [ahead] The first tiles of this block are on their way.
     const float4 *X4 = (const float4 *)X;
     float4 *Y4 = (float4 *)Y;
-    const int tiles = (vectors + TILE - 1) / TILE, first = blockIdx.x * STRIP, end = min(first + STRIP, tiles);
+    const int tiles = (vectors + TILE - 1) / TILE, first = blockIdx.x * share, end = min(first + share, tiles);
     if (issuer)
         for (int i = 0; i < STAGES && first + i < end; i++)
             load_tile(smem->X[i], X4, first + i, vectors, &smem->full[i]);
@@ -93,28 +93,40 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
         }
         // [advance] After the last stage comes the first, whose barrier is in its next phase.
         out = 1 - out;
+        // [next]
         stage = stage + 1 < STAGES ? stage + 1 : 0;
         if (stage == 0)
             parity = 1 - parity;
+        // [end next]
     }
     // [finish]
     if (issuer)
         bulk_wait_group_read<0>();  // shared memory remains this block's until the engine has read it
 }
 
-// [launch]
+// [launch] Each block moves so many tiles, its share.
 template <int STAGES>
-static int start(const struct scale_args *args, cudaStream_t stream)
+static int start(const struct scale_args *args, int share, cudaStream_t stream)
 {
     const auto kernel = bulk_copy<STAGES>;
     constexpr int BYTES = sizeof(struct buffers<STAGES>);
     const size_t n = (size_t)args->rows * args->cols;
+    const int blocks = (n - 1) / ((size_t)share * TILE * VECTOR) + 1;
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
     if (status != cudaSuccess)
         return status;
-    const int blocks = (n - 1) / (STRIP * TILE * VECTOR) + 1;
-    kernel<<<blocks, THREADS, BYTES, stream>>>((const float *)args->X, (float *)args->Y, n, args->a);
+    kernel<<<blocks, THREADS, BYTES, stream>>>((const float *)args->X, (float *)args->Y, n, share, args->a);
     return cudaGetLastError();
+}
+
+// [share] With one block on each SM, a block has as many tiles as any other, or fewer.
+static int share_of_sm(const struct scale_args *args)
+{
+    int device = 0, sms = 1;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    const size_t n = (size_t)args->rows * args->cols;
+    return (n - 1) / ((size_t)sms * TILE * VECTOR) + 1;
 }
 
 int launch(const struct scale_args *args, cudaStream_t stream)
@@ -122,17 +134,19 @@ int launch(const struct scale_args *args, cudaStream_t stream)
     if (!scale_is_plain(args, FP32))
         return cudaErrorInvalidValue;
     switch (args->variant) {
-    case 0: return start<1>(args, stream);
-    case 1: return start<2>(args, stream);
-    default: return start<4>(args, stream);
+    case 0: return start<1>(args, share_of_sm(args), stream);
+    case 1: return start<2>(args, share_of_sm(args), stream);
+    case 2: return start<4>(args, share_of_sm(args), stream);
+    default: return start<4>(args, SHARE, stream);
     }
 }
 
 // [main]
 static const struct variant variants[] = {
-    {"one_stage", "a block waits for each tile of X that it asks for", sizeof(struct buffers<1>)},
+    {"one_stage", "one block on each SM, which waits for each tile that it asks for", sizeof(struct buffers<1>)},
     {"two_stages", "the next tile of X is on its way", sizeof(struct buffers<2>)},
     {"four_stages", "the next three", sizeof(struct buffers<4>)},
+    {"many_blocks", "the same, and many blocks of 8 tiles each", sizeof(struct buffers<4>)},
     {},
 };
 

@@ -12,11 +12,11 @@
 #include "ptx/tensor.h"
 #include "tensor_map.h"
 
-constexpr int THREADS = 256;
+constexpr int THREADS = 128;
 constexpr int VECTOR = 4;  // elements in 16 bytes, which every swizzle keeps together
-constexpr int ROWS = 128;  // of a box
-constexpr int STAGES = 4;  // tiles of X that are on their way
-constexpr int STRIP = 16;  // tiles that one block moves
+constexpr int ROWS = 32;   // of a box
+constexpr int STAGES = 2;  // tiles of X that are on their way
+constexpr int SHARE = 4;   // tiles that one block moves
 
 // [buffers] Boxes with so many columns. The pattern of a swizzle begins anew at multiples of 1,024 bytes.
 template <int COLS>
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(THREADS) tma_tile(const __grid_constant__ CUte
     __syncthreads();  // the barriers are made before any thread waits at them
 
     // [ahead] The first tiles of this block are on their way.
-    const int first = blockIdx.x * STRIP, end = min(first + STRIP, tiles);
+    const int first = blockIdx.x * SHARE, end = min(first + SHARE, tiles);
     if (issuer)
         for (int i = 0; i < STAGES && first + i < end; i++)
             load_tile<COLS>(smem->X[i], &X_map, first + i, tiles_in_row, &smem->full[i]);
@@ -80,14 +80,18 @@ __global__ void __launch_bounds__(THREADS) tma_tile(const __grid_constant__ CUte
             tensor_store_2d(&Y_map, tile / tiles_in_row * ROWS, tile % tiles_in_row * COLS, smem->Y[out]);
             bulk_commit_group();
             // [end store]
+            // [next_box]
             if (tile + STAGES < end)
                 load_tile<COLS>(smem->X[stage], &X_map, tile + STAGES, tiles_in_row, &smem->full[stage]);
+            // [end next_box]
         }
         // [advance] After the last stage comes the first, whose barrier is in its next phase.
         out = 1 - out;
+        // [next]
         stage = stage + 1 < STAGES ? stage + 1 : 0;
         if (stage == 0)
             parity = 1 - parity;
+        // [end next]
     }
     // [finish]
     if (issuer)
@@ -154,7 +158,7 @@ int launch(const struct scale_args *args, cudaStream_t stream)
     if (status != cudaSuccess)
         return status;
     if (tiles > 0)
-        mode.kernel<<<ceil_div(tiles, STRIP), THREADS, mode.shared_bytes, stream>>>(maps[0], maps[1], tiles,
+        mode.kernel<<<ceil_div(tiles, SHARE), THREADS, mode.shared_bytes, stream>>>(maps[0], maps[1], tiles,
                                                                                     tiles_in_row, args->a);
     if (args->cols % VECTOR > 0)
         scale_rest<<<ceil_div(args->rows, THREADS), THREADS, 0, stream>>>(
