@@ -20,6 +20,7 @@ LEFT, RIGHT, LEAST, HEIGHT = 0.7, 2.3, 9, 5.4  # inches: for the axis, for the p
 TOP, BOTTOM = 0.49, 1.35  # inches above and below the steps
 RULE = -0.21  # where the rule below the names of a type's steps is, of the axes' height
 LINE = 13  # points from the label of one peer to the next
+TITLE = {"fontsize": 13, "fontweight": "bold"}
 
 
 def elsewhere():
@@ -136,7 +137,7 @@ def draw(axes, content):
     draw_steps(axes, bars, middles)
     draw_peers(axes, peers, spans)
     axes.set_xticks([])
-    axes.set_title(content["title"], loc="left", fontsize=13, fontweight="bold", color=INK, pad=12)
+    axes.set_title(content["title"], loc="left", **TITLE, color=INK, pad=12)
     axes.set_ylabel("TFLOPS" + ", logarithmic" * (axes.get_yscale() == "log"), fontsize=10, color=FAINT)
     style.plain(axes)
 
@@ -144,6 +145,13 @@ def draw(axes, content):
 def width_of(content):
     """Inches of a panel's steps."""
     return TREAD * (places(content["bars"])[1][-1] + 1)
+
+
+def width_of_title(content):
+    """Inches of a panel's title, which begins where its steps do."""
+    from matplotlib.textpath import TextPath
+    font = {"size": TITLE["fontsize"], "prop": {"weight": TITLE["fontweight"]}}
+    return TextPath((0, 0), content["title"], **font).get_extents().x1 / 72
 
 
 def write(folder=PLOTS):

@@ -1,5 +1,5 @@
-"""Attention at the shapes that the staircase does not have: a panel for the steps with a causal mask, one for large heads, each with the
-peers at its shape. Drawn from figures recorded on an H200."""
+"""Attention at the shapes that the staircase does not have: a panel for the steps with a causal mask, one for few queries, one for large
+heads, each with the peers at its shape. Drawn from figures recorded on an H200."""
 from plots import attention, style
 from tools.paths import PLOTS
 
@@ -16,13 +16,14 @@ def write(folder=PLOTS):
     content = data()
     if not content:
         return []
+    figure = style.pyplot().figure()
     widths = [max(attention.width_of(panel), 1.2) for panel in content]
-    around = attention.LEFT + attention.RIGHT + APART
-    whole = sum(width + around for width in widths) - APART
-    figure, x = style.pyplot().figure(figsize=(whole, HEIGHT)), attention.LEFT
-    for panel, width in zip(content, widths):
+    beside = [max(width + attention.RIGHT, attention.width_of_title(panel)) for panel, width in zip(content, widths)]
+    whole, x = sum(attention.LEFT + wide + APART for wide in beside) - APART, attention.LEFT
+    figure.set_size_inches(whole, HEIGHT)
+    for panel, width, wide in zip(content, widths, beside):
         attention.draw(figure.add_axes((x / whole, BOTTOM / HEIGHT, width / whole, (HEIGHT - TOP - BOTTOM) / HEIGHT)), panel)
-        x += width + around
+        x += wide + APART + attention.LEFT
     return style.save(figure, "attention_beside", content, folder)
 
 

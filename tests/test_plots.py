@@ -128,6 +128,15 @@ def test_steps_of_another_shape_have_a_picture_with_their_own_peers(beside):
     assert attention_beside.data() is None and attention_beside.write() == []
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_a_title_longer_than_its_panel_hides_none(beside, drawn, monkeypatch, place):
+    long = "B1 H32/8 D128, 1 query, 32768 keys"
+    panels = attention_beside.data()
+    panels.insert(place, panels[-1] | {"title": f"{long}, on an H200"})
+    monkeypatch.setattr(attention_beside, "data", lambda: panels)
+    assert f"{long}, on an H200" in expect_legible(drawn(attention_beside))
+
+
 def test_they_are_legible(beside, drawn):
     assert {"32", "33", "35", "B1 H8 N8192 D64 causal, on an H200", "PyTorch, unfused: 133"} <= expect_legible(drawn(attention_beside))
     assert "31" in expect_legible(drawn(attention))

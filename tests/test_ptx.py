@@ -20,7 +20,7 @@ WHY = {
     "too_many_operands": "too many operands",
     "no_such_operand": "no such operand",
     "unknown_register": "`r3` is not a register",
-    "unknown_special": "`%clusterid.x` is not a register",
+    "unknown_special": "`%pm0` is not a register",
     "constant_written": "operand 1 is not of the kind",
     "address_as_number": "operand 2 is not of the kind",
     "sum_of_registers": "must be a constant",

@@ -43,6 +43,12 @@ def test_lengths_are_rows_with_the_fastest_peer_of_each_type(recorded):
     assert "SDPA fp32, efficient at N 64; SDPA fp16, flash at N 64." in text
 
 
+@pytest.mark.parametrize("ms, words", [(0.0391, "39.1 µs"), (0.0999, "99.9 µs"), (0.1, "0.10 ms"), (0.2126, "0.21 ms"), (15.84, "15.8 ms")])
+def test_a_short_time_is_said_in_microseconds(recorded, ms, words):
+    recorded["13"] = [line("two_rows", ms) | {"shape": results.LADDER_SHAPE["attention"], "operation": "attention", "tflops": 34.5}]
+    assert f": **`two_rows` takes {words}, 34.5 TFLOPS**." in docs.generate("speed", BASE)
+
+
 def test_variants_at_each_head_dimension(recorded):
     assert "Not measured" in docs.generate("head_dims fp32 B2 H4 N64", BASE)
     timed = lambda name, tflops, **more: line(None if name == "SDPA" else name, 1, **{"head_dim": 64} | more) | {

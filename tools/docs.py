@@ -226,8 +226,9 @@ def speed(step):
         others.append((f"{steps.reference(before)}'s `{reached['variant']}`{unlike(reached, best['dtype'])}", reached))
     others += [(name.split(" (")[0], line) for name, line in results.peers(step).items()]
     ratios = [f"{median(line) / median(best):.2f} × as fast as {name}" for name, line in others]
+    takes = results.milliseconds(best) if median(best) >= 0.1 else floors.duration(1e-3 * median(best))  # never 0.04 ms
     return (f"On an NVIDIA H200, {run.shape_words(best['shape'])} in {best['dtype']}: **`{best['variant']}` takes "
-            f"{results.milliseconds(best)}, {results.rate(best)}**" + (f"; it is {', '.join(ratios)}." if ratios else "."))
+            f"{takes}, {results.rate(best)}**" + (f"; it is {', '.join(ratios)}." if ratios else "."))
 
 
 # What ncu counted of a launch: the words of a table's column, and its cell from a line of results.jsonl.

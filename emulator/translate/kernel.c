@@ -17,6 +17,7 @@ struct kernel {
     char *self;        /* what it is called inside of itself */
     int template_open; /* the `<` of the innermost template parameters; 0: none */
     int bounds;        /* the `(` of __launch_bounds__; 0: none */
+    int cluster;       /* of __cluster_dims__; likewise */
     bool of_friend;    /* cannot be defined there: a name that only its arguments find */
 };
 
@@ -30,6 +31,8 @@ static bool find_parameters(struct kernel *k)
         } else if (is_any(i, "__launch_bounds__ __cluster_dims__ __maxnreg__") && is(i + 1, "(")) {
             if (is(i, "__launch_bounds__"))
                 k->bounds = i + 1;
+            if (is(i, "__cluster_dims__"))
+                k->cluster = i + 1;
             i = tokens[i + 1].partner;
         } else if (is(i, "template") && is(i + 1, "<") && angle_close(i + 1)) {
             k->template_open = i + 1;
@@ -110,16 +113,18 @@ static int argument_end(int i, int close)
     return i;
 }
 
-static const char *bounds_of(int open)
+/* The first n arguments, as numbers; the last of those that are not given are `missing`. */
+static const char *numbers_of(int open, int n, const char *missing)
 {
-    if (!open)
-        return "0, 0";
-    int close = tokens[open].partner, comma = argument_end(open + 1, close);
-    const char *threads = source_text(open + 1, comma - 1);
-    if (comma == close)
-        return format("(unsigned)(%s), 0", threads);
-    return format("(unsigned)(%s), (unsigned)(%s)", threads,
-                  source_text(comma + 1, argument_end(comma + 1, close) - 1));
+    const char *text = "";
+    int close = tokens[open].partner, at = open;
+    for (int i = 0; i < n; i++) {
+        int end = at == close ? close : argument_end(at + 1, close);
+        const char *number = at == close ? missing : source_text(at + 1, end - 1);
+        text = format("%s%s(unsigned)(%s)", text, i ? ", " : "", number);
+        at = end;
+    }
+    return text;
 }
 
 /* "a n"; nothing where a pack stands among them, since an index would then mean no one parameter. */
@@ -151,11 +156,12 @@ static void prologue(const struct kernel *k, int brace)
     put_after(brace, format(" if (!::simt::on_device()) { using simt_stub = ::simt::Stub<%s>; "
                             "static ::simt_kernel simt_kernel_info = {\"%s\", \"%s\", %d, "
                             "(const void *)(typename simt_stub::Function *)%s, simt_stub::relaunch, \"%s\", "
-                            "simt_stub::pointer, %s, {0, 0, 0}, "
+                            "simt_stub::pointer, %s, {%s}, "
                             "0, 0, nullptr}; (void)&::simt::Known<&simt_kernel_info>::known; "
                             "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } ",
                             types, name, file_of(k->name), tokens[k->name].line, k->self, names_of(list, n),
-                            bounds_of(k->bounds), k->self, values));
+                            k->bounds ? numbers_of(k->bounds, 2, "0") : "0, 0",
+                            k->cluster ? numbers_of(k->cluster, 3, "1") : "0, 0, 0", k->self, values));
 }
 
 void kernel_declaration(int i)

@@ -80,7 +80,7 @@ static int word(int i)
             kernel_declaration(i);
         if (is_any(i, "__host__ __grid_constant__"))
             replace(i, "");
-        if (is(i, "__launch_bounds__") && is(i + 1, "(")) {
+        if (is_any(i, "__launch_bounds__ __cluster_dims__") && is(i + 1, "(")) {
             delete (i, tokens[i + 1].partner);
             return tokens[i + 1].partner;
         }
@@ -91,8 +91,6 @@ static int word(int i)
             replace(i, "__attribute__((noinline))");
         if (is_any(i, "__asm__ __asm"))
             assembly(i);
-        if (is(i, "__cluster_dims__"))
-            refuse(i, "`__cluster_dims__` (thread block clusters) is not supported by the emulator");
         break;
     case 'a':
         if (is(i, "asm"))

@@ -30,6 +30,21 @@ __global__ void indices(int *out)
     out[thread + block * blockDim.x * blockDim.y] = right;
 }
 
+// The kernel's declaration says what is the default: a cluster for each block.
+#if !defined __CUDA_ARCH_LIST__ || __CUDA_ARCH_LIST__ >= 900
+__global__ void __cluster_dims__(1, 1, 1) __launch_bounds__(32) clusters(int *out)
+{
+    bool right = READ("clusterid.x") == blockIdx.x && READ("clusterid.y") == blockIdx.y && READ("clusterid.z") == 0;
+    right = right && READ("nclusterid.x") == gridDim.x && READ("nclusterid.y") == gridDim.y;
+    right = right && READ("nclusterid.z") == 1 && READ("cluster_ctarank") == 0 && READ("cluster_nctarank") == 1;
+    right = right && !READ("cluster_ctaid.x") && !READ("cluster_ctaid.y") && !READ("cluster_ctaid.z");
+    right = right && READ("cluster_nctaid.x") == 1 && READ("cluster_nctaid.y") == 1 && READ("cluster_nctaid.z") == 1;
+    out[blockIdx.x + gridDim.x * blockIdx.y] = right;
+}
+#else
+__global__ void clusters(int *out) { out[blockIdx.x + gridDim.x * blockIdx.y] = 1; }
+#endif
+
 __global__ void clocks(int *out)
 {
     unsigned long long begin, end, timer;
@@ -80,6 +95,10 @@ int main()
     indices<<<dim3(3, 2), dim3(32, 4)>>>(out);
     int *r = to_host(out, N);
     for (int i = 0; i < N; i++)
+        SAME(r[i], 1);
+    clusters<<<dim3(3, 2), 1>>>(out);
+    r = to_host(out, 6);
+    for (int i = 0; i < 6; i++)
         SAME(r[i], 1);
     clocks<<<1, 1>>>(out);
     SAME(*to_host(out, 1), 1);

@@ -7,7 +7,7 @@ struct member {
 template <typename T> __device__ T of_each_type;  // expect: `__device__` variable that is a template
 template <typename T> __device__ const T fine = T(1);
 
-__global__ void __cluster_dims__(2, 1, 1) cluster(int *out)  // expect: `__cluster_dims__` (thread block clusters)
+__global__ void cluster(int *out)
 {
     __shared__ int a = 3;                    // expect: a __shared__ variable cannot have an initialiser: `a`
     __shared__ int b[2], c(4);               // expect: initialiser: `c`

@@ -235,7 +235,7 @@ struct simt_kernel {
     /* The value of the parameter with that index, where it is a pointer; else NULL. */
     const void *(*pointer)(const void *params, unsigned index);
     unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
-    unsigned cluster[3];
+    unsigned cluster[3];              /* __cluster_dims__; likewise */
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;
@@ -251,7 +251,8 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
-    bool programmatic; /* it may begin before the launch in front of it has ended */
+    bool programmatic;   /* it may begin before the launch in front of it has ended */
+    unsigned cluster[3]; /* cudaLaunchAttributeClusterDimension; 0: the kernel says */
 };
 void simt_grid_dependency_wait(void);         /* for the launch in front, by a kernel of a programmatic one */
 bool simt_default_stream_is_per_thread(void); /* from now on */

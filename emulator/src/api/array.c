@@ -1,8 +1,9 @@
 /* CUDA arrays: device memory that textures and surfaces see, and the copies to and from it. Rows follow each other
  * without gaps, slices and layers too; a GPU's own order does not show. */
 #include "api/array.h"
-#include "run/device.h"
-#include "memory/memory.h"
+#include "api/allocate.h"
+#include "api/copies.h"
+#include "base/errors.h"
 #include <stdlib.h>
 
 struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind f)
@@ -37,7 +38,7 @@ static cudaError_t make(cudaArray_t *array, const struct cudaChannelFormatDesc *
     *a = (struct cudaArray){.desc = *desc, .extent = extent, .flags = flags, .texel = texel};
     a->pitch = extent.width * texel;
     a->slice = a->pitch * at_least_one(extent.height);
-    cudaError_t error = memory_allocate((void **)&a->data, a->slice * at_least_one(extent.depth), pc);
+    cudaError_t error = allocate_plain((void **)&a->data, a->slice * at_least_one(extent.depth), pc);
     if (error != cudaSuccess) {
         free(a);
         return error;
@@ -64,7 +65,7 @@ cudaError_t cudaFreeArray(cudaArray_t array)
 {
     if (!array)
         return cudaSuccess;
-    cudaError_t error = memory_free(array->data, CALLER());
+    cudaError_t error = free_plain(array->data, CALLER());
     free(array);
     return error;
 }
@@ -92,7 +93,7 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent exten
 {
     void *data;
     size_t pitch = (extent.width + 511) / 512 * 512;
-    cudaError_t error = memory_allocate(&data, pitch * extent.height * extent.depth, CALLER());
+    cudaError_t error = allocate_plain(&data, pitch * extent.height * extent.depth, CALLER());
     if (error == cudaSuccess)
         *pitched = make_cudaPitchedPtr(data, pitch, extent.width, extent.height);
     return error;

@@ -1,10 +1,15 @@
 /* Copies and fills of the runtime API. Both sides are looked at before a byte moves: wholly inside one live allocation
  * or one variable, or the host's. What is copied to device memory counts as written, unless it comes from device memory
  * that nobody has written. */
+#include "api/copies.h"
+#include "memory/protection.h"
+#include "memory/registered.h"
+#include "memory/symbols.h"
+#include "memory/written.h"
 #include "memory/memory.h"
 #include "order/overlap.h"
 #include "report/report.h"
-#include "run/device.h"
+#include "base/errors.h"
 #include "api/graph.h"
 #include <string.h>
 

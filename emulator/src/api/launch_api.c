@@ -1,8 +1,8 @@
 /* Launches by the API's functions: what <<<…>>> says, in arguments. */
-#include "run/device.h"
+#include "api/launch_api.h"
+#include "base/errors.h"
 #include "run/functions.h"
 #include "run/launch.h"
-#include "report/report.h"
 
 static cudaError_t launch(const void *function, const struct simt_configuration *asked, void **arguments,
                           const void *caller)
@@ -58,9 +58,11 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
             asked.cooperative = a->val.cooperative != 0;
         if (a->id == cudaLaunchAttributeProgrammaticStreamSerialization)
             asked.programmatic = a->val.programmaticStreamSerializationAllowed != 0;
-        if (a->id == cudaLaunchAttributeClusterDimension &&
-            (a->val.clusterDim.x > 1 || a->val.clusterDim.y > 1 || a->val.clusterDim.z > 1))
-            report_unsupported_at("clusters of more than one block (cudaLaunchAttributeClusterDimension)", CALLER());
+        if (a->id == cudaLaunchAttributeClusterDimension) {
+            asked.cluster[0] = a->val.clusterDim.x;
+            asked.cluster[1] = a->val.clusterDim.y;
+            asked.cluster[2] = a->val.clusterDim.z;
+        }
     }
     return launch(function, &asked, arguments, CALLER());
 }

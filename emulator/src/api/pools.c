@@ -1,7 +1,6 @@
 /* Memory pools. All allocations come from the one memory and go back to it at once, so a pool is no more than what the
- * program has set it to. */
-#include "run/device.h"
-#include "memory/memory.h"
+ * program has set it to. Only the program calls this. */
+#include "base/errors.h"
 #include <stdlib.h>
 
 struct CUmemPoolHandle_st {

@@ -1,8 +1,9 @@
 /* Textures and surfaces: objects by number, fetches with addressing and filtering as the CUDA C++ Programming Guide has
- * them ("Texture Fetching"). A texel is read as any other memory: freed, unwritten or contested, it is reported. */
+ * them ("Texture Fetching"). A texel is read as any other memory: freed, unwritten or contested, it is reported. Only
+ * the program calls this. */
 #include "order/access.h"
 #include "api/array.h"
-#include "run/device.h"
+#include "base/errors.h"
 #include "report/report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -140,15 +141,17 @@ static const struct image *of_kernel(unsigned long long number, bool surface, co
 }
 
 /* Textures have counters of their own on a GPU; here their reads are not counted. */
-static void check(const unsigned char *texel, unsigned bytes, enum access kind, const void *pc)
+static void check(const unsigned char *texel, unsigned bytes, enum access_kind kind, const void *pc)
 {
     struct block *b = running();
     struct counting *counting = b->counting;
     if (!simt_checked)
         return;
     b->counting = NULL;
-    for (unsigned done = 0; done < bytes; done += 16)
-        access_check(b, pc, texel + done, bytes - done < 16 ? bytes - done : 16, kind, SIMT_SCOPE_SYSTEM);
+    for (unsigned done = 0; done < bytes; done += 16) {
+        struct access a = access_of(b, pc, texel + done, bytes - done < 16 ? bytes - done : 16, kind);
+        access_check(&a);
+    }
     b->counting = counting;
 }
 
@@ -271,8 +274,6 @@ static bool is_layered(enum simt_texture_way way) { return way == SIMT_IN_LAYER 
 void simt_texture(unsigned long long texture, const struct simt_coordinates *where, struct simt_texel *texel)
 {
     const void *pc = CALLER();
-    struct worker *w = simt_worker;
-    moves_on(w);
     const struct image *image = of_kernel(texture, false, pc);
     if (where->way == SIMT_BY_INDEX) {
         int index[3] = {where->layer, 0, 0};
@@ -323,7 +324,6 @@ static unsigned char *surface_place(const struct image *image, const int *at, in
 void simt_surface_read(unsigned long long surface, const int *at, int mode, void *value, unsigned bytes)
 {
     const void *pc = CALLER();
-    moves_on(simt_worker);
     const struct image *image = of_kernel(surface, true, pc);
     unsigned char *place = surface_place(image, at, mode, bytes, pc);
     memset(value, 0, bytes);
@@ -336,7 +336,6 @@ void simt_surface_read(unsigned long long surface, const int *at, int mode, void
 void simt_surface_write(unsigned long long surface, const int *at, int mode, const void *value, unsigned bytes)
 {
     const void *pc = CALLER();
-    moves_on(simt_worker);
     const struct image *image = of_kernel(surface, true, pc);
     unsigned char *place = surface_place(image, at, mode, bytes, pc);
     if (!place)

@@ -169,25 +169,40 @@ static struct words what_is_missing(const struct issuer *i, const struct copy *c
     return w;
 }
 
-void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+void async_check(const struct access *a)
 {
+    struct block *b = a->block;
     struct actor other = {.serial = b->serial};
     const struct copy *c = NULL;
-    if (!any_guarded(b, address, bytes))
+    if (!any_guarded(b, a->address, a->bytes))
         return;
-    if (next_copy_to(b, address, bytes, &other.thread, &c)) {
+    if (next_copy_to(b, a->address, a->bytes, &other.thread, &c)) {
         other.pc = c->pc;
-        report_meeting(b, access_stores(kind) ? "target overwritten in flight" : "copy still in flight", pc, address,
-                       bytes, kind, &other, "began to copy to it",
-                       what_is_missing(&b->flight->issuers[other.thread], c).text);
+        report_meeting(a, access_stores(a->kind) ? "target overwritten in flight" : "copy still in flight", &other,
+                       "began to copy to it", what_is_missing(&b->flight->issuers[other.thread], c).text);
     }
-    if (mbarrier_on(b, address, bytes, &other))
-        report_meeting(b, "access to an mbarrier", pc, address, bytes, kind, &other, "made it an mbarrier",
+    if (mbarrier_on(b, a->address, a->bytes, &other))
+        report_meeting(a, "access to an mbarrier", &other, "made it an mbarrier",
                        "Until it is invalidated, only operations on mbarriers may touch it.");
 }
 
-static void check_source(struct block *b, const struct copy *c, const void *waited_at)
+static struct access reading(struct block *b, unsigned thread, const struct copy *c)
 {
+    struct access a = access_of(b, c->pc, c->from, c->source_bytes, ACCESS_LOAD);
+    a.thread = thread;
+    return a;
+}
+
+static struct access writing(struct block *b, unsigned thread, const struct copy *c)
+{
+    struct access a = access_of(b, c->pc, c->to, c->bytes, ACCESS_STORE);
+    a.thread = thread;
+    return a;
+}
+
+static void check_source(const struct access *a, const struct copy *c, const void *waited_at)
+{
+    struct block *b = a->block;
     unsigned at = 0;
     while (at < c->source_bytes && c->from[at] == c->contents[at])
         at++;
@@ -196,42 +211,41 @@ static void check_source(struct block *b, const struct copy *c, const void *wait
     struct place place = place_of(b, c->from + at, 1);
     struct actor writer;
     if (!race_last_writer(b, &place, &writer))
-        writer = (struct actor){b->serial, b->cur, waited_at};
+        writer = (struct actor){b->serial, a->thread, waited_at};
     struct words why, wait = wait_at(waited_at);
     snprintf(why.text, sizeof why.text, "The copy lands at %.600s: until then its source must stay as it is.",
              wait.text);
-    report_meeting(b, "source overwritten in flight", c->pc, c->from, c->source_bytes, ACCESS_LOAD, &writer,
-                   "wrote there", why.text);
+    report_meeting(a, "source overwritten in flight", &writer, "wrote there", why.text);
 }
 
 /* ---- issue ---- */
 
-static void check_places(struct block *b, const struct copy *c)
+static void check_places(const struct copy *c, const struct access *read, const struct access *write)
 {
+    struct block *b = read->block;
     enum space from = place_of(b, c->from, 1).space, to = place_of(b, c->to, 1).space;
     if ((uintptr_t)c->to % c->bytes)
-        report_access(b, "misaligned access", c->pc, c->to, c->bytes, ACCESS_STORE, "");
+        report_access(write, "misaligned access", "");
     if (to == SPACE_GLOBAL || to == SPACE_LOCAL || to == SPACE_PARAMETERS || to == SPACE_CONSTANT)
-        report_access(b, "wrong memory space", c->pc, c->to, c->bytes, ACCESS_STORE,
-                      "An asynchronous copy goes to shared memory.");
+        report_access(write, "wrong memory space", "An asynchronous copy goes to shared memory.");
     if (!c->source_bytes)
         return; /* nothing is read */
     if ((uintptr_t)c->from % c->bytes)
-        report_access(b, "misaligned access", c->pc, c->from, c->bytes, ACCESS_LOAD, "");
+        report_access(read, "misaligned access", "");
     if (from == SPACE_SHARED || from == SPACE_LOCAL || from == SPACE_PARAMETERS)
-        report_access(b, "wrong memory space", c->pc, c->from, c->bytes, ACCESS_LOAD,
-                      "An asynchronous copy comes from global memory.");
+        report_access(read, "wrong memory space", "An asynchronous copy comes from global memory.");
 }
 
 static void announce(struct block *b, struct copy *c)
 {
-    check_places(b, c);
+    const struct access read = reading(b, b->cur, c), write = writing(b, b->cur, c);
+    check_places(c, &read, &write);
     if (c->source_bytes) {
-        access_touch(b, c->pc, c->from, c->source_bytes, ACCESS_LOAD);
+        access_touch(&read);
         memcpy(c->contents, c->from, c->source_bytes);
     }
     if (!others_copy_the_same(b, c))
-        access_touch(b, c->pc, c->to, c->bytes, ACCESS_STORE);
+        access_touch(&write);
     if (b->suspicion->pending)
         race_judge_copy(b, c->contents);
     async_guard(b, c->to, c->bytes);
@@ -277,7 +291,6 @@ void async_copy(void *to, const void *from, unsigned bytes, unsigned source_byte
                      .past_l1 = past_l1};
     if ((bytes != 4 && bytes != 8 && bytes != 16) || source_bytes > bytes)
         report_size(&c);
-    moves_on(b->worker);
     if (simt_checked)
         announce(b, &c);
     *new_copy(i) = c;
@@ -287,22 +300,24 @@ void async_copy(void *to, const void *from, unsigned bytes, unsigned source_byte
 void async_commit(const void *pc)
 {
     struct block *b = running();
-    moves_on(b->worker);
     counters_event(b, pc, EVENT_COMMIT);
     issuer_of(b)->committed++;
 }
 
 /* ---- landing ---- */
 
-static void land_first(struct block *b, struct issuer *i, const void *waited_at)
+/* For order, at that stamp. */
+static void land_first(struct block *b, struct issuer *i, uint32_t stamp, const void *waited_at)
 {
     const struct copy *c = &i->copies[i->first];
     if (simt_checked) {
-        check_source(b, c, waited_at);
+        struct access read = reading(b, (unsigned)(i - b->flight->issuers), c), write = writing(b, read.thread, c);
+        read.stamp = write.stamp = stamp;
+        check_source(&read, c, waited_at);
         async_let_go(b, c->to, c->bytes);
         if (c->source_bytes)
-            access_touch(b, c->pc, c->from, c->source_bytes, ACCESS_LOAD);
-        access_touch(b, c->pc, c->to, c->bytes, ACCESS_STORE);
+            access_touch(&read);
+        access_touch(&write);
     }
     memcpy(c->to, c->from, c->source_bytes);
     memset(c->to + c->source_bytes, 0, c->bytes - c->source_bytes);
@@ -316,9 +331,8 @@ static void land_first(struct block *b, struct issuer *i, const void *waited_at)
 
 static void land_groups(struct block *b, struct issuer *i, u64 groups, const void *pc)
 {
-    moves_on(b->worker);
     while (i->n && i->copies[i->first].group < groups)
-        land_first(b, i, pc);
+        land_first(b, i, b->now, pc);
     i->waited_at = pc;
     i->issued_before = i->issued;
     i->committed_before = i->committed;
@@ -353,15 +367,9 @@ u64 async_attach(struct block *b)
 
 void async_land(struct block *b, unsigned thread, u64 issued, uint32_t stamp, const void *pc)
 {
-    unsigned waiter = b->cur;
-    uint32_t now = b->now;
-    b->cur = thread; /* who issued them does it */
-    b->now = stamp;
-    struct issuer *i = issuer_of(b);
+    struct issuer *i = &flight_of(b)->issuers[thread];
     while (i->n && i->issued - i->n < issued)
-        land_first(b, i, pc);
-    b->cur = waiter;
-    b->now = now;
+        land_first(b, i, stamp, pc);
 }
 
 /* ---- as kernels call them ---- */

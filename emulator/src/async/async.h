@@ -17,16 +17,31 @@ void async_wait(unsigned groups_left, const void *pc); /* cp.async.wait_group */
 void async_wait_all(const void *pc);                   /* cp.async.wait_all: what was not committed, too */
 
 /* An mbarrier object, 8 bytes at `barrier` in shared memory; addresses are generic. A phase is over when as many have
- * arrived as were expected. */
+ * arrived as were expected, and as many bytes have come. */
 void mbarrier_init(void *barrier, unsigned expected, const void *pc);
 void mbarrier_invalidate(void *barrier, const void *pc);
-u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc); /* the token: which phase that was */
-u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc);
-bool mbarrier_test(void *barrier, u64 token, const void *pc); /* is that phase over? It may give way first */
-bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc);
-void mbarrier_wait(void *barrier, u64 token, const void *pc); /* until it is */
-void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc);
-unsigned mbarrier_pending(u64 token); /* mbarrier.pending_count */
+void mbarrier_expect(void *barrier, u64 bytes, const void *pc);   /* mbarrier.expect_tx */
+void mbarrier_complete(void *barrier, u64 bytes, const void *pc); /* mbarrier.complete_tx */
+
+struct arriving {
+    unsigned count;      /* so many arrivals */
+    u64 bytes;           /* .expect_tx: before that, the phase expects so many bytes more */
+    bool drops;          /* and all phases to come expect so many fewer arrivals */
+    bool leaves_pending; /* .noComplete: it must not end the phase */
+    bool relaxed;        /* it orders nothing */
+};
+u64 mbarrier_arrive(void *barrier, const struct arriving *how, const void *pc); /* the token: which phase that was */
+
+struct asking {
+    u64 token;      /* for its phase to be over */
+    bool by_parity; /* token is a parity: of the phase in hand, or the one before */
+    bool relaxed;   /* orders nothing */
+};
+bool mbarrier_test(void *barrier, struct asking for_what, const void *pc); /* is it over? It may give way first */
+void mbarrier_wait(void *barrier, struct asking for_what, const void *pc); /* until it is */
+unsigned mbarrier_pending(u64 token);                                      /* mbarrier.pending_count */
+/* fence.mbarrier_init: what the running thread has initialised is visible to the async proxy. */
+void mbarrier_fence_init(const void *pc);
 /* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
  * one of those expected; else the barrier expects one more. */
 void async_arrive(void *barrier, bool noinc, const void *pc);
@@ -36,9 +51,9 @@ void async_arrive(void *barrier, bool noinc, const void *pc);
 void async_begin_block(struct block *b);
 void mbarrier_begin_block(struct block *b);
 
-/* The running thread is about to touch that part of shared memory: reports it where a copy to it is in flight, or where an
+/* An access of shared memory: reports it where a copy to it is in flight, or where an
  * mbarrier object lies. For access.c, which asks only while anything is guarded. */
-void async_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind);
+void async_check(const struct access *a);
 /* No access may touch these bytes, of whole words, until they are let go. */
 void async_guard(struct block *b, const void *address, unsigned bytes);
 void async_let_go(struct block *b, const void *address, unsigned bytes);

@@ -112,21 +112,21 @@ const void *mbarrier_on(const struct block *b, const void *address, unsigned byt
 static struct place place_of_mbarrier(struct block *b, void *barrier, const void *pc)
 {
     struct place p = place_of(b, barrier, MBARRIER_BYTES);
+    struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
     if (p.space != SPACE_SHARED)
-        report_access(b, "wrong memory space", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
-                      "An mbarrier object lies in shared memory.");
+        report_access(&a, "wrong memory space", "An mbarrier object lies in shared memory.");
     if ((uintptr_t)barrier % MBARRIER_BYTES)
-        report_access(b, "misaligned access", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC, "");
+        report_access(&a, "misaligned access", "");
     if (!p.object)
-        report_access(b, "out of bounds", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC, "");
+        report_access(&a, "out of bounds", "");
     return p;
 }
 
 /* Whoever uses the object must know that it was initialised. */
-static void check_order(struct block *b, const struct mbarrier *m, enum access kind, const void *pc)
+static void check_order(struct block *b, const struct mbarrier *m, enum access_kind kind, const void *pc)
 {
     const struct actor *first = &m->initialised;
-    if (!simt_checked || order_before(b, first->serial, first->thread, m->initialised_then))
+    if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
     struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
     c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
@@ -138,15 +138,15 @@ static void check_order(struct block *b, const struct mbarrier *m, enum access k
 static struct mbarrier *use(void *barrier, const void *pc)
 {
     struct block *b = running();
-    moves_on(b->worker);
     place_of_mbarrier(b, barrier, pc);
     struct mbarrier *m = *find(b, barrier);
+    struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
+    a.scope = SIMT_SCOPE_BLOCK;
     if (!m)
-        report_access(b, "no mbarrier", pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC,
-                      "Nobody has initialised an mbarrier there, or it has been invalidated.");
+        report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
     check_order(b, m, ACCESS_ATOMIC, pc);
     if (simt_checked)
-        race_access(b, pc, &m->place, MBARRIER_BYTES, ACCESS_ATOMIC, SIMT_SCOPE_BLOCK);
+        race_access(&a, &m->place);
     return m;
 }
 
@@ -199,7 +199,7 @@ static void arrive(struct mbarrier *m, unsigned count, const void *pc)
     if (count > m->pending - m->n_attached)
         report_arrivals(m, count, pc);
     if (simt_checked)
-        order_release(b, &m->arriving);
+        order_release(b, b->cur, &m->arriving);
     m->pending -= count;
     if (!m->pending)
         end_phase(m);
@@ -221,7 +221,7 @@ static bool knows(struct mbarrier *m, u64 over)
         return true;
     const struct release *done = &m->done[(over - 1) % 2];
     for (unsigned t = 0; t < b->launch->threads; t++)
-        if (done->threads[t] && !order_before(b, b->serial, t, done->threads[t]))
+        if (done->threads[t] && !order_before(b, b->cur, b->serial, t, done->threads[t]))
             return false;
     m->known[b->cur] = over;
     return true;
@@ -242,7 +242,7 @@ static void acquire(struct mbarrier *m, u64 over, const void *pc)
     record(m, EVENT_PHASE_WAIT, over - 1, pc);
     if (!simt_checked || !over)
         return;
-    order_acquire(m->block, &m->done[(over - 1) % 2]);
+    order_acquire(m->block, m->block->cur, &m->done[(over - 1) % 2]);
     m->known[m->block->cur] = over;
 }
 
@@ -308,11 +308,18 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* The running thread writes the object's bytes, which say nothing to a program. */
 static void store(struct block *b, void *barrier, u64 bits, const void *pc)
 {
+    struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
     if (simt_checked)
-        access_touch(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+        access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
     if (b->suspicion->pending)
         race_judge(b);
+}
+
+static void report_in_use(const struct mbarrier *m, const char *did, const void *pc)
+{
+    struct access a = access_of(m->block, pc, address_of(m), MBARRIER_BYTES, ACCESS_STORE);
+    report_meeting(&a, "mbarrier in use", &m->initialised, did, "Threads are waiting for a phase of it.");
 }
 
 static bool is_fresh(const struct mbarrier *m, unsigned expected)
@@ -330,7 +337,6 @@ static void report_count(unsigned expected, const void *pc)
 void mbarrier_init(void *barrier, unsigned expected, const void *pc)
 {
     struct block *b = running();
-    moves_on(b->worker);
     struct place p = place_of_mbarrier(b, barrier, pc);
     struct mbarrier **at = find(b, barrier);
     if (*at && is_fresh(*at, expected))
@@ -338,8 +344,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     if (!expected || expected > MOST_ARRIVALS)
         report_count(expected, pc);
     if (*at && (*at)->n_waiting)
-        report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &(*at)->initialised,
-                       "had initialised it before", "Threads are waiting for a phase of it.");
+        report_in_use(*at, "had initialised it before", pc);
     if (*at) {
         check_order(b, *at, ACCESS_STORE, pc);
         remove_mbarrier(at);
@@ -365,8 +370,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     struct mbarrier *m = use(barrier, pc);
     struct block *b = m->block;
     if (m->n_waiting)
-        report_meeting(b, "mbarrier in use", pc, barrier, MBARRIER_BYTES, ACCESS_STORE, &m->initialised,
-                       "had initialised it", "Threads are waiting for a phase of it.");
+        report_in_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
     store(b, barrier, ~0ull, pc);
 }
@@ -376,52 +380,54 @@ static bool is_last(const struct mbarrier *m, unsigned count)
     if (m->pending != count)
         return false;
     if (simt_checked)
-        order_acquire(m->block, &m->arriving);
+        order_acquire(m->block, m->block->cur, &m->arriving);
     return true;
 }
 
-u64 mbarrier_arrive(void *barrier, unsigned count, bool drop, const void *pc)
+u64 mbarrier_arrive(void *barrier, const struct arriving *how, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     u64 token = token_of(m);
-    if (drop)
-        m->expected -= count < m->expected ? count : m->expected;
-    record(m, EVENT_ARRIVE, m->phase, pc);
-    arrive(m, count, pc);
-    return token;
-}
-
-u64 mbarrier_arrive_no_complete(void *barrier, unsigned count, const void *pc)
-{
-    struct mbarrier *m = use(barrier, pc);
-    u64 token = token_of(m);
-    if (count >= m->pending)
+    if (how->bytes || how->relaxed)
+        report_unsupported_at("mbarriers that count bytes", pc);
+    if (how->leaves_pending && how->count >= m->pending)
         report_call("too many arrivals", pc, "ends a phase by arrivals that may not",
                     "mbarrier.arrive.noComplete leaves at least one arrival pending.");
+    if (how->drops)
+        m->expected -= how->count < m->expected ? how->count : m->expected;
     record(m, EVENT_ARRIVE, m->phase, pc);
-    arrive(m, count, pc);
+    arrive(m, how->count, pc);
     return token;
 }
 
-bool mbarrier_test(void *barrier, u64 token, const void *pc)
+static void need_bytes(const void *pc) { report_unsupported_at("mbarriers that count bytes", pc); }
+void mbarrier_expect(void *barrier, u64 bytes, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
-    return test(m, over_by_token(m, token, pc), pc);
+    (void)barrier, (void)bytes;
+    need_bytes(pc);
 }
-bool mbarrier_test_parity(void *barrier, unsigned parity, const void *pc)
+void mbarrier_complete(void *barrier, u64 bytes, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
-    return test(m, over_by_parity(m, parity & 1, pc), pc);
+    (void)barrier, (void)bytes;
+    need_bytes(pc);
 }
-void mbarrier_wait(void *barrier, u64 token, const void *pc)
+void mbarrier_fence_init(const void *pc) { (void)pc; }
+
+static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
-    wait_for_phases(m, over_by_token(m, token, pc), pc);
+    if (for_what.relaxed)
+        report_unsupported_at("relaxed waits of mbarriers", pc);
+    return for_what.by_parity ? over_by_parity(m, for_what.token & 1, pc) : over_by_token(m, for_what.token, pc);
 }
-void mbarrier_wait_parity(void *barrier, unsigned parity, const void *pc)
+bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
-    wait_for_phases(m, over_by_parity(m, parity & 1, pc), pc);
+    return test(m, over_when(m, for_what, pc), pc);
+}
+void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
+{
+    struct mbarrier *m = use(barrier, pc);
+    wait_for_phases(m, over_when(m, for_what, pc), pc);
 }
 
 unsigned mbarrier_pending(u64 token) { return (unsigned)token; }
@@ -448,7 +454,7 @@ void async_arrive(void *barrier, bool noinc, const void *pc)
     m->pending += !noinc;
     *new_attachment(m) = (struct attachment){b->cur, async_attach(b), b->now};
     if (simt_checked)
-        order_release(b, &m->arriving);
+        order_release(b, b->cur, &m->arriving);
     if (m->n_waiting)
         settle(m, pc);
 }
@@ -459,15 +465,24 @@ void simt_mbarrier_init(void *barrier, unsigned expected) { mbarrier_init(barrie
 void simt_mbarrier_invalidate(void *barrier) { mbarrier_invalidate(barrier, CALLER()); }
 unsigned long long simt_mbarrier_arrive(void *barrier, unsigned count, bool drop)
 {
-    return mbarrier_arrive(barrier, count, drop, CALLER());
+    return mbarrier_arrive(barrier, &(struct arriving){.count = count, .drops = drop}, CALLER());
 }
 bool simt_mbarrier_is_last(void *barrier, unsigned count) { return is_last(use(barrier, CALLER()), count); }
-bool simt_mbarrier_test(void *barrier, unsigned long long token) { return mbarrier_test(barrier, token, CALLER()); }
+bool simt_mbarrier_test(void *barrier, unsigned long long token)
+{
+    return mbarrier_test(barrier, (struct asking){.token = token}, CALLER());
+}
 bool simt_mbarrier_test_parity(void *barrier, unsigned parity)
 {
-    return mbarrier_test_parity(barrier, parity, CALLER());
+    return mbarrier_test(barrier, (struct asking){.token = parity, .by_parity = true}, CALLER());
 }
-void simt_mbarrier_wait(void *barrier, unsigned long long token) { mbarrier_wait(barrier, token, CALLER()); }
-void simt_mbarrier_wait_parity(void *barrier, unsigned parity) { mbarrier_wait_parity(barrier, parity, CALLER()); }
+void simt_mbarrier_wait(void *barrier, unsigned long long token)
+{
+    mbarrier_wait(barrier, (struct asking){.token = token}, CALLER());
+}
+void simt_mbarrier_wait_parity(void *barrier, unsigned parity)
+{
+    mbarrier_wait(barrier, (struct asking){.token = parity, .by_parity = true}, CALLER());
+}
 unsigned simt_mbarrier_pending(unsigned long long token) { return mbarrier_pending(token); }
 void simt_async_arrive(void *barrier, bool noinc) { async_arrive(barrier, noinc, CALLER()); }

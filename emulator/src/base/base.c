@@ -1,9 +1,11 @@
-/* Memory for the runtime's own tables. */
+/* What all rooms share: whether the program has hooks, memory for the runtime's own tables. */
 #define _GNU_SOURCE
 #include "base/base.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+bool simt_checked;
 
 /* What is reserved, for base_is_reserved(); more than that is not remembered. */
 #define MOST_RESERVED 4096

@@ -18,9 +18,9 @@
 typedef unsigned long long u64;
 typedef unsigned __int128 u128;
 
-extern bool simt_checked; /* was any of the program compiled with hooks? access.c */
+extern bool simt_checked; /* was any of the program compiled with hooks? */
 
-enum access {
+enum access_kind {
     ACCESS_LOAD,
     ACCESS_STORE,
     ACCESS_ATOMIC,
@@ -39,14 +39,14 @@ enum manner {
     AS_RELAXED  /* that, and a volatile access which is strong also within its warp (PTX: .relaxed) */
 };
 
-static inline bool access_stores(enum access kind)
+static inline bool access_stores(enum access_kind kind)
 {
     return kind == ACCESS_STORE || kind == ACCESS_ATOMIC || kind == ACCESS_VOLATILE_STORE ||
            kind == ACCESS_MATRIX_STORE;
 }
 
 /* By a warp as one: its lanes have met for it, and it is done before any of them goes on. */
-static inline bool access_collective_load(enum access kind)
+static inline bool access_collective_load(enum access_kind kind)
 {
     return kind == ACCESS_MATRIX_LOAD || kind == ACCESS_FRAGMENT_LOAD;
 }

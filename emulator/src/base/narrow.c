@@ -1,4 +1,4 @@
-/* Rounding to the narrow types of simt/half_bits.h. */
+/* Rounding to the narrow types, as simt/half_bits.h declares it for programs and for the rooms. */
 #include "base/base.h"
 #include "../../include/simt/half_bits.h"
 #include <math.h>

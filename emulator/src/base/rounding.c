@@ -1,5 +1,6 @@
-/* Arithmetic with directed rounding: the host's own instructions, with its rounding mode changed around them. Operands and
- * result are volatile, so that nothing moves out of between. */
+/* Arithmetic with directed rounding, as simt/runtime.h declares it for programs and for the rooms: the host's own
+ * instructions, with its rounding mode changed around them. Operands and result are volatile, so that nothing moves out
+ * of between. */
 #include "../../include/simt/runtime.h"
 #include <fenv.h>
 #include <math.h>

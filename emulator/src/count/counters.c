@@ -180,50 +180,53 @@ static enum use use_of(unsigned what)
     }
 }
 
-/* The running thread's copies; or, of ldmatrix, the warp's when the first row is read: all lanes are in it then, and only
+/* The thread's copies; or, of ldmatrix, the warp's when the first row is read: all lanes are in it then, and only
  * those come here that have addresses. */
-static u64 bytes_in_flight(const struct block *b, const struct request *r, enum use use)
+static u64 bytes_in_flight(const struct block *b, unsigned thread, const struct request *r, enum use use)
 {
     u64 bytes = 0;
     if (use == USES)
         return 0;
     if (use != USE_LDMATRIX)
-        return async_bytes(b, b->cur);
+        return async_bytes(b, thread);
     for (unsigned lane = 0; lane < WARP && !r->accesses.lanes; lane++)
-        bytes += async_bytes(b, b->cur / WARP * WARP + lane);
+        bytes += async_bytes(b, thread / WARP * WARP + lane);
     return bytes;
 }
 
-/* Adds the running thread to a request. */
-static struct request *join_request(struct block *b, unsigned site, struct event_of of)
+/* Adds a thread to a request. */
+static struct request *join_request(struct block *b, unsigned thread, unsigned site, struct event_of of)
 {
     struct counting *c = b->counting;
-    unsigned warp = b->cur / WARP, lane = b->cur % WARP;
+    unsigned warp = thread / WARP, lane = thread % WARP;
     struct pending *p = &c->pending[(size_t)warp * c->room + site];
     if (p->n == 0) {
         c->touched[warp][c->n_touched[warp]] = site;
         c->n_touched[warp]++;
     }
-    struct request *r = find_request(p, path_key(b), lane);
-    r->bytes_in_flight += bytes_in_flight(b, r, use_of(c->sites[site].what));
+    struct request *r = find_request(p, path_key(b, thread), lane);
+    r->bytes_in_flight += bytes_in_flight(b, thread, r, use_of(c->sites[site].what));
     r->accesses.lanes |= 1u << lane;
     p->at[lane] = (unsigned)(r - p->requests) + 1;
     if (b->timeline)
-        r->in_timeline = timeline_join(b, r->in_timeline, c->sites[site].pc, c->sites[site].what, of);
+        r->in_timeline = timeline_join(b, thread, r->in_timeline, c->sites[site].pc, c->sites[site].what, of);
     return r;
 }
 
-void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes)
+void counters_access(const struct access *a, enum counted what)
 {
-    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, what), (struct event_of){0})->accesses;
-    if (!a->bytes)
-        a->bytes = bytes;
-    a->address[b->cur % WARP] = (u64)(uintptr_t)address;
+    struct block *b = a->block;
+    struct lane_accesses
+        *of_lanes = &join_request(b, a->thread, site_index(b->counting, a->pc, what), (struct event_of){0})->accesses;
+    if (!of_lanes->bytes)
+        of_lanes->bytes = a->bytes;
+    of_lanes->address[a->thread % WARP] = (u64)(uintptr_t)a->address;
 }
 
 void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1)
 {
-    struct lane_accesses *a = &join_request(b, site_index(b->counting, pc, COPY_ST), (struct event_of){0})->accesses;
+    struct lane_accesses *a = &join_request(b, b->cur, site_index(b->counting, pc, COPY_ST), (struct event_of){0})
+                                   ->accesses;
     a->bytes = bytes;
     a->past_l1 = past_l1;
     a->address[b->cur % WARP] = (u64)(uintptr_t)to;
@@ -234,7 +237,7 @@ void counters_event_of(struct block *b, const void *pc, enum event what, unsigne
 {
     if (!b->counting || (what > EVENT_BARRIER_ARRIVE && !b->timeline))
         return;
-    join_request(b, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what),
+    join_request(b, b->cur, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what),
                  (struct event_of){object, phase});
 }
 

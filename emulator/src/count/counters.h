@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 
+struct access;
 struct block;
 struct launch;
 
@@ -67,7 +68,7 @@ extern bool counters_on;
 
 void counters_begin(struct block *b); /* the block begins: what it does is counted if counters_on */
 void counters_end(struct block *b);   /* the launch has ended: adds what was counted here to the kernel's */
-void counters_access(struct block *b, const void *pc, enum counted what, const void *address, unsigned bytes);
+void counters_access(const struct access *a, enum counted what);
 /* Of cp.async. from: NULL where the target is filled with zeros; past_l1: .cg. */
 void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1);
 void counters_event(struct block *b, const void *pc, enum event what);

@@ -1,5 +1,6 @@
 /* Exponentials, which a kernel's timeline shows. simtcc renames calls of the C library's in checked kernels
- * (hooks.syms), so that they come here; those of host code in the same file too, with no worker. */
+ * (hooks.syms), so that they come here; those of host code in the same file too, with no worker. Only the program calls
+ * this. */
 #define _GNU_SOURCE
 #include "count/counters.h"
 #include "run/worker.h"
@@ -9,7 +10,7 @@
     T simt_hook_##NAME(T x) \
     { \
         if (simt_worker) \
-            counters_event(running(), CALLER(), EVENT_EXPONENTIAL); \
+            counters_event(block_here(), CALLER(), EVENT_EXPONENTIAL); \
         return NAME(x); \
     }
 EXPONENTIAL(float, expf)

@@ -70,9 +70,9 @@ static u64 key_of(const struct path *p)
     return p->n_loops > c->outer_loops ? p->loops[p->n_loops - 1].key : c->key;
 }
 
-u64 path_key(const struct block *b)
+u64 path_key(const struct block *b, unsigned thread)
 {
-    const struct path *p = &b->paths->path[b->cur];
+    const struct path *p = &b->paths->path[thread];
     return p->n_calls ? key_of(p) : 0;
 }
 
@@ -165,9 +165,9 @@ void __sanitizer_cov_trace_pc(void)
 {
     if (__builtin_expect(!counters_on, 1))
         return;
-    if (!simt_worker || !running()->paths)
+    if (!simt_worker || !block_here()->paths)
         return;
-    struct block *b = running();
+    struct block *b = block_here();
     const uintptr_t *own = __builtin_frame_address(0);
     const uintptr_t *frame = (const uintptr_t *)own[0]; /* the caller's: kernels are compiled with frame pointers */
     visit(&b->paths->path[b->cur], block_at(b->paths, CALLER()), (uintptr_t)frame, frame[1]);

@@ -6,8 +6,8 @@
 
 struct block;
 
-void path_begin(struct block *b);       /* from here on the block's threads are followed */
-void path_begin_block(struct block *b); /* none has begun */
-u64 path_key(const struct block *b);    /* of the running thread: the same for lanes that have come the same way */
+void path_begin(struct block *b);                     /* from here on the block's threads are followed */
+void path_begin_block(struct block *b);               /* none has begun */
+u64 path_key(const struct block *b, unsigned thread); /* the same for lanes that have come the same way */
 
 #endif

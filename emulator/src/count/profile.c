@@ -4,7 +4,7 @@
  * SIMT_PROFILE_JSON names a file, appends one line of JSON. SIMT_PROFILE=1 counts the whole program and prints the
  * table on stderr at its end. */
 #include "count/profile.h"
-#include "run/device.h"
+#include "base/gpu.h"
 #include "run/launch.h"
 #include "report/lines.h"
 #include <pthread.h>
@@ -276,7 +276,7 @@ static void json_counts(FILE *f, const struct counts *c)
 
 static void write_json(const char *path)
 {
-    const struct gpu *g = device_gpu();
+    const struct gpu *g = gpu_described();
     FILE *f = fopen(path, "a");
     if (!f) {
         fprintf(stderr, "simt: cannot write SIMT_PROFILE_JSON=%s\n", path);
@@ -285,7 +285,7 @@ static void write_json(const char *path)
     fprintf(
         f,
         "{\"gpu\":{\"name\":\"%s\",\"title\":\"%s\",\"sms\":%d,\"clock_ghz\":%g,\"fp32_lanes_per_sm\":%d,\"tensor_fp16_tflops\":%g,\"dram_gbps\":%.1f,\"source\":",
-        g->name, g->title, g->sms, g->clock_ghz, g->fp32_lanes_per_sm, g->tensor_fp16_tflops, device_dram_gbps());
+        g->name, g->title, g->sms, g->clock_ghz, g->fp32_lanes_per_sm, g->tensor_fp16_tflops, gpu_dram_gbps());
     base_json_string(f, g->source);
     fprintf(f, "},\"kernels\":[");
     for (unsigned i = 0; i < n_kernels; i++) {

@@ -10,6 +10,7 @@
 #include "count/timeline.h"
 #include "run/block.h"
 #include "run/launch.h"
+#include "memory/shared.h"
 #include "report/lines.h"
 #include <stdlib.h>
 #include <string.h>
@@ -101,10 +102,11 @@ static struct run *add(struct runs *runs)
     return &runs->run[runs->n++];
 }
 
-unsigned timeline_join(struct block *b, unsigned request, const void *pc, unsigned what, struct event_of of)
+unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const void *pc, unsigned what,
+                       struct event_of of)
 {
-    struct recorded_warp *w = &b->timeline->warps[b->cur / WARP];
-    unsigned *last = &w->last[b->cur % WARP];
+    struct recorded_warp *w = &b->timeline->warps[thread / WARP];
+    unsigned *last = &w->last[thread % WARP];
     if (request == NONE) {
         struct run *r = add(&w->open);
         request = w->open.n - 1;
@@ -123,7 +125,7 @@ void timeline_touch(struct block *b, unsigned warp, unsigned request, const stru
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(a->lanes >> lane & 1))
             continue;
-        unsigned from = (unsigned)(a->address[lane] - (u64)(uintptr_t)b->arena);
+        unsigned from = shared_offset(b, (const void *)(uintptr_t)a->address[lane]);
         r->from = !r->to || from < r->from ? from : r->from;
         r->to = from + a->bytes > r->to ? from + a->bytes : r->to;
     }

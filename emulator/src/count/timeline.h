@@ -10,9 +10,10 @@ struct timeline;
 
 /* The block begins: NULL unless it is the one that SIMT_TIMELINE_BLOCK names, and something is counted. */
 struct timeline *timeline_begin(const struct block *b);
-/* The running thread takes part in a request of its warp; `request`: what this returned to the first lane that did, or
+/* A thread takes part in a request of its warp; `request`: what this returned to the first lane that did, or
  * TIMELINE_NEW. what: an enum counted, or COUNTED_ACCESSES and an enum event. */
-unsigned timeline_join(struct block *b, unsigned request, const void *pc, unsigned what, struct event_of of);
+unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const void *pc, unsigned what,
+                       struct event_of of);
 /* The request is complete, and touched these bytes of shared memory. */
 void timeline_touch(struct block *b, unsigned warp, unsigned request, const struct lane_accesses *a);
 void timeline_warp_joined(struct block *b, unsigned warp); /* all lanes have met */

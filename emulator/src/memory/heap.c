@@ -1,127 +1,62 @@
-/* new, delete, malloc and free as kernels call them. simtcc gives the calls in a .cu file these names; on the host they
- * are the C and C++ libraries' own, which are called by their mangled names. */
+/* The kernels' heap: blocks in an area of their own, whose addresses are used again late. */
+#include "memory/heap.h"
 #include "memory/memory.h"
-#include "order/overlap.h"
+#include "memory/areas.h"
 #include "report/report.h"
-#include <stdlib.h>
 
-extern __thread struct worker *simt_worker; /* NULL on the host */
+#define HEAP_LIMIT ((size_t)8 << 20)
+#define HEAP_ROOM 4 /* addresses for so many times the heap's limit: freed blocks stay recognisable */
 
-/* The C++ library's. Where a program is linked without it, the C library's take their place. */
-void *_Znwm(size_t) __attribute__((weak));
-void *_Znam(size_t) __attribute__((weak));
-void *_ZnwmSt11align_val_t(size_t, size_t) __attribute__((weak));
-void *_ZnamSt11align_val_t(size_t, size_t) __attribute__((weak));
-void *_ZnwmRKSt9nothrow_t(size_t, const void *) __attribute__((weak));
-void *_ZnamRKSt9nothrow_t(size_t, const void *) __attribute__((weak));
-void _ZdlPv(void *) __attribute__((weak));
-void _ZdaPv(void *) __attribute__((weak));
-void _ZdlPvm(void *, size_t) __attribute__((weak));
-void _ZdaPvm(void *, size_t) __attribute__((weak));
-void _ZdlPvSt11align_val_t(void *, size_t) __attribute__((weak));
-void _ZdaPvSt11align_val_t(void *, size_t) __attribute__((weak));
-void _ZdlPvmSt11align_val_t(void *, size_t, size_t) __attribute__((weak));
-void _ZdaPvmSt11align_val_t(void *, size_t, size_t) __attribute__((weak));
-void _ZdlPvRKSt9nothrow_t(void *, const void *) __attribute__((weak));
-void _ZdaPvRKSt9nothrow_t(void *, const void *) __attribute__((weak));
+static size_t limit = HEAP_LIMIT;
 
-/* A program that defines its own operator new defines it under these names: then ours give way. */
-#define OURS __attribute__((weak))
+static size_t room(void) { return limit < MEMORY_HEAP_SPAN / HEAP_ROOM ? limit * HEAP_ROOM : MEMORY_HEAP_SPAN; }
 
-/* Blocks lie at multiples of 64 bytes, so no alignment up to that needs anything. */
-static void *from_heap(size_t bytes, size_t alignment, const void *pc)
+void *heap_allocate(size_t bytes, const void *pc)
 {
-    return alignment <= MEMORY_HEAP_GRANULE ? memory_heap_allocate(bytes, pc) : NULL;
+    struct area *a = &areas[AREA_HEAP];
+    struct object like = {.bytes = bytes ? bytes : 1, .heap = true, .made_at = pc};
+    void *pointer = NULL;
+    pthread_mutex_lock(&area_lock);
+    areas_reserve();
+    a->ranges.limit = MEMORY_HEAP_START + room();
+    if (a->live <= limit && like.bytes <= limit - a->live)
+        pointer = area_cut(AREA_HEAP, &like);
+    pthread_mutex_unlock(&area_lock);
+    return pointer;
 }
 
-/* Before the host frees something. */
-static void check_host_free(void *pointer, const void *pc)
+void heap_free(void *pointer, const void *pc)
 {
-    const struct object *o = memory_covers(pointer) ? memory_find(pointer) : NULL;
-    if (!memory_covers(pointer)) {
-        overlap_forget_block(pointer);
+    const char *kind, *why;
+    if (!pointer)
         return;
-    }
-    if (o && o->heap)
-        report_host("bad free", pc, "What new or malloc in a kernel returned is freed in a kernel, not on the host.");
-    report_host("bad free", pc, "What an allocation of the CUDA API returned is freed by cudaFree or cudaFreeHost.");
+    pthread_mutex_lock(&area_lock);
+    struct object *o = area_to_free(pointer, true, &kind, &why);
+    if (o)
+        area_release(o, pc);
+    pthread_mutex_unlock(&area_lock);
+    if (!o)
+        report_host(kind, pc, why);
 }
 
-/* What the host has been given, nobody else uses any more. */
-static void *fresh(void *block)
+cudaError_t heap_set_limit(size_t bytes)
 {
-    overlap_forget_block(block);
-    return block;
+    cudaError_t error = cudaSuccess;
+    pthread_mutex_lock(&area_lock);
+    if (areas[AREA_HEAP].high > areas[AREA_HEAP].start)
+        error = cudaErrorInvalidValue;
+    else if (bytes > MEMORY_HEAP_SPAN)
+        error = cudaErrorMemoryAllocation;
+    else
+        limit = bytes;
+    pthread_mutex_unlock(&area_lock);
+    return error;
 }
 
-OURS void *simt_malloc(size_t bytes)
+size_t heap_limit(void)
 {
-    return simt_worker ? memory_heap_allocate(bytes, CALLER()) : fresh(malloc(bytes));
+    pthread_mutex_lock(&area_lock);
+    size_t now = limit;
+    pthread_mutex_unlock(&area_lock);
+    return now;
 }
-
-OURS void simt_free(void *pointer)
-{
-    if (simt_worker) {
-        memory_heap_free(pointer, CALLER());
-        return;
-    }
-    check_host_free(pointer, CALLER());
-    free(pointer);
-}
-
-#define NEW(NAME, HOST) \
-    OURS void *NAME(size_t bytes) \
-    { \
-        if (simt_worker) \
-            return memory_heap_allocate(bytes, CALLER()); \
-        return fresh(HOST ? HOST(bytes) : malloc(bytes)); \
-    }
-NEW(simt_new, _Znwm)
-NEW(simt_new_array, _Znam)
-
-#define NEW_ALIGNED(NAME, HOST) \
-    OURS void *NAME(size_t bytes, size_t alignment) \
-    { \
-        if (simt_worker) \
-            return from_heap(bytes, alignment, CALLER()); \
-        return fresh(HOST ? HOST(bytes, alignment) : aligned_alloc(alignment, bytes)); \
-    }
-NEW_ALIGNED(simt_new_aligned, _ZnwmSt11align_val_t)
-NEW_ALIGNED(simt_new_array_aligned, _ZnamSt11align_val_t)
-
-#define NEW_NOTHROW(NAME, HOST) \
-    OURS void *NAME(size_t bytes, const void *nothrow) \
-    { \
-        if (simt_worker) \
-            return memory_heap_allocate(bytes, CALLER()); \
-        return fresh(HOST ? HOST(bytes, nothrow) : malloc(bytes)); \
-    }
-NEW_NOTHROW(simt_new_nothrow, _ZnwmRKSt9nothrow_t)
-NEW_NOTHROW(simt_new_array_nothrow, _ZnamRKSt9nothrow_t)
-
-/* PARAMETERS and ARGUMENTS: what comes after the pointer. */
-#define DELETE(NAME, HOST, PARAMETERS, ARGUMENTS) \
-    OURS void NAME PARAMETERS \
-    { \
-        if (simt_worker) { \
-            memory_heap_free(pointer, CALLER()); \
-            return; \
-        } \
-        check_host_free(pointer, CALLER()); \
-        if (HOST) \
-            HOST ARGUMENTS; \
-        else \
-            free(pointer); \
-    }
-DELETE(simt_delete, _ZdlPv, (void *pointer), (pointer))
-DELETE(simt_delete_array, _ZdaPv, (void *pointer), (pointer))
-DELETE(simt_delete_sized, _ZdlPvm, (void *pointer, size_t bytes), (pointer, bytes))
-DELETE(simt_delete_array_sized, _ZdaPvm, (void *pointer, size_t bytes), (pointer, bytes))
-DELETE(simt_delete_aligned, _ZdlPvSt11align_val_t, (void *pointer, size_t alignment), (pointer, alignment))
-DELETE(simt_delete_array_aligned, _ZdaPvSt11align_val_t, (void *pointer, size_t alignment), (pointer, alignment))
-DELETE(simt_delete_sized_aligned, _ZdlPvmSt11align_val_t, (void *pointer, size_t bytes, size_t alignment),
-       (pointer, bytes, alignment))
-DELETE(simt_delete_array_sized_aligned, _ZdaPvmSt11align_val_t, (void *pointer, size_t bytes, size_t alignment),
-       (pointer, bytes, alignment))
-DELETE(simt_delete_nothrow, _ZdlPvRKSt9nothrow_t, (void *pointer, const void *nothrow), (pointer, nothrow))
-DELETE(simt_delete_array_nothrow, _ZdaPvRKSt9nothrow_t, (void *pointer, const void *nothrow), (pointer, nothrow))

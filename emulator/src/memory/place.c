@@ -1,5 +1,8 @@
 /* In which space an address lies, and in which object of it. */
 #include "memory/place.h"
+#include "memory/constant.h"
+#include "memory/registered.h"
+#include "memory/symbols.h"
 #include "run/block.h"
 #include "run/fiber.h"
 #include "run/launch.h"
@@ -19,9 +22,9 @@ static struct place in_object(enum space space, const struct object *o, const vo
 
 struct place place_of(struct block *b, const void *address, unsigned bytes)
 {
-    if (within(address, b->arena, SHARED_BYTES))
-        return in_object(SPACE_SHARED, shared_find(b, (unsigned)((const unsigned char *)address - b->arena), bytes),
-                         address);
+    struct block *owner = shared_owner(b, address);
+    if (owner)
+        return in_object(SPACE_SHARED, shared_find(owner, shared_offset(b, address), bytes), address);
     const struct object *o = memory_find(address);
     if (o || memory_covers(address))
         return in_object(SPACE_GLOBAL, o, address);

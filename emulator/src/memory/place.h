@@ -7,7 +7,7 @@
 
 enum space {
     SPACE_NOWHERE,    /* the host's, or nobody's */
-    SPACE_SHARED,     /* of the block in hand */
+    SPACE_SHARED,     /* of the block in hand, or of another of its cluster */
     SPACE_GLOBAL,     /* allocations and variables */
     SPACE_LOCAL,      /* the thread's own stack */
     SPACE_PARAMETERS, /* of the launch */

@@ -1,7 +1,7 @@
-/* Fresh device memory holds no zeros but bytes 0xff: a float is then a NaN, an index far out. Large ranges are private
+/* Fresh global memory holds no zeros but bytes 0xff: a float is then a NaN, an index far out. Large ranges are private
  * mappings of one file of such bytes, over and over, and so cost nothing until they are written. */
 #define _GNU_SOURCE
-#include "memory/memory.h"
+#include "memory/poison.h"
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>

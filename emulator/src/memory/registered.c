@@ -1,8 +1,6 @@
 /* The host's own memory that cudaHostRegister has opened to kernels. */
-#include "run/device.h"
-#include "memory/memory.h"
+#include "memory/registered.h"
 #include "order/race.h"
-#include "api/work.h"
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -43,12 +41,9 @@ void registered_each(void (*visit)(const struct object *object))
     pthread_rwlock_unlock(&lock);
 }
 
-cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned flags)
+cudaError_t registered_add(void *host, size_t bytes, unsigned flags, const void *pc)
 {
-    unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
     cudaError_t error = cudaSuccess;
-    if (!host || !bytes || flags & ~known || memory_covers(host))
-        return simt_fail(cudaErrorInvalidValue);
     pthread_rwlock_wrlock(&lock);
     struct registered *r = NULL;
     if (overlapping(host, bytes))
@@ -56,19 +51,17 @@ cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned flags)
     else if (!(r = calloc(1, sizeof *r)))
         error = cudaErrorMemoryAllocation;
     if (r) {
-        r->object = (struct object){
-            .base = host, .bytes = bytes, .unified = true, .host_flags = flags, .made_at = CALLER()};
+        r->object = (struct object){.base = host, .bytes = bytes, .unified = true, .host_flags = flags, .made_at = pc};
         r->object.cells = simt_checked ? race_cells(bytes, GLOBAL_READERS) : NULL;
         r->next = first;
         __atomic_store_n(&first, r, __ATOMIC_RELEASE);
     }
     pthread_rwlock_unlock(&lock);
-    return simt_fail(error);
+    return error;
 }
 
-cudaError_t cudaHostUnregister(void *host)
+bool registered_remove(void *host)
 {
-    work_host_waits_for_all();
     pthread_rwlock_wrlock(&lock);
     struct registered **at = &first;
     while (*at && (*at)->object.base != host)
@@ -78,8 +71,8 @@ cudaError_t cudaHostUnregister(void *host)
         __atomic_store_n(at, r->next, __ATOMIC_RELEASE);
     pthread_rwlock_unlock(&lock);
     if (!r)
-        return simt_fail(host ? cudaErrorHostMemoryNotRegistered : cudaErrorInvalidValue);
+        return false;
     race_cells_free(r->object.cells);
     free(r);
-    return cudaSuccess;
+    return true;
 }

@@ -3,7 +3,7 @@
  * change banks: offsets are kept modulo the 128 bytes of one row of banks. At a block's start all of it is poisoned. */
 #include "memory/shared.h"
 #include "run/functions.h"
-#include "run/device.h"
+#include "base/gpu.h"
 #include "order/race.h"
 #include "report/report.h"
 #include "run/worker.h"
@@ -18,7 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- arenas ---- */
 
-/* A block's pointers are wrong in every other one: blocks that follow each other have arenas at different addresses. */
+/* A block's pointers are wrong in every other one: clusters that follow each other have arenas at different addresses. */
 #define ARENAS 8
 #define MOST_ARENAS 65536
 
@@ -43,11 +43,15 @@ bool shared_is_known(const void *address)
     return false;
 }
 
+void shared_new_cluster(struct cluster *c)
+{
+    c->arenas = base_reserve(ARENAS * c->n * SHARED_BYTES);
+    for (unsigned i = 0; i < c->n; i++)
+        know_arenas(c->arenas + i * ARENAS * SHARED_BYTES);
+}
+
 void shared_new(struct block *b)
 {
-    b->arenas = base_reserve(ARENAS * SHARED_BYTES);
-    b->arena = b->arenas;
-    know_arenas(b->arenas);
     b->arrays = base_reserve(MAX_ARRAYS * sizeof *b->arrays);
     if (!simt_checked)
         return;
@@ -89,9 +93,18 @@ static void learn_arrays(struct block *b)
     }
 }
 
+/* All blocks at once: a thread that comes to an array may go on to another block's. */
+static void learn_in_cluster(struct cluster *c)
+{
+    for (unsigned rank = 0; rank < c->n; rank++)
+        learn_arrays(c->blocks[rank]);
+}
+
+void shared_begin_cluster(struct cluster *c) { c->arena = c->arenas + c->number % ARENAS * c->n * SHARED_BYTES; }
+
 void shared_begin_block(struct block *b)
 {
-    b->arena = b->arenas + b->number % ARENAS * SHARED_BYTES;
+    b->arena = b->cluster->arena + b->rank * SHARED_BYTES;
     b->n_arrays = 0;
     b->last_array = 0;
     learn_arrays(b);
@@ -99,7 +112,7 @@ void shared_begin_block(struct block *b)
 
 void *simt_shared_dynamic(void)
 {
-    struct block *b = running();
+    struct block *b = block_here();
     return b->arena + b->launch->arrays[0].offset;
 }
 
@@ -111,7 +124,7 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
                            site->file, site->line);
     function_has_static(l->kernel, l->static_bytes);
     size_t dynamic = l->asked->dynamic_shared, opted = function_dynamic_limit(l->kernel);
-    size_t most = opted > DEFAULT_TOTAL ? device_gpu()->shared_optin : DEFAULT_TOTAL;
+    size_t most = opted > DEFAULT_TOTAL ? gpu_described()->shared_optin : DEFAULT_TOTAL;
     if (l->static_bytes + dynamic <= most)
         return;
     pthread_mutex_unlock(&lock);
@@ -120,7 +133,7 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
 
 void *simt_shared(struct simt_shared_site *site)
 {
-    struct block *b = running();
+    struct block *b = block_here();
     struct launch *l = b->launch;
     if (__atomic_load_n(&site->launch, __ATOMIC_ACQUIRE) != l->number) {
         pthread_mutex_lock(&lock);
@@ -133,16 +146,17 @@ void *simt_shared(struct simt_shared_site *site)
         pthread_mutex_unlock(&lock);
     }
     if (b->n_arrays < __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE))
-        learn_arrays(b);
+        learn_in_cluster(b->cluster);
     return b->arena + site->offset;
 }
 
-/* The arena's own offsets: as on a GPU, the first is not 0, and the dynamic array begins at a multiple of 1,024. */
+/* Offsets in the cluster's arenas: as on a GPU, the first is not 0, the dynamic array begins at a multiple of 1,024, and the
+ * block's rank is in the high bits. */
 unsigned simt_shared_address(const void *generic)
 {
-    return (unsigned)((const unsigned char *)generic - running()->arena);
+    return (unsigned)((const unsigned char *)generic - block_here()->cluster->arena);
 }
-void *simt_shared_generic(unsigned shared) { return running()->arena + shared; }
+void *simt_shared_generic(unsigned shared) { return block_here()->cluster->arena + shared; }
 
 static bool holds(const struct block *b, unsigned i, unsigned offset, unsigned bytes)
 {

@@ -1,7 +1,7 @@
-/* The program's variables in device memory. simt-translate leaves a record of each; this is the table of them, sorted
- * by address. Kernels look things up in it without a lock: a table never changes, a longer one takes its place, and the
- * old one is kept for those who may still be reading it. */
-#include "memory/memory.h"
+/* The program's variables, __device__, __constant__ and __managed__. simt-translate leaves a record of each; this is
+ * the table of them, sorted by address. Kernels look things up in it without a lock: a table never changes, a longer
+ * one takes its place, and the old one is kept for those who may still be reading it. */
+#include "memory/symbols.h"
 #include "order/race.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Which bytes of an object has anybody written? A bit for each, in words of 64. The workers set them without a lock. */
-#include "memory/memory.h"
+#include "memory/written.h"
 
 static size_t bitmap_bytes(size_t object_bytes) { return (object_bytes / 64 + 1) * sizeof(u64); }
 

@@ -5,12 +5,15 @@
  * itself need not be linked, and may be, to watch this runtime. Host code of the same file calls them too, with no
  * worker. The caller's address is the access's place in the program. */
 #include "order/access.h"
+#include "memory/lookup.h"
+#include "memory/protection.h"
+#include "memory/written.h"
+#include "order/host.h"
 #include "async/async.h"
 #include "count/counters.h"
 #include "run/launch.h"
 #include "order/messages.h"
 #include "report/lines.h"
-#include "memory/memory.h"
 #include "order/overlap.h"
 #include "report/report.h"
 #include "memory/shared.h"
@@ -18,8 +21,6 @@
 #include <string.h>
 
 #define POLL_LIMIT (1u << 6) /* volatile loads count for as many as would make this few */
-
-bool simt_checked;
 
 /* ---- initialisation ---- */
 
@@ -39,20 +40,21 @@ static bool is_written(const struct object *o, size_t offset, unsigned bytes, un
     return true;
 }
 
-static bool is_vector(const struct block *b, const void *pc)
+static bool is_vector(const struct access *a)
 {
-    return b->manner == AS_VECTOR || b->manner == AS_RELAXED || lines_of_vector(pc);
+    return a->manner == AS_VECTOR || a->manner == AS_RELAXED || lines_of_vector(a->pc);
 }
 
-static bool is_initialised(const struct block *b, const struct object *o, size_t offset, unsigned bytes, const void *pc)
+static bool is_initialised(const struct access *a, const struct object *o, size_t offset)
 {
+    unsigned bytes = a->bytes;
     if (bytes == 4) { /* and aligned: half of a byte of the map */
         unsigned bits = __atomic_load_n(&o->written[offset / 8], __ATOMIC_RELAXED) >> (offset & 4) & 15;
         return bits != 0;
     }
     if (is_written(o, offset, bytes, 4))
         return true;
-    return bytes >= 8 && is_written(o, offset, bytes, 8) && !is_vector(b, pc);
+    return bytes >= 8 && is_written(o, offset, bytes, 8) && !is_vector(a);
 }
 
 static void mark_written(const struct object *o, size_t offset, unsigned bytes)
@@ -70,50 +72,49 @@ static void mark_written(const struct object *o, size_t offset, unsigned bytes)
 /* ---- checks ---- */
 
 /* A struct of 16 bytes may need an alignment of 8 only; a vector of that size needs 16. */
-static bool is_misaligned(const struct block *b, const void *address, unsigned bytes, const void *pc)
+static bool is_misaligned(const struct access *a)
 {
-    uintptr_t beyond = (uintptr_t)address & (bytes - 1);
-    return beyond && (beyond != 8 || is_vector(b, pc));
+    uintptr_t beyond = (uintptr_t)a->address & (a->bytes - 1);
+    return beyond && (beyond != 8 || is_vector(a));
 }
 
-static void check_bounds(struct block *b, const void *pc, const struct place *p, const void *address, unsigned bytes,
-                         enum access kind)
+static void check_bounds(const struct access *a, const struct place *p)
 {
     const struct object *o = p->object;
-    if (is_misaligned(b, address, bytes, pc))
-        report_access(b, "misaligned access", pc, address, bytes, kind, "");
-    if (!o || p->offset + bytes > o->bytes)
-        report_access(b, "out of bounds", pc, address, bytes, kind, "");
+    if (is_misaligned(a))
+        report_access(a, "misaligned access", "");
+    if (!o || p->offset + a->bytes > o->bytes)
+        report_access(a, "out of bounds", "");
     if (__atomic_load_n(&o->freed, __ATOMIC_RELAXED))
-        report_access(b, "use after free", pc, address, bytes, kind, "");
+        report_access(a, "use after free", "");
 }
 
-static void check_nowhere(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+static void check_nowhere(const struct access *a)
 {
-    if (shared_is_known(address))
+    if (shared_is_known(a->address))
         report_access(
-            b, "another block's shared memory", pc, address, bytes, kind,
+            a, "another block's shared memory",
             "A pointer to shared memory means something in its own block alone: others have memory of their own "
             "there.");
-    if ((uintptr_t)address < 65536)
-        report_access(b, "invalid address", pc, address, bytes, kind, "That is a null pointer, or next to one.");
-    if (!memory_is_host(address))
-        report_far(b, pc, address, bytes, kind);
-    report_access(b, "host pointer in a kernel", pc, address, bytes, kind,
+    if ((uintptr_t)a->address < 65536)
+        report_access(a, "invalid address", "That is a null pointer, or next to one.");
+    if (!memory_is_host(a->address))
+        report_far(a);
+    report_access(a, "host pointer in a kernel",
                   "That memory belongs to the host; a kernel sees what cudaMalloc and its like returned.");
 }
 
-static void check_local(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+static void check_local(const struct access *a)
 {
-    if (!block_is_own_stack(b, address))
+    if (!block_is_own_stack(a->block, a->thread, a->address))
         report_access(
-            b, "another thread's local memory", pc, address, bytes, kind,
+            a, "another thread's local memory",
             "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
-    if (is_misaligned(b, address, bytes, pc))
-        report_access(b, "misaligned access", pc, address, bytes, kind, "");
+    if (is_misaligned(a))
+        report_access(a, "misaligned access", "");
 }
 
-static enum counted counted_as(enum access kind, enum space space)
+static enum counted counted_as(enum access_kind kind, enum space space)
 {
     if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
         return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
@@ -123,59 +124,58 @@ static enum counted counted_as(enum access kind, enum space space)
 }
 
 /* All but the counting. */
-static enum space check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
-                        enum simt_scope scope)
+static enum space check(const struct access *a)
 {
-    struct place p = place_of(b, address, bytes);
-    bool stores = access_stores(kind);
+    struct block *b = a->block;
+    struct place p = place_of(b, a->address, a->bytes);
+    bool stores = access_stores(a->kind);
     switch (p.space) {
-    case SPACE_LOCAL: check_local(b, pc, address, bytes, kind); return p.space;
+    case SPACE_LOCAL: check_local(a); return p.space;
     case SPACE_PARAMETERS: return p.space;
-    case SPACE_NOWHERE: check_nowhere(b, pc, address, bytes, kind); return p.space;
+    case SPACE_NOWHERE: check_nowhere(a); return p.space;
     case SPACE_CONSTANT:
         if (stores)
-            report_access(b, "write to constant memory", pc, address, bytes, kind,
+            report_access(a, "write to constant memory",
                           "Kernels may only read it; the host sets it by cudaMemcpyToSymbol.");
         if (p.object)
-            check_bounds(b, pc, &p, address, bytes, kind);
+            check_bounds(a, &p);
         if (p.object && p.object->cells && work_several)
-            race_access(b, pc, &p, bytes, kind, scope);
+            race_access(a, &p);
         if (p.object && b->launch->overlap)
-            overlap_access(b, address, bytes, kind, pc);
+            overlap_access(a);
         return p.space;
     case SPACE_SHARED:
     case SPACE_GLOBAL: break;
     }
-    check_bounds(b, pc, &p, address, bytes, kind);
+    check_bounds(a, &p);
     if (b->n_guarded && p.space == SPACE_SHARED)
-        async_check(b, pc, address, bytes, kind);
+        async_check(a);
     if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
-        undefined_store(b, address, bytes, pc);
+        undefined_store(a);
     if (p.object->managed)
-        memory_touched(p.object, kind == ACCESS_ATOMIC && scope == SIMT_SCOPE_SYSTEM);
+        memory_touched(p.object, a->kind == ACCESS_ATOMIC && a->scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
-        bool reads = !stores || kind == ACCESS_ATOMIC;
-        bool carries = access_collective_load(kind) && p.space == SPACE_SHARED; /* what nobody has written, as NaN */
-        if (reads && !carries && b->manner != AS_COPY && !is_initialised(b, p.object, p.offset, bytes, pc))
-            report_uninitialised(b, &p, address, bytes, pc, kind);
+        bool reads = !stores || a->kind == ACCESS_ATOMIC;
+        bool carries = access_collective_load(a->kind) && p.space == SPACE_SHARED; /* what nobody has written, as NaN */
+        if (reads && !carries && a->manner != AS_COPY && !is_initialised(a, p.object, p.offset))
+            report_uninitialised(a, p.space == SPACE_SHARED);
         if (stores)
-            mark_written(p.object, p.offset, bytes);
+            mark_written(p.object, p.offset, a->bytes);
     }
     if (p.object->cells || p.space == SPACE_SHARED)
-        race_access(b, pc, &p, bytes, kind, scope);
+        race_access(a, &p);
     if (b->launch->overlap && p.space == SPACE_GLOBAL)
-        overlap_access(b, address, bytes, kind, pc);
-    if (kind == ACCESS_VOLATILE_STORE)
-        message_store(b, address, bytes, scope, pc);
+        overlap_access(a);
+    if (a->kind == ACCESS_VOLATILE_STORE)
+        message_store(a);
     return p.space;
 }
 
-void access_check(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind,
-                  enum simt_scope scope)
+void access_check(const struct access *a)
 {
-    enum space space = check(b, pc, address, bytes, kind, scope);
-    if (b->counting && kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
-        counters_access(b, pc, counted_as(kind, space), address, bytes);
+    enum space space = check(a);
+    if (a->block->counting && a->kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
+        counters_access(a, counted_as(a->kind, space));
 }
 
 /* ---- hooks ---- */
@@ -196,6 +196,7 @@ void access_settle(struct worker *w)
         __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
     if (w->block->suspicion->pending)
         race_judge(w->block);
+    message_settle(w->block);
     w->unsettled = false;
 }
 
@@ -205,12 +206,12 @@ static inline bool is_local(const struct worker *w, const void *address, unsigne
     return (size_t)((const unsigned char *)address - w->stack) < STACK_SLOT && !((uintptr_t)address & (bytes - 1));
 }
 
-static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access kind,
+static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access_kind kind,
                                                             const void *pc, enum manner manner, enum simt_scope scope)
 {
     struct worker *w = simt_worker;
     if (!w) {
-        memory_host_access(address, bytes, kind, pc);
+        host_access(address, bytes, kind, pc);
         return;
     }
     struct block *b = w->block;
@@ -224,28 +225,27 @@ static inline __attribute__((always_inline)) void access_as(const void *address,
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
     if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
         give_way(b, pc); /* a store must be done first */
-    if (manner != AS_WRITTEN)
-        b->manner = manner;
-    access_check(b, pc, address, bytes, kind, scope);
-    if (manner != AS_WRITTEN)
-        b->manner = AS_WRITTEN; /* before others run */
+    struct access a = access_of(b, pc, address, bytes, kind);
+    a.manner = manner;
+    a.scope = scope;
+    access_check(&a);
     if (kind == ACCESS_VOLATILE_LOAD)
-        message_load(b, address, bytes, scope, pc);
+        message_load(&a);
 }
 
-void access_in_manner(const void *address, unsigned bytes, enum access kind, enum manner manner, enum simt_scope scope,
-                      const void *pc)
+void access_in_manner(const void *address, unsigned bytes, enum access_kind kind, enum manner manner,
+                      enum simt_scope scope, const void *pc)
 {
     access_as(address, bytes, kind, pc, manner, scope);
 }
 
-static __attribute__((noinline)) void access_elsewhere(const void *address, unsigned bytes, enum access kind,
+static __attribute__((noinline)) void access_elsewhere(const void *address, unsigned bytes, enum access_kind kind,
                                                        const void *pc)
 {
     access_as(address, bytes, kind, pc, AS_WRITTEN, SIMT_SCOPE_SYSTEM);
 }
 
-static inline void access(const void *address, unsigned bytes, enum access kind, const void *pc)
+static inline void access(const void *address, unsigned bytes, enum access_kind kind, const void *pc)
 {
     const struct worker *w = simt_worker;
     if (!w || w->unsettled || !is_local(w, address, bytes))
@@ -253,7 +253,7 @@ static inline void access(const void *address, unsigned bytes, enum access kind,
 }
 
 /* How a move of so many bytes is looked at. */
-static enum manner manner_of_move(struct block *b, const void *address, size_t bytes, enum access kind)
+static enum manner manner_of_move(struct block *b, const void *address, size_t bytes, enum access_kind kind)
 {
     if (kind != ACCESS_LOAD)
         return AS_WRITTEN;
@@ -273,9 +273,9 @@ static unsigned widest(const void *address, size_t bytes)
 }
 
 /* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
-static void range(const void *address, size_t bytes, enum access kind, const void *pc)
+static void range(const void *address, size_t bytes, enum access_kind kind, const void *pc)
 {
-    enum manner manner = simt_worker ? manner_of_move(running(), address, bytes, kind) : AS_WRITTEN;
+    enum manner manner = simt_worker ? manner_of_move(block_here(), address, bytes, kind) : AS_WRITTEN;
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
         access_as(p, piece, kind, pc, manner, SIMT_SCOPE_SYSTEM);
@@ -288,9 +288,10 @@ void access_read_only(struct block *b, const void *address, unsigned bytes, cons
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
         struct place place = place_of(b, p, piece);
+        struct access a = access_of(b, pc, p, piece, ACCESS_LOAD);
         if (place.space == SPACE_GLOBAL && place.object && place.object->cells &&
             place.offset + piece <= place.object->bytes)
-            race_read_only(b, pc, &place, piece);
+            race_read_only(&a, &place);
         p += piece;
     }
 }
@@ -299,19 +300,19 @@ void simt_read_only(const void *address, unsigned bytes)
 {
     if (!simt_checked || !simt_worker)
         return;
-    moves_on(simt_worker);
     access_read_only(running(), address, bytes, CALLER());
 }
 
-void access_touch(struct block *b, const void *pc, const void *address, unsigned bytes, enum access kind)
+void access_touch(const struct access *a)
 {
-    b->manner = manner_of_move(b, address, bytes, kind);
-    for (const unsigned char *p = address, *end = p + bytes; p < end;) {
-        unsigned piece = widest(p, (size_t)(end - p));
-        check(b, pc, p, piece, kind, SIMT_SCOPE_SYSTEM);
-        p += piece;
+    struct access piece = *a;
+    piece.manner = manner_of_move(a->block, a->address, a->bytes, a->kind);
+    for (const unsigned char *p = a->address, *end = p + a->bytes; p < end;) {
+        piece.address = p;
+        piece.bytes = widest(p, (size_t)(end - p));
+        check(&piece);
+        p += piece.bytes;
     }
-    b->manner = AS_WRITTEN;
 }
 
 #define HOOKS(BYTES) \

@@ -1,6 +1,7 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
 #include "order/atomic.h"
+#include "memory/protection.h"
 #include "order/access.h"
 #include "warp/collective.h"
 #include "count/counters.h"
@@ -196,12 +197,11 @@ static u128 result(const struct atomic *a, u128 old, u128 value, u128 compare)
 }
 
 /* What is done once for an instruction, of one element or of several. */
-static void begin(struct block *b, const struct atomic *a, const void *address, unsigned bytes, const void *pc)
+static void begin(struct block *b, const void *address, unsigned bytes, const void *pc)
 {
-    moves_on(simt_worker);
-    b->compares = a->op == SIMT_ATOMIC_CAS;
+    struct access access = access_of(b, pc, address, bytes, ACCESS_ATOMIC);
     if (simt_checked && (uintptr_t)address % bytes)
-        report_access(b, "misaligned access", pc, address, bytes, ACCESS_ATOMIC, "");
+        report_access(&access, "misaligned access", "");
     counters_event(b, pc, EVENT_ATOMIC);
     may_poll(b, QUIET_ATOMIC, pc);
 }
@@ -209,22 +209,19 @@ static void begin(struct block *b, const struct atomic *a, const void *address, 
 static u128 change(struct block *b, const struct atomic *a, void *address, u128 value, u128 compare, const void *pc)
 {
     unsigned bytes = types[a->type].bytes;
-    b->compares = a->op == SIMT_ATOMIC_CAS;
+    struct access access = access_of(b, pc, address, bytes, ACCESS_ATOMIC);
+    access.scope = a->scope;
+    access.compares = a->op == SIMT_ATOMIC_CAS;
     if (simt_checked)
-        access_check(b, pc, address, bytes, ACCESS_ATOMIC, a->scope);
+        access_check(&access);
     if (!simt_checked && a->scope == SIMT_SCOPE_SYSTEM)
         note_system_scope(address);
-    if (simt_checked && b->compares)
+    if (simt_checked && access.compares)
         race_tries(b, address, bytes);
-    bool held = simt_checked && message_atomic_begin(b, address);
-    struct strong_access strong = {.address = address,
-                                   .scope = a->scope,
-                                   .compares = a->op == SIMT_ATOMIC_CAS,
-                                   .compare = (u64)compare,
-                                   .bytes = bytes,
-                                   .pc = pc};
+    bool held = simt_checked && message_atomic_begin(&access);
+    struct strong_access strong = {.access = access, .compare = (u64)compare};
     u64 older = 0;
-    if (held && message_atomic_older(b, &strong, &older) && result(a, older, value, compare) != older)
+    if (held && message_atomic_older(&strong, &older) && result(a, older, value, compare) != older)
         strong.older = 0;
     u128 old = older, new;
     if (!strong.older)
@@ -236,7 +233,7 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
         return old;
     strong.before = (u64)old; /* of 16 bytes no history is kept */
     strong.writes = !strong.older && (a->op != SIMT_ATOMIC_CAS || old == compare);
-    message_atomic_end(b, &strong, held);
+    message_atomic_end(&strong, held);
     moves_on(simt_worker);
     return old;
 }
@@ -256,7 +253,7 @@ u128 atomic_of_host(const struct atomic *a, void *address, u128 value, u128 comp
 u128 atomic_do(const struct atomic *a, void *address, u128 value, u128 compare, const void *pc)
 {
     struct block *b = running();
-    begin(b, a, address, types[a->type].bytes, pc);
+    begin(b, address, types[a->type].bytes, pc);
     return change(b, a, address, value, compare, pc);
 }
 
@@ -265,10 +262,10 @@ void atomic_do_vector(const struct atomic *a, void *address, unsigned n, u64 *va
     struct block *b = running();
     unsigned bytes = types[a->type].bytes;
     enum space space = simt_checked ? place_of(b, address, 1).space : SPACE_GLOBAL;
+    struct access access = access_of(b, pc, address, n * bytes, ACCESS_ATOMIC);
     if (space == SPACE_SHARED || space == SPACE_LOCAL)
-        report_access(b, "wrong memory space", pc, address, n * bytes, ACCESS_ATOMIC,
-                      "Atomic operations on vectors are for global memory.");
-    begin(b, a, address, n * bytes, pc);
+        report_access(&access, "wrong memory space", "Atomic operations on vectors are for global memory.");
+    begin(b, address, n * bytes, pc);
     for (unsigned i = 0; i < n; i++)
         values[i] = (u64)change(b, a, (char *)address + i * bytes, values[i], 0, pc);
 }
@@ -297,9 +294,9 @@ void simt_atomic_wide(enum simt_atomic_op op, enum simt_scope scope, void *addre
 
 void fence_do(enum simt_scope scope, bool sequential, const void *pc)
 {
-    moves_on(simt_worker);
+    struct block *b = running();
     if (simt_checked)
-        order_fence(running(), scope, sequential, pc);
+        order_fence(b, scope, sequential, pc);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

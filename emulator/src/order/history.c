@@ -45,15 +45,16 @@ static bool is_same(struct entry a, struct entry b)
     return a.serial == b.serial && a.thread == b.thread && a.stamp == b.stamp;
 }
 
-void history_write(struct history *h, struct block *b, const void *address, unsigned bytes, u64 before, bool in_turn,
-                   const struct message *left, const void *pc)
+void history_write(struct history *h, const struct access *a, u64 before, bool in_turn, const struct message *left)
 {
-    const struct thread *t = current(b);
+    struct block *b = a->block;
+    const struct thread *t = &b->threads[a->thread];
+    unsigned bytes = a->bytes;
     struct past *last = write_of(h, h->newest);
     bool follows = h->newest && h->bytes == bytes && last->writer.serial &&
                    (is_same(h->last, t->overwrote) || (in_turn && t->overwrote_strong));
     h->unread++;
-    if (h->unread > MOST_UNREAD || (bytes != 4 && bytes != 8) || race_other_stores(b, address)) {
+    if (h->unread > MOST_UNREAD || (bytes != 4 && bytes != 8) || race_other_stores(b, a->address)) {
         h->n = 0;
     } else if (!follows && t->overwrote_strong) {
         h->n = 0; /* by a write that is not known here */
@@ -72,18 +73,18 @@ void history_write(struct history *h, struct block *b, const void *address, unsi
     now->writer = (struct entry){0};
     now->tick = order_tick();
     if (h->unread <= MOST_UNREAD) {
-        now->writer = (struct entry){b->serial, b->cur, t->touched};
+        now->writer = (struct entry){b->serial, a->thread, t->touched};
         message_copy(&now->left, left);
     }
-    h->last = (struct entry){b->serial, b->cur, t->touched};
-    history_read(h, b, h->newest, pc);
+    h->last = (struct entry){b->serial, a->thread, t->touched};
+    history_read(h, b, a->thread, h->newest, a->pc);
 }
 
-void history_keep(struct history *h, const struct block *b)
+void history_keep(struct history *h, const struct block *b, unsigned thread)
 {
-    const struct thread *t = &b->threads[b->cur];
+    const struct thread *t = &b->threads[thread];
     if (is_same(h->last, t->overwrote))
-        h->last = (struct entry){b->serial, b->cur, t->touched};
+        h->last = (struct entry){b->serial, thread, t->touched};
 }
 
 bool history_has(const struct history *h, struct entry writer)
@@ -94,10 +95,10 @@ bool history_has(const struct history *h, struct entry writer)
     return is_same(h->last, writer);
 }
 
-static struct reader *reader_of(struct history *h, const struct block *b)
+static struct reader *reader_of(struct history *h, const struct block *b, unsigned thread)
 {
     for (unsigned i = 0; i < h->n_readers; i++)
-        if (h->readers[i].serial == b->serial && h->readers[i].warp == b->cur / WARP)
+        if (h->readers[i].serial == b->serial && h->readers[i].warp == thread / WARP)
             return &h->readers[i];
     if (h->n_readers == MOST_READERS)
         return NULL;
@@ -107,40 +108,40 @@ static struct reader *reader_of(struct history *h, const struct block *b)
         if (!h->readers)
             base_out_of_memory();
     }
-    h->readers[h->n_readers] = (struct reader){.serial = b->serial, .warp = b->cur / WARP};
+    h->readers[h->n_readers] = (struct reader){.serial = b->serial, .warp = thread / WARP};
     h->n_readers++;
     return &h->readers[h->n_readers - 1];
 }
 
-void history_read(struct history *h, struct block *b, unsigned number, const void *pc)
+void history_read(struct history *h, struct block *b, unsigned thread, unsigned number, const void *pc)
 {
-    struct reader *r = reader_of(h, b);
+    struct reader *r = reader_of(h, b, thread);
     if (!r)
         return;
     bool is_new = !r->first.serial;
     if (r->newest < number || is_new) {
         r->newest = number;
         r->several = false;
-        r->first = (struct entry){b->serial, b->cur, b->now};
+        r->first = (struct entry){b->serial, thread, b->now};
         if (is_new && number < h->newest) {
             r->older_at = pc;
             h->content++;
         }
-    } else if (r->newest == number && r->first.thread != b->cur) {
+    } else if (r->newest == number && r->first.thread != thread) {
         r->several = true;
     }
 }
 
-/* The oldest that the running thread does not know to be over. */
-static unsigned oldest_unknown(const struct history *h, struct block *b)
+/* The oldest that the thread does not know to be over. */
+static unsigned oldest_unknown(const struct history *h, struct block *b, unsigned thread)
 {
-    u64 sequential = order_sequential(b);
+    u64 sequential = order_sequential(b, thread);
     unsigned number = h->newest;
     for (; number > h->newest - h->n; number--) {
         const struct past *p = &h->past[number % MOST_PAST];
         struct entry w = p->writer;
-        if (p->tick < sequential || !w.serial || order_before(b, w.serial, w.thread, w.stamp) ||
-            message_seen(b, w.serial, w.thread, w.stamp))
+        if (p->tick < sequential || !w.serial || order_before(b, thread, w.serial, w.thread, w.stamp) ||
+            message_seen(b, thread, w.serial, w.thread, w.stamp))
             break;
     }
     return number;
@@ -163,28 +164,30 @@ static bool begins_with_last(struct history *h)
     return h->last_first;
 }
 
-unsigned history_choose(struct history *h, struct block *b, unsigned bytes, const void *pc)
+unsigned history_choose(struct history *h, const struct access *a)
 {
+    struct block *b = a->block;
     bool first = true;
-    if (!h->n || h->bytes != bytes || h->n_readers == MOST_READERS)
+    if (!h->n || h->bytes != a->bytes || h->n_readers == MOST_READERS)
         return h->newest;
     unsigned oldest = h->newest - h->n;
     for (unsigned i = 0; i < h->n_readers; i++) {
         struct reader *r = &h->readers[i];
-        bool own = r->serial == b->serial && r->warp == b->cur / WARP;
+        bool own = r->serial == b->serial && r->warp == a->thread / WARP;
         if (own) {
             first = false;
-            come_again(h, r, pc);
+            come_again(h, r, a->pc);
         }
-        bool again = own && (r->several || r->first.thread == b->cur);
+        bool again = own && (r->several || r->first.thread == a->thread);
         unsigned from = again ? r->newest + 1 : r->newest;
         if (from > h->newest)
             return h->newest;
-        if (from > oldest && (own || r->several || order_before(b, r->serial, r->first.thread, r->first.stamp)))
+        if (from > oldest &&
+            (own || r->several || order_before(b, a->thread, r->serial, r->first.thread, r->first.stamp)))
             oldest = from;
     }
     if (oldest < h->newest) {
-        unsigned unknown = oldest_unknown(h, b);
+        unsigned unknown = oldest_unknown(h, b, a->thread);
         oldest = unknown > oldest ? unknown : oldest;
     }
     return first && oldest < h->newest && begins_with_last(h) ? h->newest : oldest;

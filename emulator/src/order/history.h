@@ -49,19 +49,18 @@ struct history {
     struct reader *readers;
 };
 
-/* The running thread writes there; before: what the word holds until then. in_turn: so do others, one after the other, as
+/* before: what the word holds until this write. in_turn: so do others, one after the other, as
  * atomic operations do. Called after race_access(). */
-void history_write(struct history *h, struct block *b, const void *address, unsigned bytes, u64 before, bool in_turn,
-                   const struct message *left, const void *pc);
-/* It has read the write of that number. */
-void history_read(struct history *h, struct block *b, unsigned number, const void *pc);
-/* The write that a strong load of the running thread is to return: the oldest that it may. But who looks only once, as at a
+void history_write(struct history *h, const struct access *a, u64 before, bool in_turn, const struct message *left);
+/* That thread has read the write of that number, at pc. */
+void history_read(struct history *h, struct block *b, unsigned thread, unsigned number, const void *pc);
+/* The write that this strong load is to return: the oldest that it may. But who looks only once, as at a
  * flag that says whether something has been done already, is at times to find the last. */
-unsigned history_choose(struct history *h, struct block *b, unsigned bytes, const void *pc);
+unsigned history_choose(struct history *h, const struct access *a);
 /* Has one of the writes that are kept been done by that thread at that stamp? */
 bool history_has(const struct history *h, struct entry writer);
-/* The running thread's atomic operation there has changed nothing. */
-void history_keep(struct history *h, const struct block *b);
+/* That thread's atomic operation there has changed nothing. */
+void history_keep(struct history *h, const struct block *b, unsigned thread);
 void history_reset(struct history *h);
 void history_free(struct history *h);
 

@@ -103,25 +103,26 @@ static void loose_join(struct clock *into, const struct clock *from)
 
 /* `takes`: by atomicCAS, which takes locks; all others read flags, and what a thread does when it has seen one depends
  * on that, which is order enough for strong accesses. */
-static void hear(struct block *b, const struct message *m, enum simt_scope scope, const void *pc)
+static void hear(const struct access *a, const struct message *m)
 {
+    struct block *b = a->block;
     struct heard *h = &b->heard[b->n_heard % MOST_HEARD];
     if (!m->done.n)
         return;
     clock_copy(&h->done, &m->done);
     h->way.released = m->released;
     h->way.written = m->written;
-    h->way.read = (struct step){pc, scope, b->now};
-    h->thread = b->cur;
+    h->way.read = (struct step){a->pc, a->scope, b->now};
+    h->thread = a->thread;
     b->n_heard++;
 }
 
-bool message_way(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp, struct way *way)
+bool message_way(const struct block *b, uint32_t serial, unsigned other, uint32_t stamp, struct way *way)
 {
     for (unsigned i = 0; i < b->n_heard && i < MOST_HEARD; i++) {
         const struct heard *h = &b->heard[(b->n_heard - 1 - i) % MOST_HEARD];
         const struct step *fence = &b->threads[h->thread].knowledge->fence;
-        if (!clock_knows(&h->done, serial, thread, stamp))
+        if (!clock_knows(&h->done, serial, other, stamp))
             continue;
         *way = h->way;
         if (way->released.stamp < stamp)
@@ -134,10 +135,9 @@ bool message_way(struct block *b, uint32_t serial, unsigned thread, uint32_t sta
     return false;
 }
 
-static void receive(struct block *b, struct knowledge *k, const struct message *m, enum simt_scope scope, bool takes,
-                    const void *pc)
+static void receive(const struct access *a, struct knowledge *k, const struct message *m, bool takes)
 {
-    bool own = m->block == b->serial, wide = scope != SIMT_SCOPE_BLOCK;
+    bool own = m->block == a->block->serial, wide = a->scope != SIMT_SCOPE_BLOCK;
     if (own)
         clock_join(&k->seen[SIMT_SCOPE_BLOCK], &m->of_scope[SIMT_SCOPE_BLOCK]);
     if (wide)
@@ -148,27 +148,27 @@ static void receive(struct block *b, struct knowledge *k, const struct message *
         clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_DEVICE]);
     loose_join(&k->loose, &m->loose);
     k->sequential = m->sequential > k->sequential ? m->sequential : k->sequential;
-    hear(b, m, scope, pc);
+    hear(a, m);
 }
 
-static void location_read(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope, bool takes,
-                          const void *pc)
+static void location_read(const struct access *a, struct knowledge *k, struct location *x, bool takes)
 {
-    receive(b, k, &x->last, scope, takes, pc);
-    history_read(&x->history, b, x->history.newest, pc);
-    if (is_observer(x, b->serial, b->cur))
+    struct block *b = a->block;
+    receive(a, k, &x->last, takes);
+    history_read(&x->history, b, a->thread, x->history.newest, a->pc);
+    if (is_observer(x, b->serial, a->thread))
         return;
     if (x->n_observers < MOST_OBSERVERS)
-        x->observers[x->n_observers] = (struct entry){b->serial, b->cur, b->now};
+        x->observers[x->n_observers] = (struct entry){b->serial, a->thread, b->now};
     x->n_observers++;
 }
 
 /* before: what the word holds until now. */
-static void location_write(struct block *b, struct knowledge *k, struct location *x, enum simt_scope scope,
-                           unsigned bytes, u64 before, bool in_turn, const void *pc)
+static void location_write(const struct access *a, struct knowledge *k, struct location *x, u64 before, bool in_turn)
 {
+    struct block *b = a->block;
     struct message *m = &x->last;
-    u64 sequential = order_sequential(b);
+    u64 sequential = order_sequential(b, a->thread);
     bool publishes = k->released[SIMT_SCOPE_BLOCK].n || b->released[SIMT_SCOPE_BLOCK].n;
     if (publishes && m->block != b->serial) {
         clock_clear(&m->of_scope[SIMT_SCOPE_BLOCK]);
@@ -178,7 +178,7 @@ static void location_write(struct block *b, struct knowledge *k, struct location
         clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
     if (publishes)
         clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
-    if (scope != SIMT_SCOPE_BLOCK) {
+    if (a->scope != SIMT_SCOPE_BLOCK) {
         clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
         clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
     }
@@ -186,97 +186,91 @@ static void location_write(struct block *b, struct knowledge *k, struct location
     loose_join(&m->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
     loose_join(&m->loose, &b->released[SIMT_SCOPE_BLOCK]);
     if (m->done.n <= MOST_DONE)
-        order_done(b, &m->done);
+        order_done(b, a->thread, &m->done);
     m->released = k->fence;
-    m->written = (struct step){pc, scope, b->now};
+    m->written = (struct step){a->pc, a->scope, b->now};
     m->sequential = sequential > m->sequential ? sequential : m->sequential;
-    history_write(&x->history, b, x->address, bytes, before, in_turn, m, pc);
+    history_write(&x->history, a, before, in_turn, m);
     x->n_observers = 1;
-    x->observers[0] = (struct entry){b->serial, b->cur, b->now};
+    x->observers[0] = (struct entry){b->serial, a->thread, b->now};
 }
 
 /* A volatile load is announced before it is done; what it has read from is looked up when its thread goes on. */
-void message_absorb(struct block *b, struct knowledge *k)
-{
-    if (!k->loaded)
-        return;
-    struct bucket *bucket = bucket_of(k->loaded);
-    const void *address = k->loaded;
-    k->loaded = NULL;
-    pthread_mutex_lock(&bucket->lock);
-    struct location *x = location_at(b, bucket, address, true);
-    location_read(b, k, x, k->loaded_scope, false, k->loaded_at);
-    pthread_mutex_unlock(&bucket->lock);
-}
-
 void message_settle(struct block *b)
 {
     struct knowledge *k = current(b)->knowledge;
-    if (k)
-        message_absorb(b, k);
+    if (!k || !k->loaded)
+        return;
+    struct access a = access_of(b, k->loaded_at, k->loaded, 0, ACCESS_VOLATILE_LOAD);
+    a.scope = k->loaded_scope;
+    struct bucket *bucket = bucket_of(a.address);
+    k->loaded = NULL;
+    pthread_mutex_lock(&bucket->lock);
+    location_read(&a, k, location_at(b, bucket, a.address, true), false);
+    pthread_mutex_unlock(&bucket->lock);
 }
 
-static void take_lock(struct block *b, const struct strong_access *a)
+static void take_lock(const struct strong_access *a)
 {
-    struct knowledge *k = order_knowledge(b, b->cur);
-    k->lock = a->address;
+    struct knowledge *k = order_knowledge(a->access.block, a->access.thread);
+    k->lock = a->access.address;
     k->lock_free = a->compare;
     k->lock_fence = NO_FENCE;
     k->careless = NO_LOCK;
 }
 
 /* Called with the location's lock held. */
-static void leave_lock(struct block *b, struct knowledge *k, struct location *x)
+static void leave_lock(const struct access *a, struct knowledge *k, struct location *x)
 {
     if (k->careless != NO_LOCK)
-        x->careless = (struct careless){b->serial, b->cur, k->careless, k->lock_free};
+        x->careless = (struct careless){a->block->serial, a->thread, k->careless, k->lock_free};
     k->lock = NULL;
     k->lock_fence = NO_LOCK;
     k->careless = NO_LOCK;
 }
 
-void message_store(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
+void message_store(const struct access *a)
 {
-    struct knowledge *k = order_knowledge(b, b->cur);
+    struct block *b = a->block;
+    struct knowledge *k = order_knowledge(b, a->thread);
     order_notice(b);
-    message_absorb(b, k);
-    struct bucket *bucket = bucket_of(address);
+    struct bucket *bucket = bucket_of(a->address);
     pthread_mutex_lock(&bucket->lock);
-    struct location *x = location_at(b, bucket, address, true);
+    struct location *x = location_at(b, bucket, a->address, true);
     message_clear(&x->last);
-    location_write(b, k, x, scope, bytes, access_value(address, bytes), false, pc);
-    if (address == k->lock)
-        leave_lock(b, k, x);
+    location_write(a, k, x, access_value(a->address, a->bytes), false);
+    if (a->address == k->lock)
+        leave_lock(a, k, x);
     pthread_mutex_unlock(&bucket->lock);
     b->now++;
 }
 
 /* The load returns an older value than the last, if there is one that it may return and the word can hold so long. */
-static bool load_older(struct block *b, struct knowledge *k, const void *address, unsigned bytes, enum simt_scope scope,
-                       const void *pc)
+static bool load_older(const struct access *a, struct knowledge *k)
 {
-    struct bucket *bucket = bucket_of(address);
+    struct block *b = a->block;
+    struct bucket *bucket = bucket_of(a->address);
     struct entry writers[2];
     bool older = false;
     unsigned number = 0;
     pthread_mutex_lock(&bucket->lock);
-    struct location *x = location_at(b, bucket, address, false);
+    struct location *x = location_at(b, bucket, a->address, false);
     if (x) {
         x->history.unread = 0;
-        number = history_choose(&x->history, b, bytes, pc);
+        number = history_choose(&x->history, a);
         older = number != x->history.newest;
     }
     pthread_mutex_unlock(&bucket->lock);
-    if (!older || !race_begin_lending(b, address, bytes, writers))
+    if (!older || !race_begin_lending(b, a->address, a->bytes, writers))
         return false;
     pthread_mutex_lock(&bucket->lock);
     struct history *h = &x->history;
     bool is_kept = number < h->newest && number + h->n >= h->newest;
     older = is_kept && history_has(h, writers[0]) && history_has(h, writers[1]);
     if (older) {
-        race_lend(b, bytes, h->past[number % MOST_PAST].value);
-        receive(b, k, &h->past[number % MOST_PAST].left, scope, false, pc);
-        history_read(h, b, number, pc);
+        race_lend(b, a->bytes, h->past[number % MOST_PAST].value);
+        receive(a, k, &h->past[number % MOST_PAST].left, false);
+        history_read(h, b, a->thread, number, a->pc);
     }
     pthread_mutex_unlock(&bucket->lock);
     if (!older)
@@ -284,46 +278,47 @@ static bool load_older(struct block *b, struct knowledge *k, const void *address
     return older;
 }
 
-void message_load(struct block *b, const void *address, unsigned bytes, enum simt_scope scope, const void *pc)
+void message_load(const struct access *a)
 {
-    struct knowledge *k = order_knowledge(b, b->cur);
+    struct block *b = a->block;
+    struct knowledge *k = order_knowledge(b, a->thread);
     order_notice(b);
-    message_absorb(b, k);
-    if (load_older(b, k, address, bytes, scope, pc))
+    if (load_older(a, k))
         return;
-    k->loaded = address;
-    k->loaded_at = pc;
-    k->loaded_scope = scope;
+    k->loaded = a->address;
+    k->loaded_at = a->pc;
+    k->loaded_scope = a->scope;
     if (!b->launch->many_workers)
-        message_absorb(b, k); /* nobody else runs before it is done */
+        message_settle(b); /* nobody else runs before it is done */
+    else
+        b->worker->unsettled = true;
 }
 
-bool message_atomic_begin(struct block *b, const void *address)
+bool message_atomic_begin(const struct access *a)
 {
-    bool hold = __atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST);
+    bool hold = __atomic_load_n(&a->block->launch->synchronises, __ATOMIC_SEQ_CST);
     if (hold)
-        message_absorb(b, order_knowledge(b, b->cur));
-    if (hold)
-        pthread_mutex_lock(&bucket_of(address)->lock);
+        pthread_mutex_lock(&bucket_of(a->address)->lock);
     return hold;
 }
 
-static void read_older(struct block *b, struct knowledge *k, struct location *x, const struct strong_access *a)
+static void read_older(const struct strong_access *a, struct knowledge *k, struct location *x)
 {
-    receive(b, k, &x->history.past[a->older % MOST_PAST].left, a->scope, a->compares, a->pc);
-    history_read(&x->history, b, a->older, a->pc);
+    receive(&a->access, k, &x->history.past[a->older % MOST_PAST].left, a->access.compares);
+    history_read(&x->history, a->access.block, a->access.thread, a->older, a->access.pc);
 }
 
 /* Only if nothing has been released since the write that follows: who acquires from that would have to know of it. */
-bool message_atomic_older(struct block *b, struct strong_access *a, u64 *value)
+bool message_atomic_older(struct strong_access *a, u64 *value)
 {
-    struct location *x = location_at(b, bucket_of(a->address), a->address, false);
+    struct block *b = a->access.block;
+    struct location *x = location_at(b, bucket_of(a->access.address), a->access.address, false);
     if (!x)
         return false;
     struct history *h = &x->history;
     h->unread = 0;
-    unsigned number = history_choose(h, b, a->bytes, a->pc);
-    if (number == h->newest || !history_has(h, current(b)->overwrote) ||
+    unsigned number = history_choose(h, &a->access);
+    if (number == h->newest || !history_has(h, b->threads[a->access.thread].overwrote) ||
         h->past[(number + 1) % MOST_PAST].tick < b->fenced)
         return false;
     a->older = number;
@@ -331,61 +326,55 @@ bool message_atomic_older(struct block *b, struct strong_access *a, u64 *value)
     return true;
 }
 
-void message_atomic_end(struct block *b, const struct strong_access *a, bool held)
+void message_atomic_end(const struct strong_access *a, bool held)
 {
-    struct bucket *bucket = bucket_of(a->address);
-    bool takes = a->compares && a->writes;
+    const struct access *access = &a->access;
+    struct block *b = access->block;
+    struct bucket *bucket = bucket_of(access->address);
+    bool takes = access->compares && a->writes;
     if (takes)
-        take_lock(b, a);
+        take_lock(a);
     if (!held && !__atomic_load_n(&b->launch->synchronises, __ATOMIC_SEQ_CST))
         return;
     if (!held)
         pthread_mutex_lock(&bucket->lock);
-    struct knowledge *k = order_knowledge(b, b->cur);
-    struct location *x = location_at(b, bucket, a->address, true);
+    struct knowledge *k = order_knowledge(b, access->thread);
+    struct location *x = location_at(b, bucket, access->address, true);
     if (a->older)
-        read_older(b, k, x, a);
+        read_older(a, k, x);
     else
-        location_read(b, k, x, a->scope, a->compares, a->pc);
+        location_read(access, k, x, access->compares);
     if (!a->writes)
-        history_keep(&x->history, b);
+        history_keep(&x->history, b, access->thread);
     if (a->writes)
-        location_write(b, k, x, a->scope, a->bytes, a->before, b->launch->many_workers, a->pc);
-    if (a->writes && !takes && a->address == k->lock)
-        leave_lock(b, k, x);
+        location_write(access, k, x, a->before, b->launch->many_workers);
+    if (a->writes && !takes && access->address == k->lock)
+        leave_lock(access, k, x);
     pthread_mutex_unlock(&bucket->lock);
-    message_absorb(b, k);
     b->now++;
 }
 
-bool message_seen(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+bool message_seen(const struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
 {
-    struct knowledge *k = current(b)->knowledge;
-    if (!k)
-        return false;
-    message_absorb(b, k);
-    return clock_knows(&k->taken, serial, thread, stamp);
+    const struct knowledge *k = b->threads[thread].knowledge;
+    return k && clock_knows(&k->taken, serial, other, stamp);
 }
 
-bool message_loosely(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+bool message_loosely(const struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
 {
-    struct knowledge *k = current(b)->knowledge;
-    if (!k)
-        return false;
-    message_absorb(b, k);
-    return clock_knows(&k->loose, serial, thread, stamp);
+    const struct knowledge *k = b->threads[thread].knowledge;
+    return k && clock_knows(&k->loose, serial, other, stamp);
 }
 
 enum observation { UNSEEN, OBSERVED, OBSERVED_AND_FENCED };
 
-/* What the running thread has to do with the last write to that address. */
-static enum observation observation(struct block *b, const void *address)
+/* What the thread has to do with the last write to that address. */
+static enum observation observation(struct block *b, unsigned thread, const void *address)
 {
     enum observation found = UNSEEN;
-    struct knowledge *k = current(b)->knowledge;
+    const struct knowledge *k = b->threads[thread].knowledge;
     if (!k)
         return UNSEEN;
-    message_absorb(b, k);
     struct bucket *bucket = bucket_of(address);
     pthread_mutex_lock(&bucket->lock);
     const struct location *x = location_at(b, bucket, address, false);
@@ -393,7 +382,7 @@ static enum observation observation(struct block *b, const void *address)
         found = OBSERVED_AND_FENCED;
     for (unsigned i = 0; x && found != OBSERVED_AND_FENCED && i < x->n_observers; i++) {
         const struct entry *e = &x->observers[i];
-        bool own = e->thread == b->cur;
+        bool own = e->thread == thread;
         if (e->serial != b->serial)
             continue;
         if (own)
@@ -405,34 +394,37 @@ static enum observation observation(struct block *b, const void *address)
     return found;
 }
 
-bool message_observed(struct block *b, const void *address) { return observation(b, address) != UNSEEN; }
-bool message_observed_and_fenced(struct block *b, const void *address)
+bool message_observed(struct block *b, unsigned thread, const void *address)
 {
-    return observation(b, address) == OBSERVED_AND_FENCED;
+    return observation(b, thread, address) != UNSEEN;
+}
+bool message_observed_and_fenced(struct block *b, unsigned thread, const void *address)
+{
+    return observation(b, thread, address) == OBSERVED_AND_FENCED;
 }
 
-enum lock_fence message_lock(const struct block *b)
+enum lock_fence message_lock(const struct block *b, unsigned thread)
 {
-    const struct knowledge *k = b->threads[b->cur].knowledge;
+    const struct knowledge *k = b->threads[thread].knowledge;
     return k ? k->lock_fence : NO_LOCK;
 }
 
-void message_note_careless(struct block *b)
+void message_note_careless(struct block *b, unsigned thread)
 {
-    struct knowledge *k = current(b)->knowledge;
+    struct knowledge *k = b->threads[thread].knowledge;
     if (k->careless == NO_LOCK)
         k->careless = k->lock_fence;
 }
 
-bool message_lock_was_careless(struct block *b, uint32_t serial, unsigned thread)
+bool message_lock_was_careless(struct block *b, unsigned thread, uint32_t serial, unsigned other)
 {
-    const struct knowledge *k = current(b)->knowledge;
+    const struct knowledge *k = b->threads[thread].knowledge;
     if (!k || !k->lock)
         return false;
     struct bucket *bucket = bucket_of(k->lock);
     pthread_mutex_lock(&bucket->lock);
     const struct location *x = location_at(b, bucket, k->lock, false);
-    bool careless = x && x->careless.serial == serial && x->careless.thread == thread &&
+    bool careless = x && x->careless.serial == serial && x->careless.thread == other &&
                     x->careless.lock_free == k->lock_free && (x->careless.fence == NO_FENCE || serial != b->serial);
     pthread_mutex_unlock(&bucket->lock);
     return careless;

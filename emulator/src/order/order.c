@@ -7,7 +7,6 @@
 #include "order/order.h"
 #include "run/grid.h"
 #include "run/launch.h"
-#include "order/messages.h"
 #include "run/worker.h"
 #include <stdlib.h>
 #include <string.h>
@@ -68,20 +67,20 @@ void order_begin_block(struct block *b)
     b->left_unmet = false;
 }
 
-bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp)
+bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
 {
     if (serial == b->serial) {
-        if (thread == b->cur || order_met(b, thread, stamp))
+        if (other == thread || order_met(b, other, stamp))
             return true;
-        if (thread / WARP == b->cur / WARP && b->warps[thread / WARP].known[b->cur % WARP][thread % WARP] >= stamp)
+        if (other / WARP == thread / WARP && b->warps[other / WARP].known[thread % WARP][other % WARP] >= stamp)
             return true;
     }
-    if (b->phase && grid_before(b, serial, thread, stamp))
+    if (b->phase && grid_before(b, serial, other, stamp))
         return true;
-    const struct knowledge *k = current(b)->knowledge;
-    if (k && k->acquired_own && serial == b->serial && k->acquired_own[thread] >= stamp)
+    const struct knowledge *k = b->threads[thread].knowledge;
+    if (k && k->acquired_own && serial == b->serial && k->acquired_own[other] >= stamp)
         return true;
-    return (k && clock_knows(&k->acquired, serial, thread, stamp)) || clock_knows(&b->acquired, serial, thread, stamp);
+    return (k && clock_knows(&k->acquired, serial, other, stamp)) || clock_knows(&b->acquired, serial, other, stamp);
 }
 
 static void join_stamps(const struct block *b, uint32_t *into, const uint32_t *from)
@@ -188,7 +187,6 @@ void order_block_barrier(struct block *b)
         struct knowledge *k = b->threads[t].knowledge;
         if (!k)
             continue;
-        message_absorb(b, k);
         b->sequential = later(b->sequential, k->sequential);
         clock_join(&b->acquired, &k->acquired);
         clock_clear(&k->acquired);
@@ -236,11 +234,14 @@ static void snapshot(struct block *b, unsigned self, const struct knowledge *k, 
     clock_join(out, &b->acquired);
 }
 
-void order_done(struct block *b, struct clock *out) { snapshot(b, b->cur, current(b)->knowledge, out); }
+void order_done(struct block *b, unsigned thread, struct clock *out)
+{
+    snapshot(b, thread, b->threads[thread].knowledge, out);
+}
 
 void order_arrive(struct block *b, struct clock *passing)
 {
-    order_done(b, passing);
+    order_done(b, b->cur, passing);
     b->now++;
 }
 
@@ -270,27 +271,33 @@ void order_some(struct block *b, const uint32_t *lanes, const struct clock *pass
 
 /* ---- objects of one block ---- */
 
-void order_release(struct block *b, struct release *into)
+u64 order_sequential(const struct block *b, unsigned thread)
 {
-    const struct knowledge *k = current(b)->knowledge;
-    unsigned first = b->cur / WARP * WARP;
+    const struct knowledge *k = b->threads[thread].knowledge;
+    return k ? later(k->sequential, b->sequential) : b->sequential;
+}
+
+void order_release(struct block *b, unsigned thread, struct release *into)
+{
+    const struct knowledge *k = b->threads[thread].knowledge;
+    unsigned first = thread / WARP * WARP;
     for (unsigned lane = 0; lane < WARP; lane++) {
-        uint32_t known = b->warps[b->cur / WARP].known[b->cur % WARP][lane];
+        uint32_t known = b->warps[thread / WARP].known[thread % WARP][lane];
         if (known > into->threads[first + lane])
             into->threads[first + lane] = known;
     }
-    into->threads[b->cur] = b->now;
+    into->threads[thread] = b->now;
     if (k && k->acquired_own)
         join_stamps(b, into->threads, k->acquired_own);
     if (k)
         clock_join(&into->others, &k->acquired);
-    into->sequential = later(into->sequential, order_sequential(b));
+    into->sequential = later(into->sequential, order_sequential(b, thread));
     b->now++;
 }
 
-void order_acquire(struct block *b, const struct release *from)
+void order_acquire(struct block *b, unsigned thread, const struct release *from)
 {
-    struct knowledge *k = order_knowledge(b, b->cur);
+    struct knowledge *k = order_knowledge(b, thread);
     join_own(b, k, from->threads);
     clock_join(&k->acquired, &from->others);
     k->sequential = later(k->sequential, from->sequential);
@@ -308,17 +315,10 @@ u64 order_tick(void)
     return __atomic_add_fetch(&tick, 1, __ATOMIC_SEQ_CST);
 }
 
-u64 order_sequential(const struct block *b)
-{
-    const struct knowledge *k = b->threads[b->cur].knowledge;
-    return k ? later(k->sequential, b->sequential) : b->sequential;
-}
-
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc)
 {
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
-    message_absorb(b, k);
     b->fenced = order_tick();
     if (sequential)
         k->sequential = b->fenced;
@@ -338,3 +338,5 @@ void order_fence(struct block *b, enum simt_scope scope, bool sequential, const 
         clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
     b->now++;
 }
+
+void order_proxy_fence(struct block *b, unsigned spaces, const void *pc) { (void)b, (void)spaces, (void)pc; }

@@ -7,14 +7,27 @@
  *   knowledge  everything else: released by a fence and a strong access (an atomic operation, or volatile), acquired by
  *              a strong access that reads from it and a fence. A scope too small on either side orders nothing.
  *
- * Whoever touches memory is an actor: (serial of its block, number in it). Asynchronous engines will be actors as well,
- * with numbers from MAX_THREADS on. */
+ * Whoever touches memory is an actor: (serial of its block, number in it). Threads are, by their numbers. */
 #ifndef SIMT_ORDER_H
 #define SIMT_ORDER_H
 
 #include "order/clock.h"
 
 struct block;
+
+/* An access: who does what. It goes through every room that has to say something about it. */
+struct access {
+    struct block *block;
+    const void *pc;      /* of the code that does it, */
+    const void *address; /* and of the memory */
+    unsigned bytes;
+    unsigned thread; /* of the block: that does it, or that it is done for: what this one knows has happened before */
+    uint32_t stamp;
+    enum access_kind kind;
+    enum simt_scope scope; /* of a strong one */
+    enum manner manner;
+    bool compares; /* atomicCAS, which may write nothing */
+};
 
 /* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
  * what the last holder wrote. */
@@ -73,18 +86,22 @@ struct release {
     struct clock others;           /* of other blocks */
     u64 sequential;                /* as in knowledge */
 };
-void order_release(struct block *b, struct release *into); /* adds what the running thread knows and has done */
-void order_acquire(struct block *b, const struct release *from);
+/* Adds what that thread knows and has done. */
+void order_release(struct block *b, unsigned thread, struct release *into);
+void order_acquire(struct block *b, unsigned thread, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
+/* fence.proxy.async of the running thread, for these spaces: what has happened before it in memory of theirs may be touched
+ * by the async proxy, by bulk copies, from there on. */
+enum proxy_space { PROXY_SHARED = 1, PROXY_GLOBAL = 2 };
+void order_proxy_fence(struct block *b, unsigned spaces, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
-u64 order_sequential(const struct block *b); /* the last sequential fence that the running thread has behind it */
-/* Did what (serial, thread) did at that stamp happen before what the running thread does now? */
-bool order_before(struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
-
-/* For messages.c. */
-void order_done(struct block *b, struct clock *out); /* adds what the running thread knows and has done */
-struct knowledge *order_knowledge(struct block *b, unsigned thread); /* made if there is none */
-void order_notice(struct block *b);                                  /* from now on, messages are left */
+/* The last sequential fence that the thread has behind it. */
+u64 order_sequential(const struct block *b, unsigned thread);
+/* Did what (serial, other) did at that stamp happen before what that thread does now? */
+bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp);
+void order_done(struct block *b, unsigned thread, struct clock *out); /* adds what that thread knows and has done */
+struct knowledge *order_knowledge(struct block *b, unsigned thread);  /* made if there is none */
+void order_notice(struct block *b);                                   /* from now on, messages are left */
 
 #endif

@@ -1,6 +1,8 @@
 /* Accesses that nothing orders, of which at least one is no kernel's, or whose kernels are of different launches. */
 #include "order/access.h"
 #include "order/overlap.h"
+#include "memory/registered.h"
+#include "memory/symbols.h"
 #include "run/launch.h"
 #include "report/lines.h"
 #include "memory/memory.h"
@@ -500,16 +502,15 @@ void overlap_end_launch(struct overlap *o)
 void simt_grid_dependency_wait(void)
 {
     struct block *b = running();
-    moves_on(b->worker);
     current(b)->waited_block = b->serial;
     current(b)->waited = b->now;
 }
 
-/* Has the running thread waited for the launch in front, or another, before a barrier? */
-static bool has_waited(struct block *b)
+/* Has that thread waited for the launch in front, or another, before a barrier? */
+static bool has_waited(struct block *b, unsigned thread)
 {
     for (unsigned t = 0; t < b->launch->threads; t++)
-        if (b->threads[t].waited_block == b->serial && order_before(b, b->serial, t, b->threads[t].waited))
+        if (b->threads[t].waited_block == b->serial && order_before(b, thread, b->serial, t, b->threads[t].waited))
             return true;
     return false;
 }
@@ -528,14 +529,14 @@ static const struct span *span_of(const struct block *b, uint32_t serial)
     return o && from < o->n_spans && o->spans[from].first <= serial ? &o->spans[from] : NULL;
 }
 
-bool overlap_ordered(struct block *b, uint32_t serial)
+bool overlap_ordered(struct block *b, unsigned thread, uint32_t serial)
 {
     const struct span *s = span_of(b, serial);
     if (!s)
         return true;
     if (s->synchronises && b->launch->synchronises)
         return true; /* by what they say to each other, perhaps */
-    return s->until_wait && has_waited(b);
+    return s->until_wait && has_waited(b, thread);
 }
 
 bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other)
@@ -544,21 +545,21 @@ bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other)
     return s && s == span_of(b, other);
 }
 
-void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc)
+void overlap_access(const struct access *a)
 {
-    const struct overlap *o = b->launch->overlap;
-    bool store = access_stores(kind);
-    if ((uintptr_t)address >= o->high || (uintptr_t)address + bytes <= o->low)
+    const struct overlap *o = a->block->launch->overlap;
+    bool store = access_stores(a->kind);
+    if ((uintptr_t)a->address >= o->high || (uintptr_t)a->address + a->bytes <= o->low)
         return;
     for (unsigned i = o->n_touches; i-- > 0;) {
         const struct touch *t = &o->touches[i];
-        if (!(store || t->store) || !meets_bytes(t, address, bytes))
+        if (!(store || t->store) || !meets_bytes(t, a->address, a->bytes))
             continue;
-        if (is_before(&o->work->before, t) && has_waited(b))
+        if (is_before(&o->work->before, t) && has_waited(a->block, a->thread))
             continue;
         char before[SENTENCE];
         say_before(before, t);
-        report_unordered_access(b, "race between streams", pc, address, bytes, kind, before, unordered);
+        report_unordered_access(a, "race between streams", before, unordered);
     }
 }
 

@@ -4,7 +4,7 @@
 #define SIMT_OVERLAP_H
 
 #include "run/block.h"
-#include "api/work.h"
+#include "order/work.h"
 
 struct touch { /* rows of bytes, `pitch` bytes apart */
     const unsigned char *start;
@@ -36,12 +36,11 @@ void overlap_host_function_signals(void);
 struct overlap;
 struct overlap *overlap_begin_launch(const struct work *w, uint32_t first_serial, uint32_t *least_serial);
 void overlap_end_launch(struct overlap *o);
-/* Did the launch that this block is of happen before what the running thread does? serial: of another launch's block. */
-bool overlap_ordered(struct block *b, uint32_t serial);
+/* Did the launch that a block of this serial is of, another launch, happen before what that thread does? */
+bool overlap_ordered(struct block *b, unsigned thread, uint32_t serial);
 /* Are the blocks of these two serials of one launch, which this block's did not wait for? */
 bool overlap_same_launch(const struct block *b, uint32_t serial, uint32_t other);
-/* An access of the running thread, of a launch that has an overlap. */
-void overlap_access(struct block *b, const void *address, unsigned bytes, enum access kind, const void *pc);
+void overlap_access(const struct access *a); /* of a launch that has an overlap */
 
 void overlap_say_launch(FILE *f, uint32_t serial); /* "kernel k, launched at FILE:LINE" */
 

@@ -73,13 +73,12 @@ static void note_guess(const void *pc);
 /* ---- one access, on its way through the cells ---- */
 
 struct visit {
-    struct block *b;
+    const struct access *a;
+    struct block *b; /* of the access */
     const struct place *place;
-    const void *pc;
     u64 key;
     uint32_t least_serial; /* earlier blocks are of launches before this one, or their shared memory was another */
-    unsigned warp, lane, bytes;
-    enum access kind;
+    unsigned warp, lane;
     enum strength strength;
     const struct cell *cell; /* in hand */
     uint32_t flags;          /* CARELESS: it writes inside a lock, without a full fence; COMPARES */
@@ -94,7 +93,7 @@ struct visit {
     struct record other;
 };
 
-static enum strength strength_of(enum access kind, enum simt_scope scope)
+static enum strength strength_of(enum access_kind kind, enum simt_scope scope)
 {
     if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
         return scope == SIMT_SCOPE_BLOCK ? VOLATILE_BLOCK : VOLATILE;
@@ -106,7 +105,7 @@ static enum strength strength_of(enum access kind, enum simt_scope scope)
 static bool is_volatile(enum strength strength) { return strength == VOLATILE || strength == VOLATILE_BLOCK; }
 static bool is_of_block(enum strength strength) { return strength == VOLATILE_BLOCK || strength == ATOMIC_BLOCK; }
 
-static enum access kind_of(enum strength strength, bool stored)
+static enum access_kind kind_of(enum strength strength, bool stored)
 {
     if (is_volatile(strength))
         return stored ? ACCESS_VOLATILE_STORE : ACCESS_VOLATILE_LOAD;
@@ -133,11 +132,11 @@ static void note_conflict(struct visit *v, const struct record *r, unsigned thre
 static struct conflict conflict_of(struct visit *v)
 {
     struct conflict c = {
-        .block = v->b, .place = *v->place, .bytes = v->bytes, .now = v->kind, .pc = v->pc, .why = v->why};
+        .block = v->b, .place = *v->place, .bytes = v->a->bytes, .now = v->a->kind, .pc = v->a->pc, .why = v->why};
     c.before = kind_of(v->other_strength, v->other_stored);
     c.other_pc = record_pc(&v->other);
     c.actor.serial = v->b->serial;
-    c.actor.thread = v->b->cur;
+    c.actor.thread = v->a->thread;
     c.other.serial = v->other.serial;
     c.other.thread = v->other_thread;
     bool is_told = v->why == NOTHING_ORDERS || v->why == FENCE_MISSING;
@@ -152,17 +151,17 @@ static void meet_strong(struct visit *v, const struct record *r, unsigned thread
 {
     struct block *b = v->b;
     bool too_small = r->serial != b->serial && (is_of_block(v->strength) || is_of_block(strength));
-    bool volatile_data = b->manner != AS_RELAXED &&
-                         (is_volatile(v->strength) || (is_volatile(strength) && v->kind != ACCESS_ATOMIC));
+    bool volatile_data = v->a->manner != AS_RELAXED &&
+                         (is_volatile(v->strength) || (is_volatile(strength) && v->a->kind != ACCESS_ATOMIC));
     if (!too_small && !volatile_data)
         return;
-    bool loosely = message_loosely(b, r->serial, thread, STAMP(r));
+    bool loosely = message_loosely(b, v->a->thread, r->serial, thread, STAMP(r));
     if (too_small && !loosely)
         note_conflict(v, r, thread, strength, stored, SCOPE_TOO_SMALL);
-    if (too_small || message_observed(b, address_of(v)))
+    if (too_small || message_observed(b, v->a->thread, address_of(v)))
         return;
     bool last_write = r == &v->cell->write && !(r->who & COMPARES);
-    bool overwritten = last_write && v->kind == ACCESS_VOLATILE_STORE;
+    bool overwritten = last_write && v->a->kind == ACCESS_VOLATILE_STORE;
     if (loosely || overwritten)
         note_conflict(v, r, thread, strength, stored, loosely ? FENCE_MISSING : NOTHING_ORDERS);
 }
@@ -171,21 +170,21 @@ static void meet_strong(struct visit *v, const struct record *r, unsigned thread
  * the last to arrive in a barrier sets its counter back; a load does if there was a fence between. */
 static bool follows_own_view(const struct visit *v)
 {
-    if (v->kind == ACCESS_STORE)
-        return message_observed(v->b, address_of(v));
-    return message_observed_and_fenced(v->b, address_of(v));
+    if (v->a->kind == ACCESS_STORE)
+        return message_observed(v->b, v->a->thread, address_of(v));
+    return message_observed_and_fenced(v->b, v->a->thread, address_of(v));
 }
 
 static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
-    if (order_before(v->b, r->serial, thread, STAMP(r)))
+    if (order_before(v->b, v->a->thread, r->serial, thread, STAMP(r)))
         return;
     if (strength != PLAIN && v->strength == PLAIN && follows_own_view(v))
         return;
-    if (v->strength != PLAIN && message_seen(v->b, r->serial, thread, STAMP(r)))
+    if (v->strength != PLAIN && message_seen(v->b, v->a->thread, r->serial, thread, STAMP(r)))
         return;
     bool warp_synchronous = r->serial == v->b->serial && thread / WARP == v->warp && is_volatile(v->strength) &&
-                            is_volatile(strength) && v->b->manner != AS_RELAXED;
+                            is_volatile(strength) && v->a->manner != AS_RELAXED;
     if (v->strength != PLAIN && strength != PLAIN && !warp_synchronous) {
         meet_strong(v, r, thread, strength, stored);
         return;
@@ -193,12 +192,12 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
     note_conflict(v, r, thread, strength, stored, NOTHING_ORDERS);
 }
 
-/* Is that record of a launch that has ended before the running thread does this? */
+/* Is that record of a launch that has ended before the thread does this? */
 static bool is_past(const struct visit *v, const struct record *r)
 {
     if (r->serial < v->least_serial)
         return true;
-    return r->serial < v->b->launch->first_serial && overlap_ordered(v->b, r->serial);
+    return r->serial < v->b->launch->first_serial && overlap_ordered(v->b, v->a->thread, r->serial);
 }
 
 static void meet_write(struct visit *v, const struct record *r)
@@ -211,9 +210,9 @@ static void meet_write(struct visit *v, const struct record *r)
     if (r->serial == v->b->serial && order_met(v->b, thread, STAMP(r)))
         return;
     bool one_warp = r->serial == v->b->serial && thread / WARP == v->warp;
-    if (r->who & CARELESS && message_lock_was_careless(v->b, r->serial, thread))
+    if (r->who & CARELESS && message_lock_was_careless(v->b, v->a->thread, r->serial, thread))
         note_conflict(v, r, thread, STRENGTH(r), true, FENCE_MISSING);
-    bool one_instruction = one_warp && access_stores(v->kind) && TURN(r) == v->turn && record_pc(r) == v->pc;
+    bool one_instruction = one_warp && access_stores(v->a->kind) && TURN(r) == v->turn && record_pc(r) == v->a->pc;
     v->together |= one_instruction;
     if (!one_instruction)
         meet(v, r, thread, STRENGTH(r), true);
@@ -224,7 +223,7 @@ static bool is_store(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOC
 
 static bool is_atomic(const struct record *r) { return is_store(r) && STRENGTH(r) != COVERED; }
 
-/* The plain loads that the running thread has done before it tries: what they guessed is no longer of account. */
+/* The plain loads that the thread has done before it tries: what they guessed is no longer of account. */
 static void take_guess(const struct visit *v, struct cell *c, struct record *r)
 {
     uint32_t lane = 1u << v->lane, warp = 1u << v->warp;
@@ -261,7 +260,7 @@ static void meet_reads(struct visit *v, const struct record *r)
             continue; /* done before any lane of the warp went on */
         for (uint32_t rest = r->who; rest && !v->raced; rest &= rest - 1) {
             unsigned thread = warp * WARP + (unsigned)__builtin_ctz(rest);
-            if (own && thread == v->b->cur)
+            if (own && thread == v->a->thread)
                 continue;
             if (IS_READ_ONLY(r) && r->serial >= v->b->launch->first_serial)
                 note_conflict(v, r, thread, PLAIN, false, TAKEN_FOR_CONSTANT);
@@ -289,23 +288,25 @@ static bool is_of_other_launch(const struct block *b, const struct record *r)
 }
 
 /* Is all that this record holds ordered before what any thread does, or of no more account? */
-static bool is_over(struct block *b, uint32_t least_serial, const struct record *r, const struct record *added)
+static bool is_over(const struct access *a, uint32_t least_serial, const struct record *r, const struct record *added)
 {
+    struct block *b = a->block;
     if (r->serial < least_serial || !r->who)
         return true;
     if (is_of_other_launch(b, r))
-        return stands_for(added, r) && overlap_ordered(b, r->serial);
+        return stands_for(added, r) && overlap_ordered(b, a->thread, r->serial);
     return r->serial == b->serial && STAMP(r) <= b->floor && !IS_READ_ONLY(r);
 }
 
 /* The same, if it takes longer to find out: done before the read that is added, by each thread. */
-static bool is_behind(struct block *b, const struct record *r, const struct record *added)
+static bool is_behind(const struct access *a, const struct record *r, const struct record *added)
 {
     if (!stands_for(added, r))
         return false;
     for (uint32_t warps = r->warps; warps; warps &= warps - 1)
         for (uint32_t rest = r->who; rest; rest &= rest - 1)
-            if (!order_before(b, r->serial, (unsigned)(__builtin_ctz(warps) * WARP + __builtin_ctz(rest)), STAMP(r)))
+            if (!order_before(a->block, a->thread, r->serial,
+                              (unsigned)(__builtin_ctz(warps) * WARP + __builtin_ctz(rest)), STAMP(r)))
                 return false;
     return true;
 }
@@ -327,15 +328,16 @@ static bool is_to_be_kept(const struct block *b, const struct cell *c, unsigned 
 }
 
 /* A cell without a free place: which read makes room? */
-static unsigned make_room(struct block *b, uint32_t least_serial, struct cell *c, unsigned readers,
+static unsigned make_room(const struct access *a, uint32_t least_serial, struct cell *c, unsigned readers,
                           const struct record *added)
 {
+    struct block *b = a->block;
     for (unsigned i = 0; i < readers; i++)
         for (unsigned j = i + 1; j < readers; j++)
             if (record_join(&c->reads[i], &c->reads[j]))
                 return j;
     for (unsigned i = 0; i < readers; i++)
-        if (is_behind(b, &c->reads[i], added))
+        if (is_behind(a, &c->reads[i], added))
             return i;
     for (unsigned i = 0; i < readers; i++)
         for (unsigned j = i + 1; j < readers; j++)
@@ -354,7 +356,7 @@ static unsigned make_room(struct block *b, uint32_t least_serial, struct cell *c
 }
 
 /* The first record is the latest. */
-static void add_read(struct block *b, uint32_t least_serial, struct cell *c, unsigned readers,
+static void add_read(const struct access *a, uint32_t least_serial, struct cell *c, unsigned readers,
                      const struct record *added)
 {
     unsigned place = readers;
@@ -364,11 +366,11 @@ static void add_read(struct block *b, uint32_t least_serial, struct cell *c, uns
             return;
         if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_store(added))
             return; /* whoever writes there meets that one */
-        if (place == readers && is_over(b, least_serial, r, added))
+        if (place == readers && is_over(a, least_serial, r, added))
             place = i;
     }
     if (place == readers)
-        place = make_room(b, least_serial, c, readers, added);
+        place = make_room(a, least_serial, c, readers, added);
     for (; place > 0; place--)
         c->reads[place] = c->reads[place - 1];
     c->reads[0] = *added;
@@ -377,11 +379,12 @@ static void add_read(struct block *b, uint32_t least_serial, struct cell *c, uns
 /* ---- cells on the way ---- */
 
 /* What happens most: a load of a word that nobody has written since the last barrier. Returns whether that is all. */
-static bool load_word(struct block *b, const struct cells *cells, size_t offset, uint32_t least_serial, u64 key)
+static bool load_word(const struct access *a, const struct cells *cells, size_t offset, uint32_t least_serial, u64 key)
 {
+    const struct block *b = a->block;
     struct cell *c = word_cell(cells, offset);
     const struct record *w = &c->write;
-    uint32_t lane = 1u << b->cur % WARP, warp = 1u << b->cur / WARP;
+    uint32_t lane = 1u << a->thread % WARP, warp = 1u << a->thread / WARP;
     if (w->who & SPLIT)
         return false;
     if (w->serial >= least_serial && (w->serial != b->serial || !order_met(b, WRITER(w), STAMP(w))))
@@ -391,15 +394,14 @@ static bool load_word(struct block *b, const struct cells *cells, size_t offset,
     for (unsigned i = 0; i < cells->readers; i++)
         if (c->reads[i].serial >= least_serial && is_store(&c->reads[i]))
             return false;
-    add_read(b, least_serial, c, cells->readers, &(struct record){b->serial, lane, key, warp});
+    add_read(a, least_serial, c, cells->readers, &(struct record){b->serial, lane, key, warp});
     return true;
 }
 
-static bool load_words(struct block *b, const struct cells *cells, size_t offset, unsigned bytes, uint32_t least_serial,
-                       u64 key)
+static bool load_words(const struct access *a, const struct cells *cells, size_t offset, uint32_t least_serial, u64 key)
 {
-    for (size_t at = offset; at < offset + bytes; at += 4)
-        if (!load_word(b, cells, at, least_serial, key))
+    for (size_t at = offset; at < offset + a->bytes; at += 4)
+        if (!load_word(a, cells, at, least_serial, key))
             return false;
     return true;
 }
@@ -409,7 +411,7 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++)
         if (is_store(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
-    add_read(v->b, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
+    add_read(v->a, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
 }
 
 /* Of this launch, and in shared memory of this block? */
@@ -420,7 +422,7 @@ static bool is_of_launch(const struct visit *v, const struct record *r)
 
 static void note_overwritten(const struct visit *v, const struct record *last)
 {
-    struct thread *self = current(v->b);
+    struct thread *self = &v->b->threads[v->a->thread];
     bool in_launch = is_of_launch(v, last);
     self->overwrote = in_launch ? (struct entry){last->serial, WRITER(last), STAMP(last)} : (struct entry){0};
     self->overwrote_strong = in_launch && STRENGTH(last) != PLAIN;
@@ -455,20 +457,21 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     if (v->strength == PLAIN || !is_of_launch(v, &last))
         return;
     bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && STAMP(&last) <= v->b->floor);
-    bool concurrent = atomic && is_atomic(&last) && !order_before(v->b, last.serial, WRITER(&last), STAMP(&last));
+    bool concurrent = atomic && is_atomic(&last) &&
+                      !order_before(v->b, v->a->thread, last.serial, WRITER(&last), STAMP(&last));
     if (!covered && !concurrent)
         return;
     last.who = 1u << LANE(&last);
     if (covered)
         last = record_covered(&last);
-    add_read(v->b, v->least_serial, c, readers, &last);
+    add_read(v->a, v->least_serial, c, readers, &last);
 }
 
 static void visit_cell(struct visit *v, struct cell *c, unsigned readers)
 {
     v->cell = c;
     meet_write(v, &c->write);
-    if (access_stores(v->kind))
+    if (access_stores(v->a->kind))
         visit_store(v, c, readers);
     else
         visit_load(v, c, readers);
@@ -499,7 +502,7 @@ static void visit_word(struct visit *v, const struct cells *cells, size_t offset
     }
     for (unsigned i = 0; i < n; i++)
         visit_cell(v, part_cell(cells, offset + i), cells->readers);
-    if (n == 4 && access_stores(v->kind))
+    if (n == 4 && access_stores(v->a->kind))
         copy_cell(cells, word, part_cell(cells, base));
 }
 
@@ -646,7 +649,7 @@ void race_judge(struct block *b)
 
 static void visit_words(struct visit *v, const struct cells *cells, size_t offset)
 {
-    for (size_t at = offset, end = at + v->bytes; at < end;) {
+    for (size_t at = offset, end = at + v->a->bytes; at < end;) {
         size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
         visit_word(v, cells, at, (unsigned)(stop - at));
         at = stop;
@@ -655,16 +658,16 @@ static void visit_words(struct visit *v, const struct cells *cells, size_t offse
 
 static void prepare_store(struct visit *v)
 {
-    uint8_t *turn = &current(v->b)->turns[(uintptr_t)v->pc / 4 % 16];
-    enum lock_fence fence = v->strength >= ATOMIC_BLOCK ? NO_LOCK : message_lock(v->b);
+    uint8_t *turn = &v->b->threads[v->a->thread].turns[(uintptr_t)v->a->pc / 4 % 16];
+    enum lock_fence fence = v->strength >= ATOMIC_BLOCK ? NO_LOCK : message_lock(v->b, v->a->thread);
     v->turn = *turn;
     (*turn)++;
-    if (v->kind == ACCESS_ATOMIC && v->b->compares)
+    if (v->a->kind == ACCESS_ATOMIC && v->a->compares)
         v->flags = COMPARES;
     if (fence != NO_FENCE && fence != BLOCK_FENCE)
         return;
     v->flags |= CARELESS;
-    message_note_careless(v->b);
+    message_note_careless(v->b, v->a->thread);
 }
 
 /* The records that hold this place, and where in them. NULL: it is not watched. */
@@ -675,31 +678,29 @@ static const struct cells *cells_of(const struct block *b, const struct place *p
     return shared ? b->cells : place->object->cells;
 }
 
-static void visit(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
-                  enum simt_scope scope, bool read_only)
+static void visit(const struct access *a, const struct place *place, bool read_only)
 {
+    struct block *b = a->block;
     bool shared = place->space == SPACE_SHARED;
     size_t offset;
     const struct cells *cells = cells_of(b, place, &offset);
     uint32_t least_serial = shared ? b->serial : b->launch->least_serial;
-    enum strength strength = strength_of(kind, scope);
-    u64 key = record_key(b->now, access_collective_load(kind), strength, read_only, pc);
-    current(b)->touched = b->now;
+    enum strength strength = strength_of(a->kind, a->scope);
+    u64 key = record_key(a->stamp, access_collective_load(a->kind), strength, read_only, a->pc);
+    b->threads[a->thread].touched = a->stamp;
     bool *lock = lock_cells(b, place);
-    bool loads_words = !access_stores(kind) && strength == PLAIN && bytes % 4 == 0 && !read_only;
-    if (loads_words && load_words(b, cells, offset, bytes, least_serial, key)) {
+    bool loads_words = !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 && !read_only;
+    if (loads_words && load_words(a, cells, offset, least_serial, key)) {
         unlock_cells(lock);
         return;
     }
     struct visit v;
+    v.a = a;
     v.b = b;
     v.place = place;
-    v.pc = pc;
     v.least_serial = least_serial;
-    v.warp = b->cur / WARP;
-    v.lane = b->cur % WARP;
-    v.bytes = bytes;
-    v.kind = kind;
+    v.warp = a->thread / WARP;
+    v.lane = a->thread % WARP;
     v.strength = strength;
     v.key = key;
     v.read_only = read_only;
@@ -707,10 +708,10 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
     v.raced = false;
     v.turn = 0;
     v.flags = 0;
-    if (access_stores(kind))
+    if (access_stores(a->kind))
         prepare_store(&v);
     if (strength != PLAIN && is_of_workers(b, place)) {
-        bool stores = kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
+        bool stores = a->kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
         __atomic_store_n(&b->worker->touches_to_store, stores, __ATOMIC_RELAXED);
         __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
         b->worker->unsettled = true;
@@ -724,26 +725,19 @@ static void visit(struct block *b, const void *pc, const struct place *place, un
         doubt(&c); /* still under the lock: the reader's own atomicCAS, which clears it, will have to take it too */
     unlock_cells(lock);
     if (v.together)
-        report_stored_together(pc);
+        report_stored_together(a->pc);
     if (!v.raced || doubtful)
         return;
     bool in_launch = c.other.serial >= b->launch->first_serial;
-    if (access_stores(kind) && kind != ACCESS_ATOMIC && in_launch)
+    if (access_stores(a->kind) && a->kind != ACCESS_ATOMIC && in_launch)
         suspect(b, &c);
     else
         report_race(&c);
 }
 
-void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
-                 enum simt_scope scope)
-{
-    visit(b, pc, place, bytes, kind, scope, false);
-}
+void race_access(const struct access *a, const struct place *place) { visit(a, place, false); }
 
-void race_read_only(struct block *b, const void *pc, const struct place *place, unsigned bytes)
-{
-    visit(b, pc, place, bytes, ACCESS_LOAD, SIMT_SCOPE_SYSTEM, true);
-}
+void race_read_only(const struct access *a, const struct place *place) { visit(a, place, true); }
 
 /* ---- older values ---- */
 

@@ -19,9 +19,7 @@ struct actor { /* a thread of a block of this launch, and where in the program i
     const void *pc;
 };
 
-/* By the running thread, at code address pc. `scope` is an atomic's. */
-void race_access(struct block *b, const void *pc, const struct place *place, unsigned bytes, enum access kind,
-                 enum simt_scope scope);
+void race_access(const struct access *a, const struct place *place);
 /* The running thread does atomicCAS there, after race_access(): what it loaded before was only a first guess, and decided
  * whether to try at all. */
 void race_tries(struct block *b, const void *address, unsigned bytes);
@@ -42,8 +40,8 @@ void race_take_back(struct worker *w);
 /* Is another worker's thread about to store there by a strong access? */
 bool race_other_stores(const struct block *b, const void *address);
 
-/* The running thread loads from there by a path that takes memory for constant as long as the kernel runs. */
-void race_read_only(struct block *b, const void *pc, const struct place *place, unsigned bytes);
+/* A load by a path that takes memory for constant as long as the kernel runs. */
+void race_read_only(const struct access *a, const struct place *place);
 
 struct outside_conflict { /* with what a kernel did: found by what is no kernel's */
     struct actor who;
@@ -61,7 +59,7 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     struct block *block; /* of the actor */
     struct place place;
     unsigned bytes;
-    enum access now, before;
+    enum access_kind now, before;
     struct {
         uint32_t serial;
         unsigned thread;

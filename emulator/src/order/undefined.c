@@ -114,14 +114,15 @@ static void begin_copy(struct trial *t, unsigned number)
     undefined_on_trial = true;
 }
 
-void undefined_store(struct block *b, const void *address, unsigned bytes, const void *pc)
+void undefined_store(const struct access *a)
 {
-    if (!is_own(b))
+    if (!is_own(a->block))
         return;
-    struct log *log = &b->trial->logs[b->trial->self];
+    const struct trial *t = a->block->trial;
+    struct log *log = &t->logs[t->self];
     if (log->n == MOST_STORES)
         return;
-    log->stores[log->n] = (struct stored){.address = address, .pc = pc, .bytes = bytes, .thread = b->cur};
+    log->stores[log->n] = (struct stored){.address = a->address, .pc = a->pc, .bytes = a->bytes, .thread = a->thread};
     log->n++;
 }
 

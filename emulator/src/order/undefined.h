@@ -14,8 +14,7 @@ u64 undefined_read(struct block *b, const struct undefined_read *read);
 
 /* In such a process, until the block has ended. */
 extern bool undefined_on_trial;
-/* The running thread stores to global memory. */
-void undefined_store(struct block *b, const void *address, unsigned bytes, const void *pc);
+void undefined_store(const struct access *a); /* to global memory */
 /* The block has come to its end, or cannot go on alone: reports if its results hang on what it read. */
 void undefined_end(struct block *b);
 void undefined_drop(struct block *b); /* it did not come to its end */

@@ -1,4 +1,6 @@
 /* Runs inline PTX: an `asm` statement of a kernel comes here with its operands, each time that a thread comes to it. */
+#include "ptx/assembly.h"
+#include "ptx/read.h"
 #include "order/access.h"
 #include "ptx/ptx.h"
 #include <stdarg.h>
@@ -81,6 +83,5 @@ void ptx_branch(struct running *r, const struct instruction *in)
     r->next = in->target;
     if (!back)
         return;
-    moves_on(simt_worker);
     may_poll(running(), QUIET_BRANCH, r->pc);
 }

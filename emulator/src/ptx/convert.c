@@ -1,6 +1,7 @@
 /* Inline PTX: numbers in all their types, and cvt between them (PTX ISA, "cvt"; "Fundamental Types" and "Alternate Floating-
  * Point Data Formats"). */
-#include "ptx/ptx.h"
+#include "ptx/convert.h"
+#include "ptx/rows.h"
 #include "../../include/simt/half_bits.h"
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Inline PTX: arithmetic of floating point (PTX ISA, "Floating-Point Instructions", "Half Precision Floating-Point
  * Instructions"). Results that are NaN are the canonical one. What is .approx is rounded rightly here: hardware's own
  * error differs from GPU to GPU. */
-#include "ptx/ptx.h"
+#include "ptx/convert.h"
+#include "ptx/rows.h"
 #include "count/counters.h"
 #include "../../include/simt/half_bits.h"
 #include <math.h>
@@ -176,7 +177,7 @@ RUN(minimum)
 RUN(maximum)
 static void exponential(struct running *r, const struct instruction *in)
 {
-    counters_event(running(), r->pc, EVENT_EXPONENTIAL);
+    counters_event(block_here(), r->pc, EVENT_EXPONENTIAL);
     each(r, in, exponential_op);
 }
 RUN(logarithm)

@@ -1,6 +1,6 @@
 /* Inline PTX: arithmetic of integers, and logic (PTX ISA, "Integer Arithmetic", "Extended-Precision Integer Arithmetic",
  * "Logic and Shift"). */
-#include "ptx/ptx.h"
+#include "ptx/rows.h"
 
 #define WORDS (TYPE(T_B32) | TYPE(T_B64))
 #define OF_16 (TYPE(T_U16X2) | TYPE(T_S16X2))

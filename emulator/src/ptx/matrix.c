@@ -1,6 +1,11 @@
 /* Inline PTX: matrices that a warp holds together (PTX ISA, "ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"). What they do is the room
  * matrix; here stands which instructions there are. */
-#include "ptx/ptx.h"
+#include "ptx/memory.h"
+#include "ptx/rows.h"
+#include "warp/matrix.h"
+#include "warp/matrix_fragment.h"
+#include "warp/matrix_layout.h"
+#include "warp/matrix_load.h"
 #include <string.h>
 
 #define SMALL (TYPE(T_S4) | TYPE(T_U4) | TYPE(T_B1))
@@ -11,7 +16,7 @@
 /* The row that the running lane has the address of; of .x1 and .x2 only lanes 0 to 7 and 0 to 15 have one. */
 static void *row_of(const struct running *r, const struct instruction *in, unsigned i)
 {
-    if (running()->cur % WARP >= 8u * in->field[COUNT])
+    if (block_here()->cur % WARP >= 8u * in->field[COUNT])
         return NULL;
     return ptx_address(r, &in->operand[i], in->field[SPACE]);
 }

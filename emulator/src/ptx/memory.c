@@ -1,9 +1,12 @@
 /* Inline PTX: loads, stores, atomic operations and addresses (PTX ISA, "ld", "st", "atom", "red", "cvta"). Each is checked
  * and counted as the same access of C++ is. */
+#include "ptx/memory.h"
+#include "ptx/move.h"
+#include "ptx/rows.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "ptx/ptx.h"
 #include "report/report.h"
+#include "memory/shared.h"
 
 #define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | TYPE(T_B128) | FULL)
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))
@@ -16,26 +19,25 @@
 void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx_space space)
 {
     u64 at = o->value + (o->slot == NO_SLOT ? 0 : r->slots[o->slot]);
-    struct block *b = running();
+    struct block *b = block_here();
     if (space != S_SHARED)
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
         at = (uint32_t)at;
-    if (at >= SHARED_BYTES)
+    if (at >= b->cluster->n * SHARED_BYTES)
         report_call("out of bounds", r->pc, "uses an address beyond shared memory",
                     "There an address is an offset of 32 bits: __cvta_generic_to_shared() makes it of a pointer.");
-    return b->arena + at;
+    return simt_shared_generic((unsigned)at);
 }
 
 /* .global and .local accept no address of shared memory, as generic instructions do. */
 static void check_space(const struct running *r, const struct instruction *in, const void *address, unsigned bytes,
-                        enum access kind)
+                        enum access_kind kind)
 {
-    struct block *b = running();
-    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-    if (shared && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
-        report_access(b, "wrong memory space", r->pc, address, bytes, kind,
-                      "That is shared memory; the instruction names another space.");
+    struct block *b = block_here();
+    struct access a = access_of(b, r->pc, address, bytes, kind);
+    if (shared_owner(b, address) && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
+        report_access(&a, "wrong memory space", "That is shared memory; the instruction names another space.");
 }
 
 static void convert_address(struct running *r, const struct instruction *in)
@@ -57,7 +59,7 @@ bool simt_is_in(enum simt_space space, const void *generic)
                                         [SIMT_IN_SHARED] = SPACE_SHARED,
                                         [SIMT_IN_LOCAL] = SPACE_LOCAL,
                                         [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
-    enum space found = place_of(running(), generic, 1).space;
+    enum space found = place_of(block_here(), generic, 1).space;
     return (found == SPACE_NOWHERE ? SPACE_GLOBAL : found) == spaces[space]; /* to a GPU all else is global */
 }
 
@@ -123,7 +125,7 @@ static void load(struct running *r, const struct instruction *in)
     unsigned n = elements(in), each = ptx_types[in->type[0]].bytes;
     const unsigned char *from = ptx_address(r, &in->operand[1], in->field[SPACE]);
     if (simt_checked) {
-        enum access kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
+        enum access_kind kind = is_strong(in) ? ACCESS_VOLATILE_LOAD : ACCESS_LOAD;
         check_space(r, in, from, n * each, kind);
         if (in->field[READ_ONLY])
             access_read_only(running(), from, n * each, r->pc);
@@ -146,7 +148,7 @@ static void store(struct running *r, const struct instruction *in)
     unsigned char *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
     fence_if(r, in, ORDER_RELEASE);
     if (simt_checked) {
-        enum access kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
+        enum access_kind kind = is_strong(in) ? ACCESS_VOLATILE_STORE : ACCESS_STORE;
         check_space(r, in, to, n * each, kind);
         access_in_manner(to, n * each, kind, manner(in), scope(in), r->pc);
     }

@@ -1,7 +1,10 @@
 /* Inline PTX: moves, comparisons, choices and control (PTX ISA, "Data Movement and Conversion", "Comparison and Selection",
  * "Control Flow"). */
+#include "ptx/move.h"
+#include "ptx/assembly.h"
+#include "ptx/convert.h"
+#include "ptx/rows.h"
 #include "order/access.h"
-#include "ptx/ptx.h"
 #include "report/report.h"
 
 /* ---- mov ---- */
@@ -180,7 +183,6 @@ static void trap(struct running *r, const struct instruction *in)
 static void pause(struct running *r, const struct instruction *in)
 {
     (void)in;
-    moves_on(running()->worker);
     give_way(running(), r->pc);
 }
 

@@ -1,11 +1,11 @@
 /* Inline PTX. A text is read once, into a program: instructions whose modifiers are numbers and whose operands are slots
- * (ptx_read.c, ptx_words.c). assembly.c runs it. What the instructions do is written by subject, in ptx_*.c, each of
- * which offers a table of rows. */
+ * (read.h, words.h). assembly.c runs it. What the instructions do is written by subject, each in a file that offers a table
+ * of rows (rows.h). */
 #ifndef SIMT_PTX_H
 #define SIMT_PTX_H
 
 #include "base/base.h"
-#include "warp/matrix.h"
+#include "../../include/simt/matrix.h"
 #include "run/special.h"
 #include "run/worker.h"
 
@@ -227,9 +227,6 @@ struct row {
 #define FULL (TYPE(T_F32) | TYPE(T_F64))
 #define FLOATS (HALVES | FULL)
 
-extern const struct row ptx_move_rows[], ptx_integer_rows[], ptx_float_rows[], ptx_convert_rows[], ptx_memory_rows[],
-    ptx_warp_rows[], ptx_matrix_rows[], ptx_sync_rows[], ptx_video_rows[];
-
 struct program {
     unsigned n, n_slots, n_arguments;
     struct instruction *instructions;
@@ -243,17 +240,6 @@ struct running {
     unsigned carry; /* CC.CF, of add.cc and its like */
 };
 
-/* Reads a statement's text; what it does not know ends the program (report_unsupported). values: of the operands, as the
- * first thread comes with them; constants of the text among them. */
-struct program *ptx_read_program(const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
-                                 const u64 *values);
-
-/* Fills row, type and field from "ld.global.v4.f32"; what is wrong with it in a few words, else NULL. */
-const char *ptx_read_opcode(const char *opcode, struct instruction *in);
-
-void ptx_branch(struct running *r, const struct instruction *in); /* bra */
-void ptx_nothing(struct running *r, const struct instruction *in);
-
 /* ---- values ---- */
 
 static inline u64 ptx_bits(unsigned bytes) { return bytes >= 8 ? ~0ull : (1ull << 8 * bytes) - 1; }
@@ -262,7 +248,7 @@ static inline u64 ptx_get(const struct running *r, const struct ptx_operand *o)
 {
     if (o->kind == O_SLOT)
         return r->slots[o->slot];
-    return o->kind == O_CONSTANT ? o->value : o->special(running());
+    return o->kind == O_CONSTANT ? o->value : o->special(block_here());
 }
 
 static inline void ptx_set(const struct running *r, const struct ptx_operand *o, u64 value)
@@ -329,34 +315,5 @@ static inline enum simt_scope ptx_scope_of(const struct instruction *in)
                                              [SCOPE_SYS] = SIMT_SCOPE_SYSTEM};
     return scopes[in->field[SCOPE]];
 }
-
-/* The generic address that an operand in brackets means in that space, of `bytes` bytes. */
-void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx_space space);
-
-/* ---- floating point ---- */
-
-/* A number of that type as a double, which holds each of them, and back. */
-double ptx_to_double(u64 bits, enum type t);
-u64 ptx_from_double(double x, enum type t, enum ptx_rounding how);
-u64 ptx_nan(enum type t); /* the one that results are */
-
-static inline u64 ptx_flush_bits(enum type t, u64 bits)
-{
-    if (t == T_F32)
-        return bits & 0x7f800000 ? bits : bits & 0x80000000;
-    if (t == T_F16)
-        return bits & 0x7c00 ? bits : bits & 0x8000;
-    return bits;
-}
-/* A number of that type; subnormal ones are 0 where the instruction says .ftz. */
-static inline u64 ptx_flush(const struct instruction *in, enum type t, u64 bits)
-{
-    return in->field[FTZ] ? ptx_flush_bits(t, bits) : bits;
-}
-
-/* .sat: between 0 and 1; .relu: at least 0. NaN becomes 0, or stays. */
-u64 ptx_clamp(const struct instruction *in, enum type t, u64 bits);
-
-enum simt_rounding ptx_host_rounding(enum ptx_rounding how);
 
 #endif

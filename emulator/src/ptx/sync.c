@@ -1,8 +1,10 @@
 /* Inline PTX: barriers, fences, asynchronous copies and the barriers in memory that wait for them (PTX ISA, "Parallel
  * Synchronization and Communication Instructions", "Asynchronous copy", "mbarrier"). */
+#include "ptx/memory.h"
+#include "ptx/move.h"
+#include "ptx/rows.h"
 #include "async/async.h"
 #include "order/atomic.h"
-#include "ptx/ptx.h"
 
 /* ---- bar, barrier ---- */
 
@@ -121,22 +123,22 @@ static void invalidate(struct running *r, const struct instruction *in)
 
 static void arrive_as(struct running *r, const struct instruction *in, bool drop)
 {
-    unsigned count = in->n > 2 ? number(r, in, 2) : 1;
-    void *barrier = object(r, in, 1);
-    u64 token = in->field[NO_COMPLETE] ? mbarrier_arrive_no_complete(barrier, count, r->pc)
-                                       : mbarrier_arrive(barrier, count, drop, r->pc);
-    ptx_set(r, &in->operand[0], token);
+    struct arriving how = {
+        .count = in->n > 2 ? number(r, in, 2) : 1, .drops = drop, .leaves_pending = in->field[NO_COMPLETE]};
+    ptx_set(r, &in->operand[0], mbarrier_arrive(object(r, in, 1), &how, r->pc));
 }
 static void arrive(struct running *r, const struct instruction *in) { arrive_as(r, in, false); }
 static void arrive_and_drop(struct running *r, const struct instruction *in) { arrive_as(r, in, true); }
 
 static void test(struct running *r, const struct instruction *in)
 {
-    ptx_set(r, &in->operand[0], mbarrier_test(object(r, in, 1), ptx_get(r, &in->operand[2]), r->pc));
+    struct asking for_what = {.token = ptx_get(r, &in->operand[2])};
+    ptx_set(r, &in->operand[0], mbarrier_test(object(r, in, 1), for_what, r->pc));
 }
 static void test_parity(struct running *r, const struct instruction *in)
 {
-    ptx_set(r, &in->operand[0], mbarrier_test_parity(object(r, in, 1), number(r, in, 2), r->pc));
+    struct asking for_what = {.token = number(r, in, 2), .by_parity = true};
+    ptx_set(r, &in->operand[0], mbarrier_test(object(r, in, 1), for_what, r->pc));
 }
 
 static void pending(struct running *r, const struct instruction *in)

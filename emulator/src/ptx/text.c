@@ -1,5 +1,5 @@
 /* Inline PTX as text: words and signs. */
-#include "ptx/read.h"
+#include "ptx/text.h"
 #include "report/report.h"
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Inline PTX: video instructions, which choose bytes or halves of their operands, and do a second thing with the result
  * (PTX ISA, "Scalar Video Instructions", "SIMD Video Instructions"). GPUs since sm_50 have most of them no longer: ptxas makes
  * them of others, and of some forms something else than the ISA says. Those are refused (tests/conformance/integers.cu). */
-#include "ptx/ptx.h"
+#include "ptx/rows.h"
 
 typedef __int128 s128;
 

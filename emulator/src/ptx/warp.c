@@ -1,9 +1,9 @@
 /* Inline PTX: what the lanes of a warp do together (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync",
  * "activemask", "elect.sync", "bar.warp.sync"). */
+#include "ptx/rows.h"
 #include "warp/collective.h"
-#include "ptx/ptx.h"
 
-static unsigned lane(void) { return running()->cur % WARP; }
+static unsigned lane(void) { return block_here()->cur % WARP; }
 
 static const char *check_sync(struct instruction *in)
 {
@@ -42,7 +42,7 @@ static void vote(struct running *r, const struct instruction *in)
     const enum simt_vote how[] = {[M_ALL] = SIMT_VOTE_ALL, [M_ANY] = SIMT_VOTE_ANY, [M_BALLOT] = SIMT_VOTE_BALLOT};
     unsigned yes = collective_vote(in->field[UNIFORM] ? SIMT_VOTE_UNIFORM : how[in->field[MODE]], mask,
                                    ptx_get_predicate(r, &in->operand[1]), r->pc);
-    unsigned lanes = mask & warp_of(running(), running()->cur)->live;
+    unsigned lanes = mask & warp_of(block_here(), block_here()->cur)->live;
     u64 result = yes;
     if (in->field[MODE] == M_ALL)
         result = (yes & lanes) == lanes;
@@ -68,7 +68,7 @@ static void match(struct running *r, const struct instruction *in)
     bool all = in->field[MODE] == M_ALL;
     unsigned same = collective_match(all ? SIMT_MATCH_ALL : SIMT_MATCH_ANY, mask, ptx_source(r, in, 1),
                                      ptx_types[in->type[0]].bytes, r->pc);
-    bool agree = same == (mask & warp_of(running(), running()->cur)->live);
+    bool agree = same == (mask & warp_of(block_here(), block_here()->cur)->live);
     ptx_set(r, &in->operand[0], all && !agree ? 0 : same);
     ptx_set_second(r, &in->operand[0], agree);
 }

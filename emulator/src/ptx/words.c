@@ -1,5 +1,6 @@
 /* An opcode, "ld.global.v4.f32": which row of which table, and what its modifiers say. */
-#include "ptx/ptx.h"
+#include "ptx/words.h"
+#include "ptx/rows.h"
 #include <string.h>
 
 const struct type_info ptx_types[TYPES] = {

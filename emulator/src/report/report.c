@@ -3,6 +3,8 @@
  * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
 #define _GNU_SOURCE
 #include "report/report.h"
+#include "memory/lookup.h"
+#include "memory/symbols.h"
 #include "warp/collective.h"
 #include "run/fiber.h"
 #include "run/launch.h"
@@ -129,12 +131,12 @@ static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
 
 /* ---- what ---- */
 
-static bool is_load(enum access kind) { return !access_stores(kind); }
-static const char *present(enum access kind)
+static bool is_load(enum access_kind kind) { return !access_stores(kind); }
+static const char *present(enum access_kind kind)
 {
     return is_load(kind) ? "reads" : kind == ACCESS_ATOMIC ? "atomically changes" : "writes";
 }
-static const char *past(enum access kind)
+static const char *past(enum access_kind kind)
 {
     return is_load(kind) ? "read" : kind == ACCESS_ATOMIC ? "atomically changed" : "wrote";
 }
@@ -213,15 +215,23 @@ static void say_arrays(FILE *f, const struct launch *l)
     }
 }
 
+static void name_shared(const struct block *b, const void *address, char *out, size_t size)
+{
+    const struct block *owner = shared_owner(b, address);
+    shared_name(b->launch, shared_offset(b, address), out, size);
+    size_t used = strlen(out);
+    if (owner != b)
+        snprintf(out + used, size - used, " of block (%u,%u,%u)", owner->index[0], owner->index[1], owner->index[2]);
+}
+
 /* "A_smem[3]", "4 bytes of counter", "0x7f12…": what the access is to, in the middle of a sentence. */
 static void name_target(const struct block *b, const void *address, char *out, size_t size)
 {
-    size_t offset = (size_t)((const unsigned char *)address - b->arena);
     const struct object *variable = symbol_find(address);
     if (!variable)
         variable = symbol_nearest(address);
-    if (offset < SHARED_BYTES)
-        shared_name(b->launch, (unsigned)offset, out, size);
+    if (shared_owner(b, address))
+        name_shared(b, address, out, size);
     else if (!memory_covers(address) && variable)
         snprintf(out, size, "%s", variable->symbol->name);
     else
@@ -233,7 +243,7 @@ static void say_target(FILE *f, const struct block *b, const void *address, unsi
     const struct object *variable = symbol_find(address);
     if (!variable)
         variable = symbol_nearest(address);
-    if ((size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES) {
+    if (shared_owner(b, address)) {
         if (in_words)
             say_arrays(f, b->launch);
     } else if (memory_covers(address)) {
@@ -243,56 +253,56 @@ static void say_target(FILE *f, const struct block *b, const void *address, unsi
     }
 }
 
-static void say_access(FILE *f, struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                       enum access access)
+static void say_access(FILE *f, const struct access *a, const char *kind)
 {
+    const struct block *b = a->block;
     char name[256];
-    bool addressed = memory_covers(address) || !symbol_nearest(address);
-    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-    name_target(b, address, name, sizeof name);
-    fprintf(f, "simt: %s: %s\n", kind, where(pc));
+    bool addressed = memory_covers(a->address) || !symbol_nearest(a->address);
+    bool shared = shared_owner(b, a->address) != NULL;
+    name_target(b, a->address, name, sizeof name);
+    fprintf(f, "simt: %s: %s\n", kind, where(a->pc));
     say_kernel(f, b->launch, b->serial);
     fprintf(f, "  ");
-    say_thread(f, b->launch, b->cur);
-    fprintf(f, " %s %u byte%s %s %s%s\n", present(access), bytes, plural(bytes), addressed && !shared ? "at" : "of",
-            name, called(pc));
-    say_target(f, b, address, bytes, true);
+    say_thread(f, b->launch, a->thread);
+    fprintf(f, " %s %u byte%s %s %s%s\n", present(a->kind), a->bytes, plural(a->bytes),
+            addressed && !shared ? "at" : "of", name, called(a->pc));
+    say_target(f, b, a->address, a->bytes, true);
 }
 
-void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                   enum access access, const char *why)
+void report_access(const struct access *a, const char *kind, const char *why)
 {
-    unsigned beyond = (unsigned)((uintptr_t)address & (bytes - 1));
+    unsigned beyond = (unsigned)((uintptr_t)a->address & (a->bytes - 1));
     begin_report();
-    say_access(stderr, b, kind, pc, address, bytes, access);
+    say_access(stderr, a, kind);
     if (beyond)
         fprintf(stderr, "  An access of %u bytes needs an address that is a multiple of %u; this one is %u beyond.\n",
-                bytes, bytes, beyond);
+                a->bytes, a->bytes, beyond);
     else if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
 }
 
-void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
+void report_far(const struct access *a)
 {
-    const struct object *o = memory_closest(address);
+    const struct object *o = memory_closest(a->address);
     begin_report();
-    say_access(stderr, b, "out of bounds", pc, address, bytes, access);
+    say_access(stderr, a, "out of bounds");
     if (o && o->symbol)
-        say_variable(stderr, o, address, bytes);
+        say_variable(stderr, o, a->address, a->bytes);
     else if (o)
-        say_object(stderr, b->launch, o, address, bytes);
+        say_object(stderr, a->block->launch, o, a->address, a->bytes);
     fprintf(stderr, "  Nothing is there. Has an index overflowed, or does a pointer hold no address?\n");
     stop();
     __builtin_unreachable();
 }
 
-void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                    enum access access, const struct actor *other, const char *did, const char *why)
+void report_meeting(const struct access *a, const char *kind, const struct actor *other, const char *did,
+                    const char *why)
 {
+    const struct block *b = a->block;
     begin_report();
-    say_access(stderr, b, kind, pc, address, bytes, access);
+    say_access(stderr, a, kind);
     fprintf(stderr, "  ");
     if (other->serial != b->serial) {
         say_block(stderr, b->launch, other->serial);
@@ -556,10 +566,8 @@ void report_races(void)
 /* The first uninitialised read of a launch, kept until its end. */
 static char *uninitialised;
 
-void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
-                          const void *pc, enum access kind)
+void report_uninitialised(const struct access *a, bool shared)
 {
-    bool shared = place->space == SPACE_SHARED;
     if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE))
         return;
     pthread_mutex_lock(&lock);
@@ -567,8 +575,7 @@ void report_uninitialised(struct block *b, const struct place *place, const void
     char *text = NULL;
     FILE *f = uninitialised ? NULL : open_memstream(&text, &size);
     if (f) {
-        say_access(f, b, shared ? "uninitialised shared memory" : "uninitialised global memory", pc, address, bytes,
-                   kind);
+        say_access(f, a, shared ? "uninitialised shared memory" : "uninitialised global memory");
         fprintf(f, "  %s has written it.\n", shared ? "No thread of this block" : "Neither a copy nor a kernel");
         fclose(f);
         __atomic_store_n(&uninitialised, text, __ATOMIC_RELEASE);
@@ -598,7 +605,7 @@ void simt_assert_fail(const char *condition, const char *file, unsigned line, co
         fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
         abort();
     }
-    const struct block *b = running();
+    const struct block *b = block_here();
     begin_report();
     fprintf(stderr, "simt: assertion failed: %s:%u\n", file, line);
     say_kernel(stderr, b->launch, b->serial);
@@ -608,19 +615,25 @@ void simt_assert_fail(const char *condition, const char *file, unsigned line, co
     stop();
 }
 
-void report_call(const char *kind, const void *pc, const char *did, const char *why)
+void report_call_of(const struct block *b, unsigned thread, const char *kind, const void *pc, const char *did,
+                    const char *why)
 {
-    const struct block *b = running();
     begin_report();
     fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
-    say_thread(stderr, b->launch, b->cur);
-    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, b->cur, pc));
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, thread, pc));
     if (*why)
         fprintf(stderr, "  %s\n", why);
     stop();
     __builtin_unreachable();
+}
+
+void report_call(const char *kind, const void *pc, const char *did, const char *why)
+{
+    const struct block *b = block_here();
+    report_call_of(b, b->cur, kind, pc, did, why);
 }
 
 void simt_trap(void) { report_call("trap", CALLER(), "called __trap()", ""); }
@@ -637,7 +650,7 @@ static bool waits_alike(const struct block *b, unsigned t, unsigned other)
     if (x->pc != y->pc || x->waits_for->kind != y->waits_for->kind)
         return false;
     if (x->call && y->call)
-        return x->call->mask == y->call->mask;
+        return x->call->mask == y->call->mask && x->call->qualifiers == y->call->qualifiers;
     return x->waits_for == y->waits_for && x->asked == y->asked;
 }
 
@@ -673,24 +686,27 @@ static void say_waiters(FILE *f, const struct block *b)
 }
 
 /* No thread can run: say who waits where, and who has left. A block-wide wait is named before a warp's. */
-void report_deadlock(struct block *b)
+void report_deadlock(const struct cluster *c)
 {
-    const struct thread *first = NULL;
+    const struct thread *first = NULL, *shown = NULL;
     begin_report();
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        const struct thread *a = &b->threads[t];
-        if (has_left(b, t) || !a->waits_for)
-            continue;
-        if (!first || (first->call && !a->call))
-            first = a;
+    for (unsigned rank = 0; rank < c->n; rank++) {
+        const struct block *b = c->blocks[rank];
+        for (unsigned t = 0; t < b->launch->threads; t++) {
+            const struct thread *a = &b->threads[t];
+            if (has_left(b, t) || !a->waits_for)
+                continue;
+            if (!shown)
+                shown = a;
+            if (!first || (first->call && !a->call))
+                first = a;
+        }
     }
-    const struct thread *shown = first;
-    for (unsigned t = b->launch->threads; t-- > 0;)
-        if (!has_left(b, t) && b->threads[t].waits_for)
-            shown = &b->threads[t];
     fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
-    say_kernel(stderr, b->launch, b->serial);
-    say_waiters(stderr, b);
+    for (unsigned rank = 0; rank < c->n; rank++) {
+        say_kernel(stderr, c->launch, c->blocks[rank]->serial);
+        say_waiters(stderr, c->blocks[rank]);
+    }
     fprintf(stderr, "  %s\n", first->waits_for->kind->rule);
     stop();
     __builtin_unreachable();
@@ -699,7 +715,7 @@ void report_deadlock(struct block *b)
 void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
                        const void *other_pc)
 {
-    bool collective = b->threads[thread].call != NULL;
+    const struct collective *collective = b->threads[thread].call;
     begin_report();
     fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
@@ -709,7 +725,9 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     say_thread(stderr, b->launch, other);
     fprintf(stderr, " is in the one at %s%s\n", where(other_pc), called(other_pc));
     fprintf(stderr,
-            collective
+            collective && collective->op->of_warpgroup
+                ? "  It is .aligned: the threads of a warpgroup must come to it at one place.\n"
+            : collective
                 ? "  It is .aligned: the lanes of a warp must come to it at one place.\n"
                 : "  The 32 threads of a warp come to a barrier together: in a branch it is right only if all of them "
                   "take the branch.\n");
@@ -773,13 +791,12 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
     __builtin_unreachable();
 }
 
-void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                             enum access access, const char *before, const char *why)
+void report_unordered_access(const struct access *a, const char *kind, const char *before, const char *why)
 {
     begin_report();
-    say_access(stderr, b, kind, pc, address, bytes, access);
+    say_access(stderr, a, kind);
     fprintf(stderr, "  This ");
-    overlap_say_launch(stderr, b->launch->first_serial);
+    overlap_say_launch(stderr, a->block->launch->first_serial);
     fprintf(stderr, ".\n  %s\n  %s\n", before, why);
     stop();
     __builtin_unreachable();
@@ -828,7 +845,7 @@ void report_signal(const char *kind, const void *pc, const void *address, const 
     begin_report();
     fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
     if (simt_worker) {
-        const struct block *b = running();
+        const struct block *b = block_here();
         say_kernel(stderr, b->launch, b->serial);
         fprintf(stderr, "  ");
         say_thread(stderr, b->launch, b->cur);
@@ -898,6 +915,15 @@ static struct alike *add_block(struct alike *groups, unsigned *n, const struct b
     return groups;
 }
 
+/* Those of a cluster that have not ended; but the one that runs, if any, has been spoken of. */
+static struct alike *add_cluster(struct alike *groups, unsigned *n, const struct cluster *c, const struct block *runs)
+{
+    for (unsigned rank = 0; rank < c->n; rank++)
+        if (c->blocks[rank] != runs && c->blocks[rank]->n_live)
+            groups = add_block(groups, n, c->blocks[rank]);
+    return groups;
+}
+
 static void say_alike(FILE *f, const struct alike *g)
 {
     if (g->n == 1) {
@@ -912,16 +938,16 @@ static void say_alike(FILE *f, const struct alike *g)
     fputs(g->words, f);
 }
 
-/* Blocks begin in the order of their numbers. */
+/* Clusters begin in the order of their numbers. */
 static void say_not_begun(FILE *f, const struct launch *l)
 {
-    u64 begun = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
-    if (begun >= l->blocks)
+    u64 begun = __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED);
+    if (begun >= l->clusters)
         return;
-    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, l->blocks - begun,
-            plural((unsigned)(l->blocks - begun)));
-    say_block(f, l, l->first_serial + (uint32_t)begun);
-    fprintf(f, " on, %s not begun\n", l->blocks - begun == 1 ? "has" : "have");
+    u64 left = (l->clusters - begun) * l->cluster_blocks;
+    fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, left, plural((unsigned)left));
+    say_block(f, l, l->first_serial + (uint32_t)cluster_block(l, begun, 0));
+    fprintf(f, " on, %s not begun\n", left == 1 ? "has" : "have");
 }
 
 /* The watchdog's: where each worker is, and what the threads of its block do. */
@@ -952,8 +978,10 @@ void report_endless(void)
         say_thread(stderr, b->launch, b->cur);
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
-        for (const struct block *other = simt_workers[i].in_hand; other; other = other->next_in_hand)
-            groups = add_block(groups, &n_groups, other);
+        groups = add_cluster(groups, &n_groups, b->cluster, b);
+        for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next_in_hand)
+            if (c != b->cluster)
+                groups = add_cluster(groups, &n_groups, c, b);
     }
     for (unsigned i = 0; i < n_groups; i++)
         say_alike(stderr, &groups[i]);

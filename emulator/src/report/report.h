@@ -2,7 +2,7 @@
 #ifndef SIMT_REPORT_H
 #define SIMT_REPORT_H
 
-#include "run/block.h"
+#include "run/cluster.h"
 #include "order/race.h"
 
 /* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
@@ -10,18 +10,14 @@ void report_race(const struct conflict *c);
 /* Lanes of a warp store to one place by the instruction at pc: no race, but it tells what a race there comes of. */
 void report_stored_together(const void *pc);
 void report_races(void); /* prints those that are kept: the launch is at its end */
-void report_uninitialised(struct block *b, const struct place *place, const void *address, unsigned bytes,
-                          const void *pc, enum access kind);
+void report_uninitialised(const struct access *a, bool shared);
 /* An access to what is nobody's memory, far from every object. */
-void report_far(struct block *b, const void *pc, const void *address, unsigned bytes, enum access access)
-    __attribute__((noreturn));
-void report_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                   enum access access, const char *why) __attribute__((noreturn));
-/* The running thread's access at pc, and what another did, which does not go with it. */
-void report_meeting(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                    enum access access, const struct actor *other, const char *did, const char *why)
-    __attribute__((noreturn));
-void report_deadlock(struct block *b) __attribute__((noreturn));
+void report_far(const struct access *a) __attribute__((noreturn));
+void report_access(const struct access *a, const char *kind, const char *why) __attribute__((noreturn));
+/* An access, and what another did, which does not go with it. */
+void report_meeting(const struct access *a, const char *kind, const struct actor *other, const char *did,
+                    const char *why) __attribute__((noreturn));
+void report_deadlock(const struct cluster *c) __attribute__((noreturn));
 /* Two threads came to what is called so at two places. */
 void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
                        const void *other_pc) __attribute__((noreturn));
@@ -38,9 +34,11 @@ void report_signal(const char *kind, const void *pc, const void *address, const 
 void report_endless(void) __attribute__((noreturn)); /* by the watchdog */
 /* What the running thread calls at pc, and must not. */
 void report_call(const char *kind, const void *pc, const char *did, const char *why) __attribute__((noreturn));
-/* An access of the running thread, and what was done before, which nothing orders. */
-void report_unordered_access(struct block *b, const char *kind, const void *pc, const void *address, unsigned bytes,
-                             enum access access, const char *before, const char *why) __attribute__((noreturn));
+void report_call_of(const struct block *b, unsigned thread, const char *kind, const void *pc, const char *did,
+                    const char *why) __attribute__((noreturn)); /* the same of another */
+/* An access, and what was done before, which nothing orders. */
+void report_unordered_access(const struct access *a, const char *kind, const char *before, const char *why)
+    __attribute__((noreturn));
 /* The same of what no kernel does. */
 void report_overlap(const char *kind, const void *pc, const char *now, const char *before, const void *address,
                     const char *why) __attribute__((noreturn));

@@ -1,6 +1,7 @@
 /* Signals: accesses that no hook saw, in plain builds, on the host, in the C library; and stacks that are too small. */
 #define _GNU_SOURCE
 #include "report/signals.h"
+#include "memory/protection.h"
 #include "run/block.h"
 #include "run/fiber.h"
 #include "report/lines.h"
@@ -37,7 +38,7 @@ static bool is_recursion(const void **frame, const struct block *b)
 {
     const void *returns[MOST_FRAMES];
     unsigned n = 0;
-    while (n < MOST_FRAMES && block_is_own_stack(b, frame)) {
+    while (n < MOST_FRAMES && block_is_own_stack(b, b->cur, frame)) {
         for (unsigned i = 0; i < n; i++)
             if (returns[i] == frame[1])
                 return true;
@@ -52,7 +53,7 @@ static void report_stack(const void *pc, const void **frame)
     static char need[128];
     const void *place = own_frame(pc);
     unsigned kib = fiber_stack_bytes() / 1024;
-    if (is_recursion(frame, running())) {
+    if (is_recursion(frame, block_here())) {
         snprintf(need, sizeof need,
                  "The thread's local variables and calls need more than the emulator's %u KiB of stack.", kib);
         report_signal("stack overflow", place, NULL, "calls too deeply", need);
@@ -80,7 +81,7 @@ static void report_host_fault(const void *pc, const void *address)
         kind = "out of bounds";
         why = "That lies outside of every allocation.";
         break;
-    case MEMORY_OF_DEVICE:
+    case MEMORY_OF_KERNELS:
         kind = "device pointer on the host";
         why = "Only kernels and the CUDA API may touch that memory: copy it with cudaMemcpy first.";
         break;

@@ -4,6 +4,7 @@
 #include "async/async.h"
 #include "warp/collective.h"
 #include "count/counters.h"
+#include "run/cluster.h"
 #include "run/grid.h"
 #include "run/launch.h"
 #include "report/lines.h"
@@ -69,10 +70,12 @@ static const struct waiting_kind tile_barrier = {
     .rule = "What a tile does together waits for all of its threads.",
 };
 
-struct block *block_new(struct worker *w)
+struct block *block_new(struct cluster *c, unsigned rank)
 {
     struct block *b = base_reserve(sizeof *b);
-    b->worker = w;
+    b->cluster = c;
+    b->rank = rank;
+    b->worker = c->worker;
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicion = base_reserve(sizeof *b->suspicion);
@@ -114,6 +117,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     const struct simt_configuration *asked = l->asked;
     b->launch = l;
     b->started = false;
+    b->blocked = false;
     b->cur = 0;
     b->n_live = l->threads;
     b->index[0] = (unsigned)(number % asked->grid[0]);
@@ -129,7 +133,6 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->quiet = 0;
     b->suspicion->pending = false;
     undefined_drop(b);
-    b->manner = AS_WRITTEN;
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
         b->barriers[i].expected = 0;
@@ -157,6 +160,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         unsigned lanes = l->threads - i * WARP < WARP ? l->threads - i * WARP : WARP;
         b->warps[i].live = lanes == WARP ? ~0u : (1u << lanes) - 1;
         b->warps[i].ready = b->warps[i].live;
+        b->warps[i].in_warpgroup = 0;
     }
     mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
     shared_begin_block(b);
@@ -240,18 +244,12 @@ static bool lanes_that_met(const struct block *b, const struct barrier *barrier,
 /* A barrier in two halves: orders what was done before the first. A thread that came to both at once arrives now. */
 static void order_halves(struct block *b, const struct barrier *barrier, const uint32_t *met)
 {
-    unsigned self = b->cur;
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        b->cur = t;
+    for (unsigned t = 0; t < b->launch->threads; t++)
         if ((met[t / WARP] & ~barrier->came[t / WARP]) >> t % WARP & 1)
-            order_release(b, barrier->early);
-    }
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        b->cur = t;
+            order_release(b, t, barrier->early);
+    for (unsigned t = 0; t < b->launch->threads; t++)
         if (met[t / WARP] >> t % WARP & 1)
-            order_acquire(b, barrier->early);
-    }
-    b->cur = self;
+            order_acquire(b, t, barrier->early);
 }
 
 /* All of the block that is left has met: the usual case; else those that wait here. */
@@ -348,7 +346,6 @@ static struct barrier *arrive(const struct coming *c, const void *pc)
     struct block *b = running();
     struct barrier *barrier = &b->barriers[c->id];
     unsigned warp = b->cur / WARP;
-    moves_on(b->worker);
     counters_event_of(b, pc, c->event, c->id, barrier->met);
     if (simt_checked) {
         check_place(b, barrier, c->as, pc);
@@ -446,7 +443,6 @@ static void come_early(unsigned id, const void *pc)
     struct block *b = running();
     struct barrier *barrier = &b->barriers[id];
     uint32_t *came = &barrier->came[b->cur / WARP], bit = 1u << b->cur % WARP;
-    moves_on(b->worker);
     if (*came & bit)
         report_call("invalid barrier", pc, "arrives a second time", "Each barrier_arrive() has its barrier_wait().");
     if (!barrier->early)
@@ -455,7 +451,7 @@ static void come_early(unsigned id, const void *pc)
         base_out_of_memory();
     *came |= bit;
     barrier->n_came++;
-    order_release(b, barrier->early);
+    order_release(b, b->cur, barrier->early);
     if (id == GRID_BARRIER && barrier->n_came == b->n_live)
         grid_arrive(b, barrier->early->threads);
 }
@@ -522,7 +518,6 @@ void block_thread_done(struct block *b)
 {
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
-    moves_on(b->worker);
     order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
@@ -548,5 +543,5 @@ void block_thread_done(struct block *b)
     fiber_hand_over(b, self, next);
 }
 
-unsigned simt_thread_idx(int dim) { return current(running())->idx[dim]; }
-unsigned simt_block_idx(int dim) { return running()->index[dim]; }
+unsigned simt_thread_idx(int dim) { return current(block_here())->idx[dim]; }
+unsigned simt_block_idx(int dim) { return block_here()->index[dim]; }

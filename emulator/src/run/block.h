@@ -1,5 +1,5 @@
 /* A block: its threads and warps, its barriers, its shared memory. Blocks know nothing of the OS thread that runs them;
- * several may be in hand at once (worker.h). */
+ * each is one of a cluster (cluster.h). */
 #ifndef SIMT_BLOCK_H
 #define SIMT_BLOCK_H
 
@@ -33,6 +33,7 @@ struct thread {
 
 struct warp {
     uint32_t live, ready;       /* lanes that have not left; lanes that could run */
+    uint32_t in_warpgroup;      /* collective.c: lanes that wait in a collective of their warpgroup */
     uint32_t known[WARP][WARP]; /* order.c: lane i has seen what lane j did up to this stamp */
 };
 
@@ -68,8 +69,10 @@ struct barrier {
 struct block {
     struct launch *launch;
     struct worker *worker;
-    struct block *next_in_hand; /* worker.c */
+    struct cluster *cluster;
+    unsigned rank; /* in the cluster */
     bool started;
+    bool blocked; /* waiting.c: no thread of it goes on until one of another block of the cluster wakes it */
     unsigned cur; /* the running thread, or the one to go on with */
     unsigned n_live;
     unsigned index[3];
@@ -95,8 +98,7 @@ struct block {
     unsigned n_heard;
     unsigned n_knowledge;
     /* shared.c */
-    unsigned char *arenas; /* one of which is this block's */
-    unsigned char *arena;
+    unsigned char *arena;        /* one of its cluster's */
     struct offer *offers;        /* block.c: of each thread, to others of its group; NULL before the first */
     struct object *arrays;       /* as launch->arrays, at this block's addresses */
     unsigned n_arrays;           /* of them known so far */
@@ -110,17 +112,15 @@ struct block {
     unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */
-    bool compares;      /* atomic.c: the running thread's atomic operation is atomicCAS, which may write nothing */
-    enum manner manner; /* access.c: of the running thread's access */
-    struct timeline *timeline; /* timeline.c; NULL when this block is not recorded */
+    struct timeline *timeline;   /* timeline.c; NULL when this block is not recorded */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
 static inline struct warp *warp_of(struct block *b, unsigned thread) { return &b->warps[thread / WARP]; }
-/* Is that in the running thread's stack? */
-static inline bool block_is_own_stack(const struct block *b, const void *address)
+/* Is that in that thread's stack? */
+static inline bool block_is_own_stack(const struct block *b, unsigned thread, const void *address)
 {
-    return (size_t)((const unsigned char *)address - b->threads[b->cur].stack) < STACK_SLOT;
+    return (size_t)((const unsigned char *)address - b->threads[thread].stack) < STACK_SLOT;
 }
 static inline bool has_left(const struct block *b, unsigned thread)
 {
@@ -136,7 +136,7 @@ static inline bool order_met(const struct block *b, unsigned thread, uint32_t st
     return !has_left(b, thread) || stamp <= b->threads[thread].met;
 }
 
-struct block *block_new(struct worker *w);                       /* empty; reused for one block after another */
+struct block *block_new(struct cluster *c, unsigned rank);       /* empty; reused for one block after another */
 void block_begin(struct block *b, struct launch *l, u64 number); /* nobody has run yet */
 /* bar.sync and bar.red, called at pc by the running thread; threads 0: all that have not left. Returns for how many of
  * those that met the predicate held. */

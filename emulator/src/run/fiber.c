@@ -174,13 +174,13 @@ static void run_kernel(struct block *b)
     if (simt_checked)
         poison_stack();
     b->launch->thread(b->launch->params);
-    block_thread_done(b); /* returns when this fiber is to run another thread from its start */
+    block_thread_done(running()); /* returns when this fiber is to run another thread from its start */
 }
 
 static void fiber_main(void)
 {
     for (;;)
-        run_kernel(running());
+        run_kernel(block_here());
 }
 
 void fiber_run(struct worker *w, struct block *b)
@@ -248,7 +248,8 @@ unsigned fiber_callers(const struct block *b, unsigned thread, const void *pc, c
     bool inside = false;
     const struct thread *t = &b->threads[thread];
 #ifdef FRAME_SAVED
-    const void **frame = thread == b->cur ? __builtin_frame_address(0) : ((const void ***)t->sp)[FRAME_SAVED];
+    bool runs = thread == b->cur && b == b->worker->block;
+    const void **frame = runs ? __builtin_frame_address(0) : ((const void ***)t->sp)[FRAME_SAVED];
 #else
     const void **frame = NULL;
 #endif

@@ -11,7 +11,7 @@ struct block;
 
 void fiber_init(struct worker *w);
 
-/* From the worker's own stack; returns when the block is done or suspended. */
+/* From the worker's own stack; returns when the block is done, gives way or is blocked. */
 void fiber_run(struct worker *w, struct block *b);
 /* The running thread goes on when fiber_run() is called again. */
 void fiber_suspend(struct block *b);

@@ -1,6 +1,7 @@
 /* The program's kernels, listed before main(), and their attributes. */
 #include "run/functions.h"
-#include "run/device.h"
+#include "base/errors.h"
+#include "base/gpu.h"
 #include <pthread.h>
 
 #define DYNAMIC_LIMIT ((size_t)48 << 10)
@@ -46,7 +47,7 @@ void function_has_static(struct simt_kernel *kernel, size_t bytes)
 
 static cudaError_t set_dynamic_limit(struct simt_kernel *kernel, int value)
 {
-    size_t most = device_gpu()->shared_optin - __atomic_load_n(&kernel->static_bytes, __ATOMIC_RELAXED);
+    size_t most = gpu_described()->shared_optin - __atomic_load_n(&kernel->static_bytes, __ATOMIC_RELAXED);
     if (value < 0 || (size_t)value > most)
         return cudaErrorInvalidValue;
     __atomic_store_n(&kernel->dynamic_limit, (size_t)value, __ATOMIC_RELAXED);
@@ -72,7 +73,7 @@ cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attr
  * launches so far have come to. */
 cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const void *function)
 {
-    const struct gpu *gpu = device_gpu();
+    const struct gpu *gpu = gpu_described();
     const struct simt_kernel *kernel = function_find(function);
     if (!kernel)
         return function_missing(function);
@@ -93,7 +94,7 @@ static size_t reserved_per_block(const struct gpu *g) { return g->shared_per_sm 
 
 cudaError_t function_occupancy(int *blocks, int threads, size_t dynamic_shared)
 {
-    const struct gpu *g = device_gpu();
+    const struct gpu *g = gpu_described();
     if (threads < 1 || threads > MAX_THREADS || dynamic_shared > g->shared_optin)
         return simt_fail(cudaErrorInvalidValue);
     int by_threads = g->threads_per_sm / ((threads + WARP - 1) / WARP * WARP);
@@ -125,7 +126,7 @@ cudaError_t simt_best_block(int *min_grid, int *threads, const void *function, s
         error = simt_occupancy(&blocks, n, dynamic_shared, function);
         if (error == cudaSuccess && blocks * n > best) {
             best = blocks * n;
-            *min_grid = blocks * device_sms();
+            *min_grid = blocks * gpu_sms();
             *threads = n;
         }
     }
@@ -134,7 +135,7 @@ cudaError_t simt_best_block(int *min_grid, int *threads, const void *function, s
 
 cudaError_t simt_spare_shared(size_t *bytes, const void *function, int blocks, int threads)
 {
-    const struct gpu *g = device_gpu();
+    const struct gpu *g = gpu_described();
     int most;
     cudaError_t error = simt_occupancy(&most, threads, 0, function);
     if (error != cudaSuccess)

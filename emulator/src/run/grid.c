@@ -79,7 +79,7 @@ void grid_meet(struct block *b, const uint32_t *threads)
          * have arrived. */
         u64 left = __atomic_load_n(&g->left, __ATOMIC_ACQUIRE);
         if (left && __atomic_load_n(&g->arrived, __ATOMIC_ACQUIRE) + left == l->blocks)
-            report_deadlock(b);
+            report_deadlock(b->cluster);
         sched_yield();
         fiber_suspend(b);
     }
@@ -98,4 +98,4 @@ bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32
     return stamp <= (known->threads ? known->threads[thread] : known->floor);
 }
 
-bool simt_grid_is_whole(void) { return running()->launch->grid.whole; }
+bool simt_grid_is_whole(void) { return block_here()->launch->grid.whole; }

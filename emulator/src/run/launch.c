@@ -1,11 +1,13 @@
 /* A launch: configured, checked as CUDA checks it, run to its end before the call returns. */
 #include "run/launch.h"
+#include "memory/lookup.h"
+#include "memory/protection.h"
 #include "order/messages.h"
 #include "count/counters.h"
 #include "run/functions.h"
 #include "api/graph.h"
-#include "run/device.h"
-#include "memory/memory.h"
+#include "base/errors.h"
+#include "base/gpu.h"
 #include "order/overlap.h"
 #include "count/profile.h"
 #include "order/race.h"
@@ -47,7 +49,22 @@ static unsigned most_resident(int threads, size_t dynamic_shared)
 {
     int per_sm = 1;
     function_occupancy(&per_sm, threads, dynamic_shared);
-    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)device_sms();
+    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)gpu_sms();
+}
+
+#define CLUSTERS(ASKED) \
+    "clusters of more than one block (" ASKED "): \
+their barrier, mapa and distributed shared memory are not there yet"
+
+static bool are_several(const unsigned *extent) { return extent[0] > 1 || extent[1] > 1 || extent[2] > 1; }
+
+static void refuse_clusters(const struct simt_kernel *kernel, const struct simt_configuration *asked,
+                            const void *caller)
+{
+    if (are_several(asked->cluster))
+        report_unsupported_at(CLUSTERS("cudaLaunchAttributeClusterDimension"), caller);
+    if (are_several(kernel->cluster))
+        report_unsupported(CLUSTERS("__cluster_dims__"), kernel->file, kernel->line);
 }
 
 /* One error for all, as CUDA 13 on an H200 answers. */
@@ -70,12 +87,12 @@ static cudaError_t refuse(struct simt_kernel *kernel, const struct simt_configur
     return cudaSuccess;
 }
 
-/* As many blocks as the GPU described holds at once, shared out among the workers; a cooperative launch's: all. */
+/* As many clusters as the GPU described holds at once, shared out among the workers; a cooperative launch's: all. */
 static unsigned most_in_hand(const struct launch *l)
 {
     if (l->asked->cooperative)
-        return (unsigned)l->blocks;
-    unsigned all = most_resident((int)l->threads, l->asked->dynamic_shared);
+        return (unsigned)l->clusters;
+    unsigned all = most_resident((int)l->threads, l->asked->dynamic_shared) / l->cluster_blocks;
     return all / simt_n_workers > 1 ? all / simt_n_workers : 1;
 }
 
@@ -116,7 +133,7 @@ static void run(struct launch *l)
     struct work w = work_begin(l->asked->stream, l->asked->programmatic ? WORK_PROGRAMMATIC_KERNEL : WORK_KERNEL);
     join_streams(l, &w);
     l->most_in_hand = most_in_hand(l);
-    l->many_workers = l->blocks > 1 && simt_n_workers > 1;
+    l->many_workers = l->clusters > 1 && simt_n_workers > 1;
     memcpy(simt_block_dim, l->asked->block, sizeof simt_block_dim);
     memcpy(simt_grid_dim, l->asked->grid, sizeof simt_grid_dim);
     shared_begin_launch(l);
@@ -152,6 +169,17 @@ struct kept {
     _Alignas(16) unsigned char params[];
 };
 
+static void set_clusters(struct launch *l)
+{
+    l->cluster_blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        unsigned wide = l->asked->cluster[i] ? l->asked->cluster[i] : l->kernel->cluster[i];
+        l->cluster[i] = wide ? wide : 1;
+        l->cluster_blocks *= l->cluster[i];
+    }
+    l->clusters = l->blocks / l->cluster_blocks;
+}
+
 static cudaError_t launch_now(const struct kept *k, const void *params)
 {
     const struct simt_configuration *asked = &k->asked;
@@ -163,6 +191,7 @@ static cudaError_t launch_now(const struct kept *k, const void *params)
                        .params_bytes = k->params_bytes};
     l.threads = asked->block[0] * asked->block[1] * asked->block[2];
     l.blocks = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2];
+    set_clusters(&l);
     pthread_mutex_lock(&launching);
     run(&l);
     pthread_mutex_unlock(&launching);
@@ -199,6 +228,7 @@ cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*t
             "A kernel is started by kernel<<<grid, block>>>(arguments); on a GPU this call would start nothing.");
     n_configured--;
     struct simt_configuration asked = configured[n_configured];
+    refuse_clusters(kernel, &asked, caller);
     cudaError_t error = refuse(kernel, &asked);
     if (error != cudaSuccess)
         return simt_fail(error);
@@ -214,5 +244,5 @@ cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*t
 void launch_cancel(struct launch *l, cudaError_t error)
 {
     __atomic_store_n(&l->cancelled, error, __ATOMIC_RELAXED);
-    fiber_abandon(running());
+    fiber_abandon(block_here());
 }

@@ -20,12 +20,14 @@ struct launch {
     const void *params;
     size_t params_bytes;
     unsigned long number;
-    unsigned threads; /* per block */
-    u64 blocks, next_block;
+    unsigned threads;        /* per block */
+    unsigned cluster[3];     /* extents, in blocks */
+    unsigned cluster_blocks; /* how many these are */
+    u64 blocks, clusters, next_cluster;
     uint32_t first_serial;   /* of its blocks */
     uint32_t least_serial;   /* blocks before that one are of launches that ended before this one began */
     struct overlap *overlap; /* overlap.c: what may go on beside it; NULL: nothing */
-    unsigned most_in_hand;   /* blocks that one worker may have begun */
+    unsigned most_in_hand;   /* clusters that one worker may have begun */
     cudaError_t cancelled;   /* the error that ended it early */
     bool many_workers;
     struct grid grid;  /* whose blocks may wait for each other, if the launch is cooperative */
@@ -37,10 +39,6 @@ struct launch {
 };
 
 extern unsigned simt_block_dim[3], simt_grid_dim[3];
-
-/* cudaLaunchKernel(), called at pc. */
-cudaError_t launch_at(const void *function, dim3 grid, dim3 block, void **arguments, size_t dynamic_shared,
-                      cudaStream_t stream, const void *pc);
 
 /* Ends the launch with that error, as if CUDA had refused it; called by a CUDA thread. */
 void launch_cancel(struct launch *l, cudaError_t error) __attribute__((noreturn));

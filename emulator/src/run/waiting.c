@@ -6,9 +6,9 @@
 #include "run/waiting.h"
 #include "order/access.h"
 #include "warp/collective.h"
+#include "run/cluster.h"
 #include "run/fiber.h"
 #include "run/launch.h"
-#include "order/messages.h"
 #include "report/report.h"
 #include "run/worker.h"
 
@@ -41,6 +41,19 @@ unsigned next_ready(const struct block *b)
     return NO_THREAD;
 }
 
+/* No thread of the block can go on by itself: other blocks of the cluster do, until one of them wakes one of its. */
+static unsigned next_after_others(struct block *b)
+{
+    b->blocked = true;
+    if (!cluster_can_go_on(b->cluster) && !cluster_has_ended(b->cluster))
+        report_deadlock(b->cluster);
+    if (!b->n_live)
+        return NO_THREAD;
+    fiber_suspend(b);
+    b->blocked = false;
+    return next_ready(b);
+}
+
 unsigned next_or_deadlock(struct block *b)
 {
     unsigned next = next_ready(b);
@@ -48,9 +61,7 @@ unsigned next_or_deadlock(struct block *b)
         next = next_ready(b);
     if (next == NO_THREAD && b->n_live && block_waits_for_grid(b))
         next = next_ready(b);
-    if (next == NO_THREAD && b->n_live)
-        report_deadlock(b);
-    return next;
+    return next == NO_THREAD ? next_after_others(b) : next;
 }
 
 void wake(struct block *b, unsigned thread)
@@ -62,7 +73,6 @@ void wake(struct block *b, unsigned thread)
 void wait_for(struct block *b, const struct waiting *on, const void *pc)
 {
     unsigned self = b->cur;
-    message_settle(b);
     current(b)->waits_for = on;
     current(b)->pc = pc;
     warp_of(b, self)->ready &= ~(1u << self % WARP);
@@ -78,7 +88,6 @@ void wait_for(struct block *b, const struct waiting *on, const void *pc)
 void give_way(struct block *b, const void *pc)
 {
     unsigned self = b->cur, next = next_ready(b), n_ready = 0;
-    message_settle(b);
     current(b)->pc = pc;
     b->quiet = 0;
     for (unsigned w = 0; w * WARP < b->launch->threads; w++)
@@ -103,6 +112,5 @@ void simt_yield(void)
 {
     if (!simt_worker)
         return;
-    moves_on(simt_worker);
     give_way(running(), CALLER());
 }

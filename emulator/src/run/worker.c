@@ -1,4 +1,4 @@
-/* The OS threads, and which block each goes on with. */
+/* The OS threads, and which cluster each goes on with. */
 #define _GNU_SOURCE
 #include "run/worker.h"
 #include "count/counters.h"
@@ -20,59 +20,74 @@ static struct launch *current_launch;
 static unsigned long generation;
 static unsigned n_busy;
 
-/* ---- blocks in hand ---- */
+/* ---- clusters in hand ---- */
 
 static bool may_begin(const struct worker *w, const struct launch *l)
 {
-    return w->n_in_hand < l->most_in_hand && __atomic_load_n(&l->next_block, __ATOMIC_RELAXED) < l->blocks;
+    return w->n_in_hand < l->most_in_hand && __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) < l->clusters;
 }
 
 bool worker_has_other_block(struct worker *w)
 {
-    return w->in_hand || may_begin(w, w->block->launch) || simt_n_workers > 1;
+    return w->in_hand || may_begin(w, w->block->launch) || simt_n_workers > 1 || cluster_has_other(w->block);
 }
 
-/* The next block that nobody has begun; NULL when there is none left. */
-static struct block *begin(struct worker *w, struct launch *l)
+/* One that has ended, of the launch's size. */
+static struct cluster *take_idle(struct worker *w, const struct launch *l)
 {
-    u64 number = __atomic_fetch_add(&l->next_block, 1, __ATOMIC_RELAXED);
-    if (number >= l->blocks)
+    struct cluster **at = &w->idle;
+    while (*at && (*at)->n != l->cluster_blocks)
+        at = &(*at)->next_in_hand;
+    if (!*at)
+        return cluster_new(w, l->cluster_blocks);
+    struct cluster *c = *at;
+    *at = c->next_in_hand;
+    return c;
+}
+
+/* The next cluster that nobody has begun; NULL when there is none left. */
+static struct cluster *begin(struct worker *w, struct launch *l)
+{
+    u64 number = __atomic_fetch_add(&l->next_cluster, 1, __ATOMIC_RELAXED);
+    if (number >= l->clusters)
         return NULL;
-    struct block *b = w->idle ? w->idle : block_new(w);
-    w->idle = b->next_in_hand;
-    block_begin(b, l, number);
-    return b;
+    struct cluster *c = take_idle(w, l);
+    cluster_begin(c, l, number);
+    return c;
 }
 
-/* A block that only polls makes room for one that has not begun, as long as there is room for both on the GPU. */
-static struct block *next_block(struct worker *w, struct launch *l, bool polling)
+static struct cluster *take_first(struct worker *w)
 {
-    struct block *b = NULL;
-    if ((polling || !w->in_hand) && may_begin(w, l))
-        b = begin(w, l);
-    if (b || !w->in_hand)
-        return b;
-    b = w->in_hand;
-    w->in_hand = b->next_in_hand;
+    struct cluster *c = w->in_hand;
+    w->in_hand = c->next_in_hand;
     w->n_in_hand--;
-    return b;
+    return c;
 }
 
-static void put_last(struct worker *w, struct block *b)
+/* A cluster that only polls makes room for one that has not begun, as long as there is room for both on the GPU. */
+static struct cluster *next_cluster(struct worker *w, struct launch *l, bool polling)
 {
-    struct block **end = &w->in_hand;
+    struct cluster *c = NULL;
+    if ((polling || !w->in_hand) && may_begin(w, l))
+        c = begin(w, l);
+    return c || !w->in_hand ? c : take_first(w);
+}
+
+static void put_last(struct worker *w, struct cluster *c)
+{
+    struct cluster **end = &w->in_hand;
     while (*end)
         end = &(*end)->next_in_hand;
-    b->next_in_hand = NULL;
-    *end = b;
+    c->next_in_hand = NULL;
+    *end = c;
     w->n_in_hand++;
 }
 
-static void put_away(struct worker *w, struct block *b)
+static void put_away(struct worker *w, struct cluster *c)
 {
-    fiber_free_stacks(b);
-    b->next_in_hand = w->idle;
-    w->idle = b;
+    cluster_free_stacks(c);
+    c->next_in_hand = w->idle;
+    w->idle = c;
 }
 
 static bool is_cancelled(const struct launch *l)
@@ -80,43 +95,40 @@ static bool is_cancelled(const struct launch *l)
     return __atomic_load_n(&l->cancelled, __ATOMIC_RELAXED) != cudaSuccess;
 }
 
-static void run_blocks(struct worker *w, struct launch *l)
+static void run_clusters(struct worker *w, struct launch *l)
 {
     bool polling = false;
-    struct block *b;
+    struct cluster *c;
     __atomic_store_n(&w->lent, NULL, __ATOMIC_RELEASE); /* of a launch that was cancelled */
     __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
     simt_worker = w;
-    while (!is_cancelled(l) && (b = next_block(w, l, polling))) {
-        w->block = b;
-        fiber_run(w, b);
-        polling = b->n_live > 0;
+    while (!is_cancelled(l) && (c = next_cluster(w, l, polling))) {
+        cluster_run(c);
+        polling = !cluster_has_ended(c);
         if (!polling || is_cancelled(l)) {
-            put_away(w, b);
+            put_away(w, c);
             continue;
         }
-        put_last(w, b);
+        put_last(w, c);
         if (w->n_in_hand == 1 && !may_begin(w, l))
             sched_yield();
     }
-    while (w->in_hand) {
-        b = w->in_hand;
-        w->in_hand = b->next_in_hand;
-        w->n_in_hand--;
-        put_away(w, b);
-    }
+    while (w->in_hand)
+        put_away(w, take_first(w));
     w->block = NULL;
     simt_worker = NULL;
-    for (b = w->idle; b; b = b->next_in_hand)
-        counters_end(b);
+    for (c = w->idle; c; c = c->next_in_hand)
+        for (unsigned rank = 0; rank < c->n; rank++)
+            counters_end(c->blocks[rank]);
 }
 
 void workers_forget_records(void)
 {
     for (unsigned i = 0; i < simt_n_workers; i++)
-        for (struct block *b = simt_workers[i].idle; b; b = b->next_in_hand)
-            if (b->cells)
-                race_cells_clear(b->cells);
+        for (struct cluster *c = simt_workers[i].idle; c; c = c->next_in_hand)
+            for (unsigned rank = 0; rank < c->n; rank++)
+                if (c->blocks[rank]->cells)
+                    race_cells_clear(c->blocks[rank]->cells);
 }
 
 /* ---- the threads ---- */
@@ -133,7 +145,7 @@ static void *worker_main(void *arg)
         seen = generation;
         struct launch *l = current_launch;
         pthread_mutex_unlock(&lock);
-        run_blocks(w, l);
+        run_clusters(w, l);
         pthread_mutex_lock(&lock);
         n_busy--;
         if (n_busy == 0)
@@ -169,7 +181,7 @@ void workers_run(struct launch *l)
     struct worker *first = &simt_workers[0];
     first->id = pthread_self(); /* host threads take turns as the first worker */
     if (!l->many_workers) {
-        run_blocks(first, l);
+        run_clusters(first, l);
         return;
     }
     pthread_mutex_lock(&lock);
@@ -178,7 +190,7 @@ void workers_run(struct launch *l)
     generation++;
     pthread_cond_broadcast(&work_came);
     pthread_mutex_unlock(&lock);
-    run_blocks(first, l);
+    run_clusters(first, l);
     pthread_mutex_lock(&lock);
     while (n_busy)
         pthread_cond_wait(&work_done, &lock);

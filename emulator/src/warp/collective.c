@@ -1,8 +1,9 @@
-/* Warp collectives: __syncwarp, shuffles, votes, matches, reductions.
+/* Collectives: __syncwarp, shuffles, votes, matches, reductions; and how the lanes of any collective meet.
  *
  * A lane comes with its payload and waits. As the PTX ISA says of the .sync forms, the exchange takes place when all
  * lanes named in the mask that have not left have come with the same operation, its qualifiers and the same mask, from
- * whatever place of the program; the last to arrive computes for all. What a shuffle reads from a lane that the mask does not name, or that has left, is undefined. */
+ * whatever place of the program; the last to arrive computes for all. What a shuffle reads from a lane that the mask does
+ * not name, or that has left, is undefined. In a collective of a warpgroup the same lanes of four warps meet. */
 #include "warp/collective.h"
 #include "order/access.h"
 #include "run/launch.h"
@@ -52,11 +53,11 @@ static u64 read_absent(const struct exchange *x, unsigned lane, unsigned from)
 
 static void shuffle(const struct exchange *x)
 {
-    EACH_LANE(lane, x->lanes)
+    EACH_LANE(lane, x->lanes[0])
     {
         struct shuffle *s = collective_payload(x, lane);
         unsigned from = source_lane(s, lane);
-        if (x->lanes >> from & 1)
+        if (x->lanes[0] >> from & 1)
             s->result = ((const struct shuffle *)collective_payload(x, from))->bits;
         else
             s->result = read_absent(x, lane, from);
@@ -71,13 +72,13 @@ struct vote {
 static void ballot(const struct exchange *x)
 {
     unsigned yes = 0;
-    EACH_LANE(lane, x->lanes)
+    EACH_LANE(lane, x->lanes[0])
     {
         const struct vote *v = collective_payload(x, lane);
         if (v->predicate)
             yes |= 1u << lane;
     }
-    EACH_LANE(lane, x->lanes) { ((struct vote *)collective_payload(x, lane))->result = yes; }
+    EACH_LANE(lane, x->lanes[0]) { ((struct vote *)collective_payload(x, lane))->result = yes; }
 }
 
 struct match {
@@ -87,11 +88,11 @@ struct match {
 
 static void match(const struct exchange *x)
 {
-    EACH_LANE(lane, x->lanes)
+    EACH_LANE(lane, x->lanes[0])
     {
         struct match *m = collective_payload(x, lane);
         m->result = 0;
-        EACH_LANE(other, x->lanes)
+        EACH_LANE(other, x->lanes[0])
         {
             m->result |= (unsigned)(((const struct match *)collective_payload(x, other))->bits == m->bits) << other;
         }
@@ -122,13 +123,13 @@ static void reduce(const struct exchange *x)
 {
     unsigned result = 0;
     bool first = true;
-    EACH_LANE(lane, x->lanes)
+    EACH_LANE(lane, x->lanes[0])
     {
         const struct reduction *r = collective_payload(x, lane);
         result = first ? r->value : reduced(r->how, result, r->value);
         first = false;
     }
-    EACH_LANE(lane, x->lanes) { ((struct reduction *)collective_payload(x, lane))->result = result; }
+    EACH_LANE(lane, x->lanes[0]) { ((struct reduction *)collective_payload(x, lane))->result = result; }
 }
 
 void collective_describe(FILE *f, const struct thread *t) { fprintf(f, ", mask 0x%08x,", t->call->mask); }
@@ -159,56 +160,107 @@ static bool have_come(const struct block *b, unsigned warp, uint32_t lanes, cons
     return true;
 }
 
+static unsigned first_warp(const struct collective_op *op, unsigned warp)
+{
+    return op->of_warpgroup ? warp / WARPGROUP * WARPGROUP : warp;
+}
+
+static unsigned warps_of(const struct collective_op *op) { return op->of_warpgroup ? WARPGROUP : 1; }
+
+/* Who meets in it: a block may end in the middle of a warpgroup. */
+static uint32_t wanted_lanes(const struct block *b, unsigned warp, const struct collective *c)
+{
+    return warp * WARP < b->launch->threads ? c->mask & b->warps[warp].live : 0;
+}
+
 /* Lanes run in turn: mostly, the one after the running lane has not come. */
+static bool warp_complete(const struct block *b, unsigned warp, const struct collective *c)
+{
+    uint32_t wanted = wanted_lanes(b, warp, c);
+    uint32_t after = wanted & ~1u << b->cur % WARP;
+    return have_come(b, warp, after, c) && have_come(b, warp, wanted & ~after, c);
+}
+
+/* c: of a lane of that warp, which has come. */
 static bool complete(const struct block *b, unsigned warp, const struct collective *c)
 {
-    uint32_t wanted = c->mask & b->warps[warp].live;
-    uint32_t after = wanted & ~1u << b->cur % WARP;
-    return wanted && have_come(b, warp, after, c) && have_come(b, warp, wanted & ~after, c);
+    unsigned first = first_warp(c->op, warp);
+    bool all = warp_complete(b, warp, c);
+    for (unsigned i = 0; i < warps_of(c->op) && all; i++)
+        all = first + i == warp || warp_complete(b, first + i, c);
+    return all;
+}
+
+/* The lane of an exchange that has the lowest number. */
+static unsigned lowest_lane(const struct exchange *x)
+{
+    unsigned i = 0;
+    while (!x->lanes[i])
+        i++;
+    return i * WARP + (unsigned)__builtin_ctz(x->lanes[i]);
 }
 
 /* An instruction that is .aligned: hardware may run lanes apart that come from two places, and then they do not meet. */
-static void check_lines(struct block *b, unsigned warp, uint32_t lanes, const char *call)
+static void check_lines(const struct exchange *x, const char *call)
 {
-    unsigned first = warp * WARP + (unsigned)__builtin_ctz(lanes);
-    const void *pc = b->threads[first].pc;
-    EACH_LANE(lane, lanes & (lanes - 1))
-    {
-        unsigned other = warp * WARP + lane;
-        if (!lines_same_call(pc, b->threads[other].pc))
-            report_divergence(b, call, first, pc, other, b->threads[other].pc);
-    }
+    unsigned first = x->warp * WARP + lowest_lane(x);
+    const void *pc = x->b->threads[first].pc;
+    for (unsigned i = 0; i < x->warps; i++)
+        EACH_LANE(lane, x->lanes[i])
+        {
+            unsigned other = (x->warp + i) * WARP + lane;
+            if (!lines_same_call(pc, x->b->threads[other].pc))
+                report_divergence(x->b, call, first, pc, other, x->b->threads[other].pc);
+        }
 }
 
-/* A warp of fewer threads, or of which some have left. */
-static void require_whole_warp(struct block *b, const struct exchange *x, const struct collective_op *op)
+/* A block of fewer threads, or some have left. */
+static void require_whole(const struct exchange *x, const struct collective_op *op)
 {
     char did[96];
-    if (x->lanes == ~0u)
+    unsigned came = 0;
+    for (unsigned i = 0; i < x->warps; i++)
+        came += (unsigned)__builtin_popcount(x->lanes[i]);
+    if (came == x->warps * WARP)
         return;
-    snprintf(did, sizeof did, "is in %s, with %d of the 32 lanes of its warp", op->waiting.call,
-             __builtin_popcount(x->lanes));
-    b->cur = x->warp * WARP + (unsigned)__builtin_ctz(x->lanes);
-    report_call("divergent collective", current(b)->pc, did, "All 32 lanes of a warp must take part in it.");
+    snprintf(did, sizeof did, "is in %s, with %u of the %s", op->waiting.call, came,
+             op->of_warpgroup ? "128 threads of its warpgroup" : "32 lanes of its warp");
+    unsigned first = x->warp * WARP + lowest_lane(x);
+    report_call_of(x->b, first, "divergent collective", x->b->threads[first].pc, did,
+                   op->of_warpgroup ? "All 128 threads of a warpgroup must take part in it."
+                                    : "All 32 lanes of a warp must take part in it.");
+}
+
+static void sync_warp(const struct exchange *x)
+{
+    order_warp_sync(x->b, x->warp, x->lanes[0]);
+    EACH_LANE(lane, x->lanes[0])
+    {
+        __builtin_memset(x->b->threads[x->warp * WARP + lane].turns, 0, sizeof x->b->threads->turns);
+    }
 }
 
 static void finish(struct block *b, unsigned warp, const struct collective *any)
 {
-    struct exchange x = {.b = b, .warp = warp, .lanes = any->mask & b->warps[warp].live, .mask = any->mask};
     const struct collective_op *op = any->op;
+    struct exchange x = {.b = b, .warp = first_warp(op, warp), .warps = warps_of(op), .mask = any->mask};
+    for (unsigned i = 0; i < x.warps; i++)
+        x.lanes[i] = wanted_lanes(b, x.warp + i, any);
     if (op->whole)
-        require_whole_warp(b, &x, op);
+        require_whole(&x, op);
     if (simt_checked && op->whole)
-        check_lines(b, warp, x.lanes, op->waiting.call);
-    if (x.lanes == b->warps[warp].live)
-        counters_warp_joined(b, warp);
+        check_lines(&x, op->waiting.call);
+    for (unsigned i = 0; i < x.warps; i++)
+        if (x.lanes[i] == b->warps[x.warp + i].live)
+            counters_warp_joined(b, x.warp + i);
     if (op->exchange)
         op->exchange(&x);
-    EACH_LANE(lane, x.lanes) { wake(b, warp * WARP + lane); }
-    if (!op->orders)
-        return;
-    order_warp_sync(b, warp, x.lanes);
-    EACH_LANE(lane, x.lanes) { __builtin_memset(b->threads[warp * WARP + lane].turns, 0, sizeof b->threads->turns); }
+    for (unsigned i = 0; i < x.warps; i++) {
+        b->warps[x.warp + i].in_warpgroup &= ~x.lanes[i];
+        EACH_LANE(lane, x.lanes[i]) { wake(b, (x.warp + i) * WARP + lane); }
+    }
+    if (op->orders)
+        sync_warp(&x);
 }
 
 void collective_lane_left(struct block *b, unsigned warp)
@@ -219,6 +271,13 @@ void collective_lane_left(struct block *b, unsigned warp)
         if (waits_in_collective(t) && t->call->op != &active_op && complete(b, warp, t->call))
             finish(b, warp, t->call);
     }
+    unsigned first = warp / WARPGROUP * WARPGROUP;
+    for (unsigned other = first; other < first + WARPGROUP && other * WARP < b->launch->threads; other++) {
+        uint32_t waiting = b->warps[other].in_warpgroup;
+        const struct collective *call = waiting ? call_of(b, other, (unsigned)__builtin_ctz(waiting)) : NULL;
+        if (call && complete(b, other, call))
+            finish(b, other, call);
+    }
 }
 
 void collective_join_as(const struct collective_op *op, unsigned qualifiers, unsigned mask, void *payload,
@@ -228,7 +287,6 @@ void collective_join_as(const struct collective_op *op, unsigned qualifiers, uns
     struct thread *t = current(b);
     struct collective c = {
         .waiting.kind = &op->waiting, .op = op, .qualifiers = qualifiers, .mask = mask, .payload = payload};
-    moves_on(b->worker);
     t->pc = pc;
     t->call = &c;
     t->waits_for = &c.waiting;
@@ -236,6 +294,8 @@ void collective_join_as(const struct collective_op *op, unsigned qualifiers, uns
         counters_event(b, pc, op->event);
     if (!(mask >> b->cur % WARP & 1))
         report_outside_mask(b, b->cur);
+    if (op->of_warpgroup)
+        b->warps[b->cur / WARP].in_warpgroup |= 1u << b->cur % WARP;
     if (complete(b, b->cur / WARP, &c))
         finish(b, b->cur / WARP, &c);
     else
@@ -329,7 +389,6 @@ unsigned collective_active(const void *pc)
     struct vote v = {.predicate = 0};
     struct collective c = {.waiting.kind = &active_op.waiting, .op = &active_op, .payload = &v};
     current(b)->call = &c;
-    moves_on(b->worker);
     wait_for(b, &c.waiting, pc);
     current(b)->call = NULL;
     return v.result;

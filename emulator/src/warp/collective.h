@@ -1,23 +1,27 @@
-/* Warp collectives: operations that the lanes of a warp do together. Each is a row of one table (collective.c): how a
- * report calls it, what is counted, and the function that exchanges the lanes' payloads. */
+/* Collectives: operations that the lanes of a warp do together, or the four warps of a warpgroup. Each is a row of one
+ * table (collective.c, matrix*.c): how a report calls it, what is counted, and the function that exchanges the lanes'
+ * payloads. */
 #ifndef SIMT_COLLECTIVE_H
 #define SIMT_COLLECTIVE_H
 
 #include "run/block.h"
 #include "count/counters.h"
 
+#define WARPGROUP 4 /* warps with consecutive numbers, the first of which is a multiple of that */
+
 struct exchange { /* all lanes have come */
     struct block *b;
-    unsigned warp;
-    uint32_t lanes; /* named in the mask, and not left */
+    unsigned warp, warps;      /* the first, and how many */
+    uint32_t lanes[WARPGROUP]; /* of each: named in the mask, and not left */
     uint32_t mask;
 };
 
 struct collective_op {
     struct waiting_kind waiting;
-    enum event event;                           /* EVENTS: none */
-    bool orders;                                /* memory, as __syncwarp() does */
-    bool whole;                                 /* all 32 lanes must take part */
+    enum event event;  /* EVENTS: none */
+    bool orders;       /* memory, as __syncwarp() does */
+    bool whole;        /* all 32 lanes must take part */
+    bool of_warpgroup; /* the four warps of a warpgroup meet, all of them whole; it orders nothing */
     void (*exchange)(const struct exchange *x); /* reads and writes the lanes' payloads; may be NULL */
 };
 
@@ -35,6 +39,12 @@ struct collective { /* what a lane comes with; on its own stack */
         .call = NAME, .deadlock = "divergent collective", .rule = COLLECTIVE_RULE, .describe = collective_describe}
 void collective_describe(FILE *f, const struct thread *t);
 
+#define WARPGROUP_RULE "All 128 threads of a warpgroup must make the same call with the same operands."
+#define WARPGROUP_COLLECTIVE(NAME) \
+    .waiting = {.call = NAME, .deadlock = "divergent collective", .rule = WARPGROUP_RULE}, .of_warpgroup = true, \
+    .whole = true
+
+/* lane: of the exchange; those of its second warp begin at 32. */
 static inline void *collective_payload(const struct exchange *x, unsigned lane)
 {
     return x->b->threads[x->warp * WARP + lane].call->payload;

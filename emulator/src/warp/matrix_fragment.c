@@ -4,8 +4,10 @@
  * which). Where a register's elements are neighbours in memory, they are one access of 4 bytes, and two sums of 32 bits are
  * one of 8. Where they are not, elements of 16 bits are moved as pairs all the same, by other lanes, and exchanged between
  * lanes (MOVM); others one by one. Inputs of half or of 8 bits in shared memory are read by ldmatrix where it can. */
+#include "warp/matrix_fragment.h"
 #include "warp/collective.h"
 #include "warp/matrix_layout.h"
+#include "order/access.h"
 #include "warp/matrix_touch.h"
 #include "memory/place.h"
 #include "report/report.h"
@@ -63,7 +65,7 @@ static unsigned elements_in_piece(const struct fragment *f)
     return f->sums && runs_along(f) ? 2 : 1;
 }
 
-#define MOST_PIECES MOST_MATRIX
+#define MOST_PIECES MOST_OF_WARP
 
 static unsigned cut(const struct fragment *f, struct piece *pieces)
 {
@@ -110,30 +112,30 @@ static struct touch touch_of(const struct fragment *f, const struct piece *p)
 #define FRAGMENT_ALIGNMENT 32
 #define RULES "WMMA (CUDA C++ Programming Guide): "
 
-static void check_call(const struct exchange *x, enum access kind)
+static void check_call(const struct exchange *x, enum access_kind kind)
 {
     const struct fragment *f = collective_payload(x, 0);
     char did[96];
-    unsigned cur = x->b->cur;
+    struct access a = access_of(x->b, f->pc, f->first, FRAGMENT_ALIGNMENT, kind);
     if (!simt_checked)
         return;
-    x->b->cur = x->warp * WARP;
+    a.thread = x->warp * WARP;
     for (unsigned lane = 1; lane < WARP; lane++) {
         const struct fragment *other = collective_payload(x, lane);
         if (other->first != f->first || other->stride != f->stride)
-            report_call("divergent collective", f->pc, "moves a fragment whose place is another in other lanes",
-                        RULES "the pointer and the stride must be the same in all lanes of a warp.");
+            report_call_of(x->b, a.thread, "divergent collective", f->pc,
+                           "moves a fragment whose place is another in other lanes",
+                           RULES "the pointer and the stride must be the same in all lanes of a warp.");
     }
     bool counts = element_bytes(f) > 1 || element_numbers(f->layout->type) > 1;
     if (f->uneven || (counts && f->stride * element_bytes(f) % 16)) {
         snprintf(did, sizeof did, "moves a fragment with a stride of %u elements of %u bytes", f->stride,
                  element_bytes(f));
-        report_call("invalid stride", f->pc, did,
-                    RULES "the stride is a multiple of 16 bytes: of 8 elements of 16 bits, or 4 of 32.");
+        report_call_of(x->b, a.thread, "invalid stride", f->pc, did,
+                       RULES "the stride is a multiple of 16 bytes: of 8 elements of 16 bits, or 4 of 32.");
     }
     if ((uintptr_t)f->first % FRAGMENT_ALIGNMENT)
-        report_access(x->b, "misaligned access", f->pc, f->first, FRAGMENT_ALIGNMENT, kind, "");
-    x->b->cur = cur;
+        report_access(&a, "misaligned access", "");
 }
 
 /* ---- matrices of packed elements, row by row ---- */
@@ -191,7 +193,7 @@ static void store_fragment(const struct exchange *x)
     const struct fragment *f = collective_payload(x, 0);
     const struct layout *l = f->layout;
     struct piece pieces[MOST_PIECES];
-    uint32_t matrix[MOST_MATRIX];
+    uint32_t matrix[MOST_OF_WARP];
     unsigned bytes = element_bytes(f);
     check_call(x, ACCESS_STORE);
     for (unsigned lane = 0; lane < WARP; lane++)

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#define WMMA_HALVES 16 /* elements of each fragment of half, whatever its shape */
+
 unsigned element_numbers(enum element_type type)
 {
     switch (type) {
@@ -127,6 +129,13 @@ static struct position position_of(const struct product *p, enum operand which, 
     return in_sums(p->m, lane, i);
 }
 
+static void *need(void *memory)
+{
+    if (!memory)
+        base_out_of_memory();
+    return memory;
+}
+
 static void build(const struct product *p, enum operand which, struct layout *l)
 {
     bool sums = which == OPERAND_C || which == OPERAND_D;
@@ -134,10 +143,14 @@ static void build(const struct product *p, enum operand which, struct layout *l)
     l->type = types[which];
     l->rows = which == OPERAND_B ? layout_k(p) : p->m;
     l->columns = which == OPERAND_A ? layout_k(p) : p->n;
-    l->distinct = l->rows * l->columns / WARP;
+    l->lanes = WARP;
+    l->distinct = l->rows * l->columns / l->lanes;
     /* mma.h and PTX give every WMMA fragment of half 16 elements, as sm_70 needed; bf16 came later. */
-    l->elements = p->family == LAYOUT_WMMA && l->type == E_F16 && !sums ? MOST_ELEMENTS : l->distinct;
-    for (unsigned lane = 0; lane < WARP; lane++)
+    l->elements = p->family == LAYOUT_WMMA && l->type == E_F16 && !sums ? WMMA_HALVES : l->distinct;
+    l->at = need(calloc(l->lanes * l->distinct, sizeof *l->at));
+    l->row = need(calloc(l->lanes * l->distinct, sizeof *l->row));
+    l->column = need(calloc(l->lanes * l->distinct, sizeof *l->column));
+    for (unsigned lane = 0; lane < l->lanes; lane++)
         for (unsigned i = 0; i < l->distinct; i++) {
             struct position at = position_of(p, which, lane, i);
             l->at[lane * l->distinct + i] = (uint16_t)(at.row * l->columns + at.column);
@@ -170,9 +183,7 @@ static const struct product_layouts *find(const struct product *p)
 
 static const struct product_layouts *make(const struct product *p)
 {
-    struct known *k = malloc(sizeof *k);
-    if (!k)
-        base_out_of_memory();
+    struct known *k = need(malloc(sizeof *k));
     k->layouts.product = *p;
     for (enum operand which = OPERAND_A; which <= OPERAND_D; which++)
         build(p, which, &k->layouts.operands[which]);

@@ -2,19 +2,20 @@
 #ifndef SIMT_MATRIX_LAYOUT_H
 #define SIMT_MATRIX_LAYOUT_H
 
-#include "warp/matrix.h"
+#include "../../include/simt/matrix.h"
+#include "base/base.h"
 
-#define MOST_ELEMENTS 16 /* of an operand in one lane */
-#define MOST_REGISTERS 8
-#define MOST_MATRIX 512 /* elements of an operand */
+#define MOST_ELEMENTS 128 /* of an operand in one lane: the sums of a warpgroup's product of m64n256 */
+#define MOST_OF_WARP 512  /* elements of an operand that one warp holds */
 
 struct layout { /* of one operand */
     enum element_type type;
     unsigned rows, columns;
-    unsigned elements;        /* in each lane, from the low bits of the first register on */
-    unsigned distinct;        /* of them; x[i] is also x[i + distinct], of which the product reads the first */
-    uint16_t at[MOST_MATRIX]; /* row * columns + column of each distinct element, lane after lane */
-    uint8_t row[MOST_MATRIX], column[MOST_MATRIX]; /* the same, apart */
+    unsigned lanes;        /* that hold it: a warp's */
+    unsigned elements;     /* in each lane, from the low bits of the first register on */
+    unsigned distinct;     /* of them; x[i] is also x[i + distinct], of which the product reads the first */
+    uint16_t *at;          /* row * columns + column of each distinct element, lane after lane */
+    uint8_t *row, *column; /* the same, apart */
 };
 
 struct product_layouts {
@@ -22,6 +23,8 @@ struct product_layouts {
     struct layout operands[4]; /* [enum operand] */
 };
 
+/* Registers per lane of one operand: 32 bits each, elements packed from the low bits on. */
+unsigned matrix_registers(const struct product *p, enum operand which); /* 0: there is no such product */
 /* NULL: there is no such product. */
 const struct product_layouts *matrix_layouts(const struct product *p);
 

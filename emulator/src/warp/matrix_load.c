@@ -1,7 +1,7 @@
 /* ldmatrix and stmatrix: rows of 8 × 8 matrices, between shared memory and the registers of a warp; movmatrix: one of them
  * between registers. */
+#include "warp/matrix_load.h"
 #include "warp/collective.h"
-#include "warp/matrix.h"
 #include "warp/matrix_touch.h"
 
 struct rows { /* what a lane comes with */

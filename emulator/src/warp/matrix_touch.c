@@ -5,35 +5,32 @@
 #include "report/report.h"
 #include <string.h>
 
-static void check_row(struct block *b, const struct touch *t, enum access kind)
+static void check_row(const struct access *a)
 {
-    if ((uintptr_t)t->address % ROW_BYTES)
-        report_access(b, "misaligned access", t->pc, t->address, t->bytes, kind, "");
-    if (place_of(b, t->address, 1).space != SPACE_SHARED)
-        report_access(b, "wrong memory space", t->pc, t->address, t->bytes, kind,
-                      "ldmatrix and stmatrix take rows of shared memory.");
+    if ((uintptr_t)a->address % ROW_BYTES)
+        report_access(a, "misaligned access", "");
+    if (place_of(a->block, a->address, 1).space != SPACE_SHARED)
+        report_access(a, "wrong memory space", "ldmatrix and stmatrix take rows of shared memory.");
 }
 
-void touch_check(const struct exchange *x, const struct touch *t, enum access kind)
+void touch_check(const struct exchange *x, const struct touch *t, enum access_kind kind)
 {
-    struct block *b = x->b;
-    unsigned cur = b->cur;
+    struct access a = access_of(x->b, t->pc, t->address, t->bytes, kind);
     if (!simt_checked)
         return;
-    b->cur = x->warp * WARP + t->lane;
+    a.thread = x->warp * WARP + t->lane;
     if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
-        check_row(b, t, kind);
-    access_check(b, t->pc, t->address, t->bytes, kind, SIMT_SCOPE_SYSTEM);
-    b->cur = cur;
+        check_row(&a);
+    access_check(&a);
 }
 
-void touch_load(const struct exchange *x, const struct touch *t, enum access kind, void *value)
+void touch_load(const struct exchange *x, const struct touch *t, enum access_kind kind, void *value)
 {
     touch_check(x, t, kind);
     memcpy(value, t->address, t->bytes);
 }
 
-void touch_store(const struct exchange *x, const struct touch *t, enum access kind, const void *value)
+void touch_store(const struct exchange *x, const struct touch *t, enum access_kind kind, const void *value)
 {
     touch_check(x, t, kind);
     memcpy(t->address, value, t->bytes);

@@ -15,8 +15,8 @@ struct touch {
 };
 
 /* Is that lane allowed to touch it? Before it does. */
-void touch_check(const struct exchange *x, const struct touch *t, enum access kind);
-void touch_load(const struct exchange *x, const struct touch *t, enum access kind, void *value);
-void touch_store(const struct exchange *x, const struct touch *t, enum access kind, const void *value);
+void touch_check(const struct exchange *x, const struct touch *t, enum access_kind kind);
+void touch_load(const struct exchange *x, const struct touch *t, enum access_kind kind, void *value);
+void touch_store(const struct exchange *x, const struct touch *t, enum access_kind kind, const void *value);
 
 #endif

@@ -1,6 +1,6 @@
 // Thread block clusters.
 
-__global__ void __cluster_dims__(2, 1, 1) pair(int *out)  // expect: __cluster_dims__
+__global__ void __cluster_dims__(2, 1, 1) pair(int *out)  // expect: clusters of more than one block (__cluster_dims__)
 {
     out[blockIdx.x] = 1;
 }

@@ -1,57 +1,16 @@
-/* The GPU that the emulator describes: its properties, and the published rates from which floors are computed.
- * SIMT_GPU picks one of the table; the first is the default. */
-#include "run/device.h"
-#include <stdlib.h>
-#include <string.h>
+/* The one device of the runtime API, cudaDevice…: its properties, its limits, waiting for it. */
+#include "memory/heap.h"
+#include "memory/protection.h"
+#include "base/errors.h"
+#include "base/gpu.h"
+#include "order/work.h"
 
-#define GB ((size_t)1 << 30)
 #define KB ((size_t)1 << 10)
-
-static const struct gpu gpus[] = {
-    {"h200", "NVIDIA H200", "NVIDIA H200 datasheet; CUDA C++ Programming Guide, compute capability 9.0", 9, 0, 132, 128,
-     1.98, 989.4, 3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32},
-    {"a100", "NVIDIA A100", "NVIDIA A100 40GB datasheet; compute capability 8.0", 8, 0, 108, 64, 1.41, 312, 1215000,
-     5120, 40 * GB, 40 << 20, 164 * KB, 163 * KB, 2048, 32},
-    {"rtx4090", "NVIDIA GeForce RTX 4090", "NVIDIA Ada architecture whitepaper; compute capability 8.9", 8, 9, 128, 128,
-     2.52, 165.2, 10501000, 384, 24 * GB, 72 << 20, 100 * KB, 99 * KB, 1536, 24},
-    {"t4", "Tesla T4", "NVIDIA T4 datasheet; compute capability 7.5", 7, 5, 40, 64, 1.59, 65, 5001000, 256, 16 * GB,
-     4 << 20, 64 * KB, 64 * KB, 1024, 16},
-};
-
-const struct gpu *device_gpu(void)
-{
-    static const struct gpu *chosen;
-    const char *wish = getenv("SIMT_GPU");
-    if (chosen)
-        return chosen;
-    chosen = &gpus[0];
-    if (!wish)
-        return chosen;
-    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
-        if (!strcmp(wish, gpus[i].name))
-            return chosen = &gpus[i];
-    fprintf(stderr, "simt: SIMT_GPU=%s is not known; accepted are", wish);
-    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
-        fprintf(stderr, " %s", gpus[i].name);
-    fprintf(stderr, "\n");
-    exit(2);
-}
-
-double device_dram_gbps(void)
-{
-    const struct gpu *g = device_gpu();
-    return 2e-6 * g->memory_clock_khz * (g->bus_width_bits / 8);
-}
-
-int device_sms(void)
-{
-    const char *wish = getenv("SIMT_SMS");
-    return wish && atoi(wish) > 0 ? atoi(wish) : device_gpu()->sms;
-}
+#define STACK_BYTES ((size_t)60 << 10) /* of a thread of a kernel: a stack without its guard page */
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
-    const struct gpu *g = device_gpu();
+    const struct gpu *g = gpu_described();
     if (device != 0)
         return simt_fail(cudaErrorInvalidDevice);
     *p = (struct cudaDeviceProp){.totalGlobalMem = g->memory,
@@ -67,7 +26,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
                                  .major = g->major,
                                  .minor = g->minor,
                                  .textureAlignment = 512,
-                                 .multiProcessorCount = device_sms(),
+                                 .multiProcessorCount = gpu_sms(),
                                  .canMapHostMemory = 1,
                                  .computeMode = cudaComputeModeDefault,
                                  .deviceOverlap = 1,
@@ -176,3 +135,79 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     }
     return cudaSuccess;
 }
+
+cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : simt_fail(cudaErrorInvalidDevice); }
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
+{
+    return (void)device_flags, (void)flags, cudaSetDevice(device);
+}
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
+{
+    return (void)wanted, cudaGetDevice(device);
+}
+cudaError_t cudaSetDeviceFlags(unsigned flags) { return (void)flags, cudaSuccess; }
+cudaError_t cudaGetDeviceFlags(unsigned *flags) { return *flags = cudaDeviceMapHost, cudaSuccess; }
+
+/* There is one device, and it has no peers. */
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = 0;
+    return device == 0 && peer == 0 ? cudaSuccess : simt_fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    return (void)peer, (void)flags, simt_fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) { return (void)peer, simt_fail(cudaErrorInvalidDevice); }
+
+static cudaError_t synchronised(void)
+{
+    memory_synchronised();
+    work_host_waits_for_all();
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void) { return synchronised(); }
+cudaError_t cudaThreadSynchronize(void) { return synchronised(); }
+cudaError_t cudaDeviceReset(void) { return synchronised(); }
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+    return limit == cudaLimitMallocHeapSize ? simt_fail(heap_set_limit(value)) : cudaSuccess;
+}
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
+{
+    switch (limit) {
+    case cudaLimitStackSize: *value = STACK_BYTES; break;
+    case cudaLimitMallocHeapSize: *value = heap_limit(); break;
+    default: *value = 1u << 20; break;
+    }
+    return cudaSuccess;
+}
+/* There is one device; a second is none. */
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device, int peer)
+{
+    (void)value, (void)attribute, (void)device, (void)peer;
+    return simt_fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
+{
+    if (!id || bytes < 13 || device != 0)
+        return simt_fail(device ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+    snprintf(id, (size_t)bytes, "0000:00:00.0");
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
+{
+    return *config = cudaSharedMemBankSizeFourByte, cudaSuccess;
+}
+cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
+{
+    return *config = cudaFuncCachePreferNone, cudaSuccess;
+}
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) { return (void)config, cudaSuccess; }
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) { return (void)config, cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }

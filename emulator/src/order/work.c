@@ -1,6 +1,6 @@
 /* Queues of operations, and what is known to have happened before what. */
 #define _GNU_SOURCE
-#include "api/work.h"
+#include "order/work.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

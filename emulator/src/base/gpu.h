@@ -1,6 +1,6 @@
 /* The GPU that the emulator describes. */
-#ifndef SIMT_DEVICE_H
-#define SIMT_DEVICE_H
+#ifndef SIMT_GPU_H
+#define SIMT_GPU_H
 
 #include "base/base.h"
 
@@ -13,11 +13,8 @@ struct gpu {
     size_t memory, l2, shared_per_sm, shared_optin;
     int threads_per_sm, blocks_per_sm;
 };
-const struct gpu *device_gpu(void);
-double device_dram_gbps(void); /* two bits a clock on each line of the bus */
-int device_sms(void);          /* SMs that it is taken to have: SIMT_SMS, else as many as it has */
-
-/* Remembers the error for cudaGetLastError of this host thread, and returns it. */
-cudaError_t simt_fail(cudaError_t error);
+const struct gpu *gpu_described(void);
+double gpu_dram_gbps(void); /* two bits a clock on each line of the bus */
+int gpu_sms(void);          /* SMs that it is taken to have: SIMT_SMS, else as many as it has */
 
 #endif
