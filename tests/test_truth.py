@@ -35,8 +35,8 @@ def kernels(name):
 
 
 def split(row):
-    """A row's counters, named as its kernel, and the parameters that identify the launch."""
-    counters = {k: v for k, v in row.items() if k.startswith(row["kernel"])}
+    """A row's counters, and the parameters that identify the launch."""
+    counters = {k: v for k, v in row.items() if k.endswith(("_requests", "_sectors", "_bytes", "_wavefronts", "_conflicts"))}
     return counters, {k: v for k, v in row.items() if k not in counters}
 
 

@@ -23,6 +23,19 @@ COPY = {
     "copy_st_conflicts": ("smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum",
                           "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum"),
 }
+# Of bulk copies and copies of tensors, which ncu calls tma: likewise.
+TMA = {
+    "tma_requests": ("l1tex__tmain_requests.sum",),
+    "tma_ld_requests": ("smsp__sass_inst_executed_op_tma_ld.sum",),
+    "tma_ld_sectors": ("l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",),
+    "tma_ld_bytes": ("l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",),
+    "tma_st_requests": ("smsp__sass_inst_executed_op_tma_st.sum",),
+    "tma_st_sectors": ("l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum",),
+    "tma_st_bytes": ("l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum",),
+    "tma_red_requests": ("smsp__sass_inst_executed_op_tma_red.sum",),
+    "tma_red_sectors": ("l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_red.sum",),
+    "tma_red_bytes": ("l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red.sum",),
+}
 
 # Beyond those, of a step's kernels: our name -> ncu's metrics, the first that a GPU has. They are called otherwise before compute
 # capability 9.0, where "local and global" had no distributed shared memory beside it.
@@ -62,7 +75,7 @@ MATRIX = {
     "conflicts": ("sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
                   "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"),
 }
-TRAFFIC |= COPY | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in metrics)
+TRAFFIC |= COPY | TMA | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in metrics)
                    for ours, theirs in (("ldmatrix", "ldsm"), ("stmatrix", "stsm")) for name, metrics in MATRIX.items()}
 # Warps that wait, for each instruction issued, by what they wait for.
 STALLS = {name: (f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio",)

@@ -23,12 +23,16 @@ from tools.say import out
 # What the emulator records, and what it is called here; a warp's own barrier is not shown.
 NAMES = {"global_ld": "global load", "global_st": "global store", "shared_ld": "shared load", "shared_st": "shared store",
          "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "copy": "copy", "commit": "commit", "copy_wait": "wait",
-         "phase_wait": "wait", "arrive": "arrive", "copy_arrive": "arrive", "barrier_arrive": "arrive", "barrier": "barrier",
+         "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction", "tma": "bulk copy", "bulk_commit": "commit",
+         "bulk_wait_read": "wait", "bulk_wait": "wait", "phase_wait": "wait", "arrive": "arrive", "copy_arrive": "arrive", "barrier_arrive": "arrive", "barrier": "barrier",
          "mma": "mma", "exp": "exp", "shuffle": "shuffle", "vote": "vote", "atomic": "atomic"}
 # Those that order a warp among others and its copies; those that stand for a phase of a barrier, and those that wait for one.
-ORDERS = {"commit", "copy_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier"}
+ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier"}
 ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive"}, {"barrier", "phase_wait"}
 READS = {"shared_ld", "ldmatrix"}
+# A kind of copies that its thread's groups complete: its copies, their commit, and the waits for groups.
+GROUPS = [({"copy"}, "commit", {"copy_wait"}), ({"tma_st", "tma_red"}, "bulk_commit", {"bulk_wait_read", "bulk_wait"})]
+COPIES, COMMITS = {"copy", "tma_ld", "tma_st", "tma_red", "tma"}, {"commit", "bulk_commit"}
 ALL_GROUPS = 2**32 - 1
 LONGEST_BODY = 64  # events of a loop's turn that is found as one
 TILES = 2
@@ -59,7 +63,7 @@ class Event:
 
     def look(self, lines=True):
         """Equal for events that look alike; lines: and stand in the same lines."""
-        return self.kind, self.count, self.kind == "copy_wait" and self.object, self.places if lines else None
+        return self.kind, self.count, self.kind in ("copy_wait", "bulk_wait_read", "bulk_wait") and self.object, self.places if lines else None
 
     def add(self, other):
         self.ranges |= other.ranges
@@ -93,6 +97,7 @@ class Flight:
     copies: list = field(default_factory=list)
     end: object = None  # the event that waits for it; None: none does
     buffer: int = 0     # the number of the buffer that it fills
+    of: str = "group"   # what the number is: of a group, or of a phase of the mbarrier that counts its bytes
 
 
 @dataclass(eq=False)
@@ -224,30 +229,41 @@ def put_in_columns(warps):
             event.start = event.column = column[at] = column[at] + 1
 
 
+def find_groups(warp, arriving, copies, commit, waits):
+    """The groups of one kind of copies, and the wait that covers each; those behind which the warp arrives go to `arriving`."""
+    under_way, committed, is_open = [], 0, False  # is_open: the last group may get more copies
+    for event in warp.events():
+        if event.kind in copies:
+            if not is_open:
+                under_way.append(Flight(committed))
+                warp.flights.append(under_way[-1])
+            under_way[-1].copies.append(event)
+            is_open = True
+        elif event.kind == commit:
+            committed, is_open = committed + 1, False
+        elif event.kind in waits:
+            everything = event.object == ALL_GROUPS
+            for flight in under_way:
+                if everything or flight.number < committed - event.object:
+                    flight.end = event
+            under_way = [flight for flight in under_way if not flight.end]
+            is_open = is_open and not everything
+        elif event.kind == "copy_arrive" and "copy" in copies:
+            arriving.setdefault(event.key, []).extend(under_way)
+            under_way, is_open = [], False
+
+
 def find_flights(warps):
-    """The groups of copies of each warp, and the wait that covers each."""
+    """The groups of copies of each warp, and the bulk copies whose bytes an mbarrier counts; and the wait that covers each."""
     arriving = {}  # {phase of an mbarrier: the groups that arrive there}
     for warp in warps:
-        under_way, committed, is_open = [], 0, False  # is_open: the last group may get more copies
+        for copies, commit, waits in GROUPS:
+            find_groups(warp, arriving, copies, commit, waits)
         for event in warp.events():
-            if event.kind == "copy":
-                if not is_open:
-                    under_way.append(Flight(committed))
-                    warp.flights.append(under_way[-1])
-                under_way[-1].copies.append(event)
-                is_open = True
-            elif event.kind == "commit":
-                committed, is_open = committed + 1, False
-            elif event.kind == "copy_wait":
-                everything = event.object == ALL_GROUPS
-                for flight in under_way:
-                    if everything or flight.number < committed - event.object:
-                        flight.end = event
-                under_way = [flight for flight in under_way if not flight.end]
-                is_open = is_open and not everything
-            elif event.kind == "copy_arrive":
-                arriving.setdefault(event.key, []).extend(under_way)
-                under_way, is_open = [], False
+            if event.kind in ("tma_ld", "tma"):
+                warp.flights.append(Flight(event.phase, [event], of="phase"))
+                arriving.setdefault(event.key, []).append(warp.flights[-1])
+        warp.flights.sort(key=lambda flight: flight.copies[0].column)
     waits = [event for warp in warps for event in warp.events() if event.kind == "phase_wait"]
     for event in sorted(waits, key=lambda event: event.column):
         for flight in arriving.get(event.key, ()):
@@ -263,11 +279,11 @@ def meet(ours, theirs):
 def find_buffers(warps):
     """The buffers in shared memory that groups of copies fill: of each the (from, to) that most of its groups do. What the same lines
     copy in groups of one number goes to one buffer in all warps, and of it what one line copies is one range."""
-    filled = {}  # {(number, lines): {line: its range}}
+    filled = {}  # {(number, mbarrier, lines): {line: its range}}
     flights = [flight for warp in warps for flight in warp.flights]
     for flight in flights:
         parts = [part for copy in flight.copies for part in copy.ranges]
-        flight.buffer = flight.number, frozenset(place for place, _, _ in parts)
+        flight.buffer = flight.number, flight.of == "phase" and flight.copies[0].object, frozenset(place for place, _, _ in parts)
         ranges = filled.setdefault(flight.buffer, {})
         for place, start, end in parts:
             first, last = ranges.get(place, (start, end))
@@ -291,7 +307,7 @@ def passes_of(items):
     """(first item, items of a pass, passes) of the loop that covers most; (len(items), 0, 0) where nothing is repeated. No pass begins
     with a commit: that belongs to the copies before it."""
     looks = [item.look() for item in items]
-    begins = [not isinstance(item, Event) or item.kind != "commit" for item in items]
+    begins = [not isinstance(item, Event) or item.kind not in COMMITS for item in items]
     best = (len(items), 0, 0)
     for length in range(1, min(LONGEST_BODY, len(items) // 2) + 1):
         at = 0
@@ -398,11 +414,11 @@ def show_items(table, timeline, warp, items, depth):
             continue
         name, line = min(item.places)
         note = profile.source_line(name, line)
-        if item.kind in ("copy", "commit"):
+        if item.kind in COPIES | COMMITS:
             flight = next((f for f in warp.flights if item in f.copies), None)
             if flight and item is flight.copies[0]:
                 until = f"column {flight.end.column}" if flight.end else "the end"
-                note = f"group {flight.number}, in flight until {until}: {timeline.buffer_names[flight.buffer]}"
+                note = f"{flight.of} {flight.number}, in flight until {until}: {timeline.buffer_names[flight.buffer]}"
         column = str(item.column) if item.start == item.column else f"{item.start}–{item.column}"
         words = Text(note)
         words.truncate(max(out.width - COLUMN - NAME - LINES - 8, 8), overflow="ellipsis")

@@ -55,7 +55,8 @@ STYLE = """
       .read { fill: #79b8f5 }
     }
 """
-CLASSES = {"copy": "copy", "global_ld": "global", "global_st": "global", "atomic": "global", "shared_ld": "shared",
+CLASSES = {"copy": "copy", "tma_ld": "copy", "tma_st": "copy", "tma_red": "copy", "tma": "copy", "global_ld": "global",
+           "global_st": "global", "atomic": "global", "shared_ld": "shared",
            "shared_st": "shared", "ldmatrix": "ldmatrix", "stmatrix": "ldmatrix", "mma": "mma", "exp": "exp",
            "shuffle": "lanes", "vote": "lanes"}
 
@@ -279,7 +280,7 @@ def draw_lanes(drawing, layout, timeline, warp, top):
             last = flight.end.column if flight.end else end
             for band, left, right in layout.spans(flight.copies[0].column, last):
                 drawing.box("flight", left + 0.5, top(band) + y + 0.5, right - left - 1, LANE - 5, ' rx="3"')
-                words = next((words for words in (f"group {flight.number} in flight", f"group {flight.number}", str(flight.number))
+                words = next((words for words in (f"{flight.of} {flight.number} in flight", f"{flight.of} {flight.number}", str(flight.number))
                               if words_wide(words) < right - left - 4), "")
                 if words:
                     drawing.text("on mid", (left + right) / 2, top(band) + y + 11, words)
@@ -288,9 +289,16 @@ def draw_lanes(drawing, layout, timeline, warp, top):
 def legend(timeline):
     """(class, words) of the boxes that need some."""
     kinds = {event.kind for warp in timeline.warps for event in warp.events()}
+    flights = [flight for warp in timeline.warps for flight in warp.flights]
     if "copy" in kinds:
         yield "flight", ("a group of copies, by its number, in flight to the buffer named: from its first copy to the wait that "
                          "covers it")
+    if any(flight.of == "phase" for flight in flights):
+        yield "flight", ("a bulk copy to the buffer named, by the phase of the mbarrier that counts its bytes: from its issue to the "
+                         "first wait for that phase")
+    if kinds & {"tma_st", "tma_red"}:
+        yield "flight", "a group of bulk copies from the buffer named, by its number: from its first copy to the wait that covers it"
+    if flights:
         if any(list(reads_of(timeline, warp, at)) for warp in timeline.warps for at in range(len(timeline.buffers))):
             yield "read", "the warp reads that buffer"
     if kinds & {"barrier", "phase_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):

@@ -37,7 +37,6 @@ REFUSED(out_of_scope, "{ .reg .b32 r; } mov.b32 %0, r;")
 REFUSED(no_rounding, "{.reg .f32 f; cvt.f32.s32 f, %1; mov.b32 %0, f;}")
 REFUSED(returns, "mov.b32 %0, 1; ret;")
 REFUSED(of_parameters, "ld.param.s32 %0, [%2];")
-REFUSED(of_cluster, "fence.acq_rel.cluster; mov.b32 %0, 1;")
 REFUSED(shape_of_mma, "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1};")
 REFUSED(registers_of_ldmatrix,
         "{.reg .b32 r<4>; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0, r1}, [%1]; mov.b32 %0, r0;}")
@@ -58,10 +57,57 @@ REFUSED(choice_of_whole, "{.reg .b128 w; .reg .pred p; selp.b128 w, w, w, p; mov
 REFUSED(narrow_policy, "ld.global.L2::cache_hint.b32 %0, [%2], %1;")
 REFUSED(groups_in_a_register, "cp.async.wait_group %1; mov.b32 %0, 1;")
 REFUSED(declared_twice, "{.reg .b32 r; { .reg .b32 r; } .reg .b32 r; mov.b32 %0, 1;}")
-REFUSED(relaxed_arrival, "mbarrier.arrive.relaxed.cta.shared.b64 _, [%1]; mov.b32 %0, 1;")
-REFUSED(relaxed_wait, "{.reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared.b64 p, [%1], 0; mov.b32 %0, 1;}")
-REFUSED(bulk_copy, "cp.async.bulk.commit_group; mov.b32 %0, 1;")
-REFUSED(bytes_expected, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], 8; mov.b32 %0, 1;")
+REFUSED(acquiring_arrival, "mbarrier.arrive.acquire.cta.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(releasing_wait, "{.reg .pred p; mbarrier.try_wait.parity.release.cta.shared.b64 p, [%1], 0; mov.b32 %0, 1;}")
+REFUSED(relaxed_without_scope, "mbarrier.arrive.relaxed.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(scope_without_order, "mbarrier.arrive.cta.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(arrival_of_the_gpu, "mbarrier.arrive.release.gpu.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(token_of_a_cluster, "{.reg .b64 t; mbarrier.arrive.shared::cluster.b64 t, [%1]; mov.b32 %0, 1;}")
+REFUSED(relaxed_no_complete, "mbarrier.arrive.noComplete.relaxed.cta.shared.b64 _, [%1], 1; mov.b32 %0, 1;")
+REFUSED(no_complete_of_one, "mbarrier.arrive.noComplete.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(wait_of_a_cluster, "{.reg .pred p; mbarrier.test_wait.parity.shared::cluster.b64 p, [%1], 0; mov.b32 %0, 1;}")
+REFUSED(init_of_a_cluster, "mbarrier.init.shared::cluster.b64 [%1], 1; mov.b32 %0, 1;")
+REFUSED(releasing_expectation, "mbarrier.expect_tx.release.cta.shared.b64 [%1], 16; mov.b32 %0, 1;")
+REFUSED(bytes_not_said, "mbarrier.arrive.expect_tx.shared.b64 _, [%1]; mov.b32 %0, 1;")
+REFUSED(proxies_of_constants, "fence.proxy.async.const; mov.b32 %0, 1;")
+REFUSED(bulk_to_global_by_bytes,
+        "cp.async.bulk.global.shared::cta.mbarrier::complete_tx::bytes [%2], [%1], 16, [%1]; mov.b32 %0, 1;")
+REFUSED(bulk_to_shared_by_group, "cp.async.bulk.shared::cluster.global.bulk_group [%1], [%2], 16; mov.b32 %0, 1;")
+REFUSED(bulk_completes_nothing, "cp.async.bulk.global.shared::cta [%2], [%1], 16; mov.b32 %0, 1;")
+REFUSED(bulk_within_a_block,
+        "cp.async.bulk.shared::cta.shared::cta.mbarrier::complete_tx::bytes [%1], [%1], 16, [%1]; mov.b32 %0, 1;")
+REFUSED(bulk_within_global, "cp.async.bulk.global.global.bulk_group [%2], [%2], 16; mov.b32 %0, 1;")
+REFUSED(bulk_of_24_bytes, "cp.async.bulk.global.shared::cta.bulk_group [%2], [%1], 24; mov.b32 %0, 1;")
+REFUSED(bulk_without_mbarrier,
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%2], 16; mov.b32 %0, 1;")
+REFUSED(bulk_with_a_fourth, "cp.async.bulk.global.shared::cta.bulk_group [%2], [%1], 16, [%1]; mov.b32 %0, 1;")
+REFUSED(bulk_policy_missing,
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%2], [%1], 16; mov.b32 %0, 1;")
+REFUSED(bulk_hint_within, "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.L2::cache_hint "
+                          "[%1], [%1], 16, [%1], %2; mov.b32 %0, 1;")
+REFUSED(bulk_multicast_to_itself,
+        "{.reg .b16 m; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%1], [%2], 16, [%1], m;} mov.b32 %0, 1;")
+REFUSED(bulk_wide_mask, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                        "[%1], [%2], 16, [%1], %1; mov.b32 %0, 1;")
+REFUSED(bulk_masked,
+        "{.reg .b16 m; cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%2], [%1], 16, m;} mov.b32 %0, 1;")
+REFUSED(bulk_ignoring_bounds, "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob "
+                              "[%1], [%2], 16, [%1], 0, 0; mov.b32 %0, 1;")
+REFUSED(bulk_prefetch_of_shared, "cp.async.bulk.prefetch.L2.shared::cta [%1], 16; mov.b32 %0, 1;")
+REFUSED(bulk_groups_in_a_register, "cp.async.bulk.wait_group.read %1; mov.b32 %0, 1;")
+REFUSED(bulk_wait_of_all, "cp.async.bulk.wait_all; mov.b32 %0, 1;")
+REFUSED(bulk_sum_of_signed_64,
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.s64 [%2], [%1], 16; mov.b32 %0, 1;")
+REFUSED(bulk_sum_of_halves_flushed,
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%2], [%1], 16; mov.b32 %0, 1;")
+REFUSED(bulk_least_of_floats,
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f32 [%2], [%1], 16; mov.b32 %0, 1;")
+REFUSED(bulk_exchange, "cp.reduce.async.bulk.global.shared::cta.bulk_group.exch.b32 [%2], [%1], 16; mov.b32 %0, 1;")
+REFUSED(bulk_floats_in_shared, "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.f32 "
+                               "[%1], [%1], 16, [%1]; mov.b32 %0, 1;")
+REFUSED(bulk_reduction_from_global, "cp.reduce.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.add.u32 "
+                                    "[%1], [%2], 16, [%1]; mov.b32 %0, 1;")
 REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
 REFUSED(sparse, "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1}, %1, 0;")
 
@@ -160,7 +206,6 @@ int main(int argc, char **argv)
     RUN(no_rounding);
     RUN(returns);
     RUN(of_parameters);
-    RUN(of_cluster);
     RUN(shape_of_mma);
     RUN(floats_as_tf32);
     RUN(registers_of_ldmatrix);
@@ -179,10 +224,42 @@ int main(int argc, char **argv)
     RUN(narrow_policy);
     RUN(groups_in_a_register);
     RUN(declared_twice);
-    RUN(relaxed_arrival);
-    RUN(relaxed_wait);
-    RUN(bulk_copy);
-    RUN(bytes_expected);
+    RUN(acquiring_arrival);
+    RUN(releasing_wait);
+    RUN(relaxed_without_scope);
+    RUN(scope_without_order);
+    RUN(arrival_of_the_gpu);
+    RUN(token_of_a_cluster);
+    RUN(relaxed_no_complete);
+    RUN(no_complete_of_one);
+    RUN(wait_of_a_cluster);
+    RUN(init_of_a_cluster);
+    RUN(releasing_expectation);
+    RUN(bytes_not_said);
+    RUN(proxies_of_constants);
+    RUN(bulk_to_global_by_bytes);
+    RUN(bulk_to_shared_by_group);
+    RUN(bulk_completes_nothing);
+    RUN(bulk_within_a_block);
+    RUN(bulk_within_global);
+    RUN(bulk_of_24_bytes);
+    RUN(bulk_without_mbarrier);
+    RUN(bulk_with_a_fourth);
+    RUN(bulk_policy_missing);
+    RUN(bulk_hint_within);
+    RUN(bulk_multicast_to_itself);
+    RUN(bulk_wide_mask);
+    RUN(bulk_masked);
+    RUN(bulk_ignoring_bounds);
+    RUN(bulk_prefetch_of_shared);
+    RUN(bulk_groups_in_a_register);
+    RUN(bulk_wait_of_all);
+    RUN(bulk_sum_of_signed_64);
+    RUN(bulk_sum_of_halves_flushed);
+    RUN(bulk_least_of_floats);
+    RUN(bulk_exchange);
+    RUN(bulk_floats_in_shared);
+    RUN(bulk_reduction_from_global);
     RUN(cluster_barrier);
     RUN(sparse);
     RUN(part_of_sum);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes a truth table: what a real GPU's counters say of every launch of banks.cu, or of copies.cu.
+"""Writes a truth table: what a real GPU's counters say of every launch of banks.cu or another program.
 
     python3 collect.py h200.jsonl            needs nvcc, ncu and a GPU whose counters ncu may read
     python3 collect.py --program copies h200_copies.jsonl
+    python3 collect.py --program bulk h200_bulk.jsonl
+    python3 collect.py --program tiles h200_tiles.jsonl
 
 Builds the program, runs it under ncu, and writes one JSON object a line: first where the numbers come from, then for
 each launch its parameters and its counters, named as the emulator names them. Standard library only.
@@ -20,7 +22,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
-from tools.metrics import COPY, GLOBAL, SHARED  # noqa: E402
+from tools.metrics import COPY, GLOBAL, SHARED, TMA  # noqa: E402
 
 # Read beside them for --raw only: how the two kinds, through L1 and past it, are counted apart.
 COPY_WITNESSES = [
@@ -38,6 +40,16 @@ WITNESSES = [
     "smsp__sass_inst_executed_op_global_{}.sum",
     "smsp__sass_data_bytes_mem_shared_op_{}.sum",
 ]
+# Read beside them for --raw only: how copies within shared memory, and prefetches, are counted.
+TMA_WITNESSES = [
+    "smsp__inst_executed_pipe_tma.sum", "smsp__inst_executed_op_tma_ld.sum", "smsp__inst_executed_op_tma_st.sum",
+    "smsp__sass_inst_executed_op_tma.sum", "smsp__sass_inst_executed_op_dshared_tma_st.sum",
+    "l1tex__m_l1tex2xbar_write_sectors_mem_dshared_op_tma_st.sum", "l1tex__m_l1tex2xbar_write_bytes_mem_dshared_op_tma_st.sum",
+    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared_op_tma_st.sum", "l1tex__m_xbar2l1tex_read_sectors_pipe_tma.sum",
+    "l1tex__m_l1tex2xbar_write_sectors_pipe_tma.sum", "lts__t_sectors_srcunit_tex_op_read.sum",
+    "lts__t_sectors_srcunit_tex_op_write.sum", "lts__t_sectors_srcunit_tex_op_red.sum", "lts__t_requests_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_tex.sum",
+]
 
 
 def both(templates):
@@ -49,6 +61,8 @@ METRICS = both([*SHARED.values(), *GLOBAL.values()])
 PROGRAMS = {
     "banks": (METRICS, both(WITNESSES)),
     "copies": ([metric for metrics in COPY.values() for metric in metrics], COPY_WITNESSES),
+    "bulk": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
+    "tiles": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
 }
 
 
@@ -112,9 +126,9 @@ def known_metrics(program, wanted):
 
 
 def counters(kernel, row):
-    if kernel == "copy":
+    if kernel == "copy" or kernel.startswith(("bulk_", "tile_")):
         return {name: next((n for metric in metrics if (n := number(row.get(metric))) is not None), None)
-                for name, metrics in COPY.items()}
+                for name, metrics in (COPY if kernel == "copy" else TMA).items()}
     space, op = kernel.split("_")
     names = SHARED if space == "shared" else GLOBAL
     return {f"{kernel}_{name}": number(row.get(metric.format(op))) for name, metric in names.items()}

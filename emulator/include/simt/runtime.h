@@ -54,7 +54,7 @@ struct simt_asm_operand {
     bool enters; /* its value is read */
 };
 struct simt_assembly_site {
-    const char *text, *file;
+    const char *text, *file; /* file NULL: a header's of the emulator, which has no line of its own */
     int line, n_outputs, n_inputs;
     void *parsed; /* the runtime's own; NULL at first */
 };

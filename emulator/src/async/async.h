@@ -51,21 +51,26 @@ void async_arrive(void *barrier, bool noinc, const void *pc);
 void async_begin_block(struct block *b);
 void mbarrier_begin_block(struct block *b);
 
-/* An access of shared memory: reports it where a copy to it is in flight, or where an
- * mbarrier object lies. For access.c, which asks only while anything is guarded. */
+/* An access of shared memory: reports it where a transfer in flight writes there, or reads what would be overwritten, or where
+ * an mbarrier object lies. For access.c, which asks only while anything is guarded. */
 void async_check(const struct access *a);
-/* No access may touch these bytes, of whole words, until they are let go. */
-void async_guard(struct block *b, const void *address, unsigned bytes);
-void async_let_go(struct block *b, const void *address, unsigned bytes);
+/* An access meets what an engine of its block did, though it is not known to be done. Reported if a transfer in flight is to
+ * write there. True: one is to read there, and was issued before the access: when it is done it will be seen whether anything
+ * has changed. */
+bool async_meets(const struct access *a, unsigned engine, uint32_t stamp, bool stored);
 /* The mbarrier object on these bytes: its address; NULL: none. */
 const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised);
+
+/* The running thread leaves, and then its block: what they have in flight is looked at. */
+void async_thread_left(struct block *b);
+void async_block_left(struct block *b);
 
 /* The bytes that a thread's copies in flight read, without those that an mbarrier waits for: when these land, other
  * threads decide. */
 u64 async_bytes(const struct block *b, unsigned thread);
 /* An mbarrier waits for all copies that the running thread has issued: returns how many these are. */
-u64 async_attach(struct block *b);
-/* Lands that thread's copies up to that many, since a wait at pc asks for them. For order they land at that stamp. */
-void async_land(struct block *b, unsigned thread, u64 issued, uint32_t stamp, const void *pc);
+uint32_t async_attach(struct block *b);
+/* Lands that thread's copies up to that many, since a wait at pc asks for them. */
+void async_land(struct block *b, unsigned thread, uint32_t issued, const void *pc);
 
 #endif

@@ -1,14 +1,17 @@
 /* mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"), of one block.
  *
  * The object itself lies here, beside the 8 bytes that the program set apart for it, which nobody else may touch while it
- * lives. A phase is over when nothing is pending; arrivals release what their threads did, and waits acquire it. Arrivals
- * that wait for copies (cp.async.mbarrier.arrive) come when a thread asks for the phase and only they are missing, so
- * that copies land as late as they may. A test gives way and fails the first time that a thread asks for a phase, even
+ * lives. A phase is over when neither arrivals nor bytes are pending; arrivals release what their threads did, and waits
+ * acquire it. Arrivals that wait for copies (cp.async.mbarrier.arrive), and bytes that bulk copies bring, come when a thread
+ * asks for the phase and only they are missing, so that copies land as late as they may; bulk copies that the phase did not
+ * expect stay in flight. A test gives way and fails the first time that a thread asks for a phase, even
  * where it is over, unless the thread knows that, by a barrier or another wait: a program has to look at what a test says.
  *
  * A test or a wait may ask for the phase in hand or for the one before it. A token says which it means; a parity means
  * one of the two, and so the thread must know that what came before them is over: else the barrier may be two phases on. */
 #include "async/async.h"
+#include "async/flight.h"
+#include "report/lines.h"
 #include "../../include/simt/async.h"
 #include "order/access.h"
 #include "count/counters.h"
@@ -20,12 +23,17 @@
 
 #define MBARRIER_BYTES 8
 #define MOST_ARRIVALS ((1u << 20) - 1) /* PTX ISA, "Valid range of the arrival count" */
+#define MOST_BYTES ((1 << 20) - 1)     /* and of its count of bytes, either way */
 #define MOST_TESTS 4096                /* that fail in a row; then the thread waits */
 
 struct attachment { /* an arrival that waits for copies */
     unsigned thread;
-    u64 issued; /* so many of them */
-    uint32_t stamp;
+    uint32_t issued; /* so many of them */
+};
+
+struct asked { /* a thread's last wait or test */
+    const void *pc;
+    u64 over;
 };
 
 struct mbarrier {
@@ -37,11 +45,14 @@ struct mbarrier {
     uint32_t initialised_then; /* its stamp */
     u64 phase;                 /* how many are over */
     unsigned expected, pending, n_waiting;
+    long long bytes;      /* that are pending; less than 0: more have come than were expected */
+    struct engine engine; /* of the bulk copies that it counts */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
     u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    struct asked asked[MAX_THREADS];
     uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
 };
 
@@ -52,20 +63,30 @@ static struct mbarrier *of_waiting(const struct thread *t)
     return (struct mbarrier *)((uintptr_t)t->waits_for - offsetof(struct mbarrier, waiting));
 }
 
+static void name_of(const struct mbarrier *m, char *name, size_t size)
+{
+    shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, size);
+}
+
 static void describe(FILE *f, const struct thread *t)
 {
     const struct mbarrier *m = of_waiting(t);
     char name[256];
-    shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, sizeof name);
-    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals,", name,
+    name_of(m, name, sizeof name);
+    fprintf(f, " on %s, for phase %llu (parity %u) to end, where phase %llu lacks %u of %u arrivals", name,
             t->asked - 1, (unsigned)(t->asked - 1) & 1, m->phase, m->pending, m->expected);
+    if (m->bytes > 0)
+        fprintf(f, " and %lld bytes", m->bytes);
+    if (m->bytes < 0)
+        fprintf(f, " and has got %lld bytes more than it expects", -m->bytes);
+    fprintf(f, ",");
 }
 
 static const struct waiting_kind mbarrier_kind = {
     .call = "an mbarrier's wait",
     .deadlock = "barrier deadlock",
     .rule =
-        "A phase of an mbarrier ends when as many have arrived as were expected. Phases count from 0, and a wait by "
+        "A phase of an mbarrier ends when as many have arrived as were expected, and as many bytes have come. Phases count from 0, and a wait by "
         "parity asks whether the last phase of that parity is over.",
     .describe = describe,
 };
@@ -73,7 +94,12 @@ static const struct waiting_kind mbarrier_kind = {
 static void remove_mbarrier(struct mbarrier **at)
 {
     struct mbarrier *m = *at;
-    async_let_go(m->block, address_of(m), MBARRIER_BYTES);
+    struct engine **e = &m->block->flight->counted;
+    while (*e != &m->engine)
+        e = &(*e)->next;
+    *e = m->engine.next;
+    guard_open(m->block, address_of(m), MBARRIER_BYTES);
+    engine_free(&m->engine);
     *at = m->next;
     clock_free(&m->arriving.others);
     clock_free(&m->done[0].others);
@@ -86,6 +112,7 @@ void mbarrier_begin_block(struct block *b)
 {
     while (b->mbarriers)
         remove_mbarrier(&b->mbarriers);
+    b->n_mbarriers = 0;
 }
 
 /* ---- which one ---- */
@@ -159,6 +186,8 @@ static void end_phase(struct mbarrier *m)
     m->phase++;
     m->pending = m->expected;
     clock_free(&done->others);
+    if (m->engine.landed)
+        clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
     *done = m->arriving;
     m->arriving = (struct release){0};
     for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
@@ -170,18 +199,30 @@ static void end_phase(struct mbarrier *m)
 static void settle(struct mbarrier *m, const void *pc)
 {
     struct block *b = m->block;
-    if (!m->n_attached || m->pending != m->n_attached)
+    if (m->pending != m->n_attached)
         return;
     for (unsigned i = 0; i < m->n_attached; i++) {
         const struct attachment *a = &m->attached[i];
-        uint32_t stamp = a->stamp > b->met ? a->stamp : b->now; /* a barrier since then does not order what lands now */
-        async_land(b, a->thread, a->issued, stamp, pc);
-        m->arriving.threads[a->thread] = stamp > m->arriving.threads[a->thread] ? stamp
-                                                                                : m->arriving.threads[a->thread];
+        async_land(b, a->thread, a->issued, pc);
+        clock_add(&m->arriving.others, (struct entry){b->serial, COPY_ENGINE + a->thread, a->issued});
     }
+    m->pending -= m->n_attached;
     m->n_attached = 0;
-    b->now++;
-    end_phase(m);
+    while (m->bytes > 0 && m->engine.n) {
+        m->bytes -= (long long)engine_oldest(&m->engine)->bytes;
+        transfer_land_oldest(b, &m->engine, pc);
+    }
+    if (!m->pending && !m->bytes)
+        end_phase(m);
+}
+
+/* Something that was missing has come. */
+static void go_on(struct mbarrier *m, const void *pc)
+{
+    if (!m->pending && !m->bytes)
+        end_phase(m);
+    else if (m->n_waiting)
+        settle(m, pc);
 }
 
 static void report_arrivals(const struct mbarrier *m, unsigned count, const void *pc)
@@ -193,18 +234,31 @@ static void report_arrivals(const struct mbarrier *m, unsigned count, const void
                 "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
 }
 
-static void arrive(struct mbarrier *m, unsigned count, const void *pc)
+static void arrive(struct mbarrier *m, unsigned count, bool relaxed, const void *pc)
 {
     struct block *b = m->block;
     if (count > m->pending - m->n_attached)
         report_arrivals(m, count, pc);
-    if (simt_checked)
+    if (simt_checked && relaxed)
+        order_release_fenced(b, b->cur, &m->arriving);
+    else if (simt_checked)
         order_release(b, b->cur, &m->arriving);
     m->pending -= count;
-    if (!m->pending)
-        end_phase(m);
-    else if (m->n_waiting)
-        settle(m, pc);
+    go_on(m, pc);
+}
+
+static void report_bytes(const struct mbarrier *m, const char *what, u64 bytes, const void *pc)
+{
+    char did[128];
+    snprintf(did, sizeof did, "%s %llu bytes, where %lld are pending", what, bytes, m->bytes);
+    report_call("too many bytes", pc, did, "An mbarrier counts up to 1048575 bytes, either way.");
+}
+
+static void expect(struct mbarrier *m, u64 bytes, const void *pc)
+{
+    if (bytes > MOST_BYTES || m->bytes + (long long)bytes > MOST_BYTES)
+        report_bytes(m, "expects", bytes, pc);
+    m->bytes += (long long)bytes;
 }
 
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
@@ -223,6 +277,12 @@ static bool knows(struct mbarrier *m, u64 over)
     for (unsigned t = 0; t < b->launch->threads; t++)
         if (done->threads[t] && !order_before(b, b->cur, b->serial, t, done->threads[t]))
             return false;
+    for (unsigned i = 0; i < done->others.n; i++) {
+        struct entry e = done->others.entries[i];
+        if (e.serial == b->serial && is_engine(e.thread) && e.thread != EVERY_THREAD &&
+            !order_before(b, b->cur, e.serial, e.thread, e.stamp))
+            return false;
+    }
     m->known[b->cur] = over;
     return true;
 }
@@ -237,19 +297,24 @@ static void report_stale(const struct mbarrier *m, u64 phase, const char *by, co
 }
 
 /* The running thread goes on behind a phase, of which so many are over. */
-static void acquire(struct mbarrier *m, u64 over, const void *pc)
+static void acquire(struct mbarrier *m, u64 over, bool relaxed, const void *pc)
 {
+    struct block *b = m->block;
     record(m, EVENT_PHASE_WAIT, over - 1, pc);
     if (!simt_checked || !over)
         return;
-    order_acquire(m->block, m->block->cur, &m->done[(over - 1) % 2]);
+    if (relaxed)
+        order_see(b, b->cur, &m->done[(over - 1) % 2]);
+    else
+        order_acquire(b, b->cur, &m->done[(over - 1) % 2]);
     m->known[m->block->cur] = over;
 }
 
 /* So many phases have to be over. */
-static void wait_for_phases(struct mbarrier *m, u64 over, const void *pc)
+static void wait_for_phases(struct mbarrier *m, u64 over, bool relaxed, const void *pc)
 {
-    settle(m, pc);
+    if (m->phase < over)
+        settle(m, pc);
     current(m->block)->asked = over;
     while (m->phase < over) {
         m->n_waiting++;
@@ -257,27 +322,28 @@ static void wait_for_phases(struct mbarrier *m, u64 over, const void *pc)
     }
     if (simt_checked && m->phase > over)
         report_stale(m, over - 1, "a wait that two phases have passed", pc);
-    acquire(m, over, pc);
+    acquire(m, over, relaxed, pc);
 }
 
-static bool test(struct mbarrier *m, u64 over, const void *pc)
+static bool test(struct mbarrier *m, u64 over, bool relaxed, const void *pc)
 {
     uint16_t *tests = &m->tests[m->block->cur];
-    settle(m, pc);
+    if (m->phase < over)
+        settle(m, pc);
     if (m->phase >= over && (!simt_checked || knows(m, over))) {
         *tests = 0;
-        acquire(m, over, pc);
+        acquire(m, over, relaxed, pc);
         return true;
     }
     (*tests)++;
     if (*tests == MOST_TESTS)
-        wait_for_phases(m, over, pc);
+        wait_for_phases(m, over, relaxed, pc);
     if (m->phase < over || *tests == 1) {
         give_way(m->block, pc);
         return false;
     }
     *tests = 0;
-    acquire(m, over, pc);
+    acquire(m, over, relaxed, pc);
     return true;
 }
 
@@ -324,7 +390,8 @@ static void report_in_use(const struct mbarrier *m, const char *did, const void 
 
 static bool is_fresh(const struct mbarrier *m, unsigned expected)
 {
-    return !m->phase && m->expected == expected && m->pending == expected && !m->n_attached && !m->n_waiting;
+    return !m->phase && m->expected == expected && m->pending == expected && !m->n_attached && !m->n_waiting &&
+           !m->bytes && !m->engine.n;
 }
 
 static void report_count(unsigned expected, const void *pc)
@@ -362,7 +429,12 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->expected = m->pending = expected;
     b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;
-    async_guard(b, barrier, MBARRIER_BYTES);
+    struct flight *f = flight_of(b);
+    m->engine.actor = COUNTED_ENGINE + (b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.next = f->counted;
+    f->counted = &m->engine;
+    b->n_mbarriers++;
+    guard_close(b, barrier, MBARRIER_BYTES);
 }
 
 void mbarrier_invalidate(void *barrier, const void *pc)
@@ -377,7 +449,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
 
 static bool is_last(const struct mbarrier *m, unsigned count)
 {
-    if (m->pending != count)
+    if (m->pending != count || m->bytes)
         return false;
     if (simt_checked)
         order_acquire(m->block, m->block->cur, &m->arriving);
@@ -388,46 +460,82 @@ u64 mbarrier_arrive(void *barrier, const struct arriving *how, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     u64 token = token_of(m);
-    if (how->bytes || how->relaxed)
-        report_unsupported_at("mbarriers that count bytes", pc);
     if (how->leaves_pending && how->count >= m->pending)
         report_call("too many arrivals", pc, "ends a phase by arrivals that may not",
                     "mbarrier.arrive.noComplete leaves at least one arrival pending.");
+    expect(m, how->bytes, pc);
     if (how->drops)
         m->expected -= how->count < m->expected ? how->count : m->expected;
     record(m, EVENT_ARRIVE, m->phase, pc);
-    arrive(m, how->count, pc);
+    arrive(m, how->count, how->relaxed, pc);
     return token;
 }
 
-static void need_bytes(const void *pc) { report_unsupported_at("mbarriers that count bytes", pc); }
 void mbarrier_expect(void *barrier, u64 bytes, const void *pc)
 {
-    (void)barrier, (void)bytes;
-    need_bytes(pc);
+    struct mbarrier *m = use(barrier, pc);
+    expect(m, bytes, pc);
+    go_on(m, pc);
 }
+
 void mbarrier_complete(void *barrier, u64 bytes, const void *pc)
 {
-    (void)barrier, (void)bytes;
-    need_bytes(pc);
+    struct mbarrier *m = use(barrier, pc);
+    if (bytes > MOST_BYTES || m->bytes - (long long)bytes < -MOST_BYTES)
+        report_bytes(m, "completes", bytes, pc);
+    m->bytes -= (long long)bytes;
+    go_on(m, pc);
 }
+
+void mbarrier_issue(const struct transfer *t)
+{
+    struct mbarrier *m = use(t->mbarrier, t->pc);
+    transfer_begin(m->block, &m->engine, t)->group = m->phase;
+    if (m->n_waiting)
+        settle(m, t->pc);
+}
+
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size)
+{
+    const struct mbarrier *m = (const struct mbarrier *)((uintptr_t)e - offsetof(struct mbarrier, engine));
+    const struct asked *asked = &m->asked[thread];
+    char name[256];
+    name_of(m, name, sizeof name);
+    FILE *out = fmemopen(text, size, "w");
+    if (!out)
+        base_out_of_memory();
+    fprintf(out, "Phase %llu (parity %u) of %s counts the copy, ", f->group, (unsigned)f->group & 1, name);
+    if (!asked->pc) {
+        fprintf(out, "and this thread has not waited for that.");
+    } else {
+        struct source_line l = lines_of(asked->pc);
+        fprintf(out, "and the wait at %s:%d was ", l.file, l.line);
+        if (asked->over)
+            fprintf(out, "for phase %llu.", asked->over - 1);
+        else
+            fprintf(out, "for parity 1, which counts as over before phase 0.");
+    }
+    fclose(out);
+}
+
 void mbarrier_fence_init(const void *pc) { (void)pc; }
 
 static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 {
-    if (for_what.relaxed)
-        report_unsupported_at("relaxed waits of mbarriers", pc);
-    return for_what.by_parity ? over_by_parity(m, for_what.token & 1, pc) : over_by_token(m, for_what.token, pc);
+    u64 over = for_what.by_parity ? over_by_parity(m, for_what.token & 1, pc) : over_by_token(m, for_what.token, pc);
+    m->asked[m->block->cur] = (struct asked){pc, over};
+    return over;
 }
+
 bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
-    return test(m, over_when(m, for_what, pc), pc);
+    return test(m, over_when(m, for_what, pc), for_what.relaxed, pc);
 }
 void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
-    wait_for_phases(m, over_when(m, for_what, pc), pc);
+    wait_for_phases(m, over_when(m, for_what, pc), for_what.relaxed, pc);
 }
 
 unsigned mbarrier_pending(u64 token) { return (unsigned)token; }
@@ -452,7 +560,7 @@ void async_arrive(void *barrier, bool noinc, const void *pc)
                     "With .noinc that arrival is one of those that the mbarrier was initialised for.");
     record(m, EVENT_COPY_ARRIVE, m->phase, pc);
     m->pending += !noinc;
-    *new_attachment(m) = (struct attachment){b->cur, async_attach(b), b->now};
+    *new_attachment(m) = (struct attachment){b->cur, async_attach(b)};
     if (simt_checked)
         order_release(b, b->cur, &m->arriving);
     if (m->n_waiting)

@@ -1,11 +1,356 @@
-/* Transfers in flight. */
-#include "async/transfer.h"
+/* Transfers: their issue, how they read and write, and the groups of bulk copies (PTX ISA, "Data Movement and Conversion
+ * Instructions: Asynchronous copy").
+ *
+ * A transfer is done when a wait covers it, and not before: only then are the bytes moved, from the sources as they are then.
+ * Under checks what it is to write may not be touched meanwhile, nor may what it reads from shared memory be written, and what
+ * other sources held is kept to be compared with. For order both are touched once, at the issue, by the engine: what others did
+ * before must be ordered before the issue, what they do afterwards behind a wait that covers it. */
+#include "async/async.h"
+#include "async/flight.h"
+#include "order/access.h"
+#include "order/atomic.h"
+#include "memory/place.h"
+#include "report/lines.h"
 #include "report/report.h"
+#include "run/launch.h"
+#include "run/worker.h"
+#include <stdlib.h>
+#include <string.h>
 
-void transfer_issue(const struct transfer *t) { report_unsupported_at(t->call, t->pc); }
-void transfer_commit(const void *pc) { report_unsupported_at("bulk groups", pc); }
+/* ---- who does what ---- */
+
+/* Bulk copies in groups read by one engine and write by another: a wait may be for the former alone. */
+static unsigned actor_of(const struct engine *e, bool stores)
+{
+    bool of_groups = e->actor >= BULK_WRITE_ENGINE && e->actor < COUNTED_ENGINE;
+    return of_groups && !stores ? e->actor - MAX_THREADS : e->actor;
+}
+
+struct access flying_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
+                            unsigned bytes, enum access_kind kind)
+{
+    struct access a = access_of(b, f->pc, address, bytes, kind);
+    a.thread = f->thread;
+    a.engine = actor_of(e, access_stores(kind));
+    a.stamp = f->stamp;
+    a.scope = SIMT_SCOPE_DEVICE; /* of a reduction */
+    a.proxy = f->generic ? GENERIC_PROXY : ASYNC_PROXY;
+    return a;
+}
+
+/* ---- contents ---- */
+
+static void *allocate(u64 bytes)
+{
+    void *p = malloc(bytes);
+    if (!p)
+        base_out_of_memory();
+    return p;
+}
+
+/* In memory, the pattern begins at multiples of 8. */
+static void fill(unsigned char *out, const struct piece *p, u64 pattern)
+{
+    for (unsigned i = 0; i < p->bytes; i++)
+        out[i] = (unsigned char)(pattern >> ((uintptr_t)(p->to + i) % 8 * 8));
+}
+
+static void hold_contents(struct flying *f)
+{
+    if (f->bytes > FEW_BYTES && !f->many_held)
+        f->many_held = allocate(f->bytes);
+    unsigned char *held = flying_held(f);
+    for (unsigned i = 0; i < f->n_pieces; i++) {
+        const struct piece *p = &flying_pieces(f)[i];
+        if (p->from)
+            memcpy(held, p->from, p->bytes);
+        else
+            fill(held, p, f->fill);
+        held += p->bytes;
+    }
+}
+
+/* ---- issue ---- */
+
+/* Lanes may copy one thing to one place, as clamped indices do: which of them comes last makes no difference. */
+static bool others_copy_the_same(struct block *b, struct flying *mine)
+{
+    const struct piece *p = flying_pieces(mine);
+    bool any = false;
+    if (!mine->generic || !b->n_guarded || !guard_forbids(b, p->to, (unsigned)mine->bytes, false))
+        return false;
+    for (struct search s = {0}; flight_next(b, &s);) {
+        const struct piece *q = flying_pieces(s.flying);
+        if (s.flying == mine || q->to >= p->to + mine->bytes || p->to >= q->to + s.flying->bytes)
+            continue;
+        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic ||
+            memcmp(flying_held(s.flying), flying_held(mine), mine->bytes))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static void touch_sources(struct block *b, const struct engine *e, const struct flying *f)
+{
+    for (unsigned i = 0; i < f->n_pieces; i++) {
+        const struct piece *p = &flying_pieces(f)[i];
+        struct access a = flying_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
+        if (p->from)
+            access_touch(&a);
+    }
+}
+
+/* What is there may be what the transfer will write. */
+static void judge(struct block *b, const struct piece *p, const unsigned char *stores)
+{
+    const struct suspicion *s = b->suspicion;
+    if (!s->pending)
+        return;
+    const struct place *at = &s->conflict.place;
+    race_judge_copy(b, stores + (at->object->base + at->offset - p->to));
+}
+
+static void touch_targets(struct block *b, const struct engine *e, struct flying *f)
+{
+    const unsigned char *stores = flying_held(f);
+    for (unsigned i = 0; i < f->n_pieces; i++) {
+        const struct piece *p = &flying_pieces(f)[i];
+        struct access a = flying_access(b, e, f, p->to, p->bytes, f->as.reduces ? ACCESS_ATOMIC : ACCESS_STORE);
+        if (p->to)
+            access_touch(&a);
+        judge(b, p, stores);
+        stores += p->bytes;
+    }
+}
+
+static void guard(struct block *b, const struct flying *f)
+{
+    for (unsigned i = 0; i < f->n_pieces; i++) {
+        const struct piece *p = &flying_pieces(f)[i];
+        guard_close(b, p->to, p->bytes);
+        guard_hold(b, p->from, p->from ? p->bytes : 0);
+    }
+}
+
+static void announce(struct block *b, const struct engine *e, struct flying *f)
+{
+    touch_sources(b, e, f);
+    hold_contents(f);
+    if (!others_copy_the_same(b, f))
+        touch_targets(b, e, f);
+    guard(b, f);
+}
+
+struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t)
+{
+    struct flying *f = engine_add(e);
+    uint32_t *stamp = e->actor >= COUNTED_ENGINE ? &b->flight->counted_stamp : &e->issued;
+    (*stamp)++;
+    e->issued = *stamp;
+    *f = (struct flying){.call = t->call,
+                         .pc = t->pc,
+                         .thread = b->cur,
+                         .stamp = e->issued,
+                         .issued = b->now,
+                         .group = e->committed,
+                         .generic = t->generic,
+                         .as = {t->reduces, t->op, t->type},
+                         .fill = t->fill,
+                         .n_pieces = t->n_pieces};
+    if (t->n_pieces > FEW_PIECES)
+        f->many = allocate(t->n_pieces * sizeof *f->many);
+    memcpy(f->many ? f->many : f->few, t->pieces, t->n_pieces * sizeof *t->pieces);
+    for (unsigned i = 0; i < t->n_pieces; i++) {
+        f->bytes += t->pieces[i].bytes;
+        f->source_bytes += t->pieces[i].from ? t->pieces[i].bytes : 0;
+    }
+    if (simt_checked)
+        announce(b, e, f);
+    return f;
+}
+
+/* A prefetch touches nothing that a program could see, but what it names must be there. */
+static void check_prefetch(struct block *b, const struct transfer *t)
+{
+    for (unsigned i = 0; simt_checked && i < t->n_pieces; i++) {
+        const struct piece *p = &t->pieces[i];
+        struct access a = access_of(b, t->pc, p->from, p->bytes, ACCESS_LOAD);
+        struct place place = place_of(b, p->from, 1);
+        if (place.space == SPACE_GLOBAL && (!place.object || place.offset + p->bytes > place.object->bytes))
+            report_access(&a, "out of bounds", "");
+    }
+}
+
+static bool is_prefetch(const struct transfer *t)
+{
+    for (unsigned i = 0; i < t->n_pieces; i++)
+        if (t->pieces[i].to)
+            return false;
+    return true;
+}
+
+void transfer_issue(const struct transfer *t)
+{
+    struct block *b = running();
+    struct flight *f = flight_of(b);
+    if (is_prefetch(t) && t->completed_by != BY_MBARRIER)
+        check_prefetch(b, t);
+    else if (t->completed_by == BY_MBARRIER)
+        mbarrier_issue(t);
+    else
+        transfer_begin(b, t->completed_by == BY_GROUP ? &f->copies[b->cur].engine : &f->bulk[b->cur], t);
+}
+
+/* ---- reading and writing ---- */
+
+static void check_sources(struct block *b, const struct engine *e, struct flying *f, const void *waited_at)
+{
+    const unsigned char *held = flying_held(f);
+    for (unsigned i = 0; i < f->n_pieces; i++) {
+        const struct piece *p = &flying_pieces(f)[i];
+        unsigned at = 0;
+        while (p->from && at < p->bytes && p->from[at] == held[at])
+            at++;
+        held += p->bytes;
+        if (!p->from || at == p->bytes)
+            continue;
+        char why[800];
+        struct access a = flying_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
+        struct place place = place_of(b, p->from + at, 1);
+        struct source_line l = lines_of(waited_at);
+        struct actor writer;
+        if (!race_last_writer(b, &place, &writer))
+            writer = (struct actor){b->serial, f->thread, waited_at};
+        snprintf(why, sizeof why, "The copy lands at the wait at %s:%d: until then its source must stay as it is.",
+                 l.file, l.line);
+        report_meeting(&a, "source overwritten in flight", &writer, "wrote there", why);
+    }
+}
+
+void transfer_read(struct block *b, struct engine *e, struct flying *f, const void *waited_at)
+{
+    if (f->read)
+        return;
+    if (simt_checked)
+        check_sources(b, e, f, waited_at);
+    else
+        hold_contents(f);
+    for (unsigned i = 0; simt_checked && i < f->n_pieces; i++) {
+        const struct piece *p = &flying_pieces(f)[i];
+        guard_free(b, p->from, p->from ? p->bytes : 0);
+    }
+    f->read = true;
+}
+
+/* Other workers may be at the same words. */
+static void reduce(struct block *b, const struct flying *f, const struct piece *p, const unsigned char *values)
+{
+    unsigned each = atomic_bytes(f->as.type);
+    for (unsigned at = 0; at < p->bytes; at += each) {
+        u128 value = 0;
+        struct place place = place_of(b, p->to + at, each);
+        bool *lock = simt_checked && place.object ? race_lock(b, &place) : NULL;
+        memcpy(&value, values + at, each);
+        atomic_of_host(&(struct atomic){f->as.op, f->as.type, SIMT_SCOPE_DEVICE}, p->to + at, value, 0);
+        race_unlock(lock);
+    }
+}
+
+void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_at)
+{
+    struct flying *f = engine_oldest(e);
+    const unsigned char *held = flying_held(f);
+    bool moves = !simt_checked && !f->read && !f->as.reduces; /* at once: nothing need be held */
+    if (!moves) {
+        transfer_read(b, e, f, waited_at);
+        held = flying_held(f);
+    }
+    for (unsigned i = 0; i < f->n_pieces; i++) {
+        const struct piece *p = &flying_pieces(f)[i];
+        if (simt_checked)
+            guard_open(b, p->to, p->to ? p->bytes : 0);
+        if (p->to && f->as.reduces)
+            reduce(b, f, p, held);
+        else if (p->to && moves && p->from)
+            memcpy(p->to, p->from, p->bytes);
+        else if (p->to && moves)
+            fill(p->to, p, f->fill);
+        else if (p->to)
+            memcpy(p->to, held, p->bytes);
+        held += p->bytes;
+    }
+    e->landed = f->stamp;
+    engine_remove_oldest(e);
+}
+
+/* ---- groups of bulk copies ---- */
+
+void transfer_commit(void)
+{
+    struct block *b = running();
+    flight_of(b)->bulk[b->cur].committed++;
+}
+
 void transfer_wait(unsigned groups_left, bool read, const void *pc)
 {
-    (void)groups_left, (void)read;
-    report_unsupported_at("bulk groups", pc);
+    struct block *b = running();
+    struct engine *e = &flight_of(b)->bulk[b->cur];
+    u64 groups = e->committed > groups_left ? e->committed - groups_left : 0;
+    uint32_t stamp = e->landed;
+    while (!read && e->n && engine_oldest(e)->group < groups)
+        transfer_land_oldest(b, e, pc);
+    for (unsigned i = 0; read && i < e->n && e->flying[e->first + i].group < groups; i++) {
+        struct flying *f = &e->flying[e->first + i];
+        transfer_read(b, e, f, pc);
+        stamp = f->stamp;
+    }
+    if (simt_checked) {
+        order_learn(b, b->cur, actor_of(e, false), read ? stamp : e->landed);
+        order_learn(b, b->cur, e->actor, read ? 0 : e->landed);
+    }
+    e->waited_at = pc;
+    e->issued_before = e->issued;
+    e->committed_before = e->committed;
+    e->groups_left = groups_left;
+}
+
+/* ---- ends ---- */
+
+static bool holds_shared(const struct block *b, const struct flying *f)
+{
+    for (unsigned i = 0; !f->read && i < f->n_pieces; i++)
+        if ((size_t)(flying_pieces(f)[i].from - b->arena) < SHARED_BYTES)
+            return true;
+    return false;
+}
+
+static void report_unread(const struct block *b, const struct engine *e, const char *did, const char *why)
+{
+    for (unsigned i = 0; simt_checked && i < e->n; i++) {
+        const struct flying *f = &e->flying[e->first + i];
+        if (holds_shared(b, f))
+            report_call_of(b, f->thread, "source given up in flight", f->pc, did, why);
+    }
+}
+
+void async_thread_left(struct block *b)
+{
+    if (b->flight)
+        report_unread(
+            b, &b->flight->bulk[b->cur], "begins to copy from shared memory, and ends before that has been read",
+            "Shared memory is given up at the end: who issued the copy must commit it to a group and wait for that, "
+            "by cp.async.bulk.wait_group.read at least.");
+}
+
+void async_block_left(struct block *b)
+{
+    struct flight *f = b->flight;
+    for (struct engine *e = f ? f->counted : NULL; e; e = e->next)
+        report_unread(
+            b, e, "begins to copy from shared memory, and its block ends before that has been read",
+            "Shared memory is given up at the end: somebody must wait for the mbarrier that counts the copy.");
+    for (unsigned t = 0; f && t < b->launch->threads; t++)
+        while (f->bulk[t].n)
+            transfer_land_oldest(b, &f->bulk[t], engine_oldest(&f->bulk[t])->pc);
 }

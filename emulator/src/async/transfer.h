@@ -37,7 +37,7 @@ struct transfer {
 /* The running thread issues it. */
 void transfer_issue(const struct transfer *t);
 /* cp.async.bulk.commit_group and wait_group; read: only until the sources have been read. */
-void transfer_commit(const void *pc);
+void transfer_commit(void);
 void transfer_wait(unsigned groups_left, bool read, const void *pc);
 
 #endif

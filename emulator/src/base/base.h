@@ -31,6 +31,9 @@ enum access_kind {
     ACCESS_FRAGMENT_LOAD /* a piece of a WMMA fragment */
 };
 
+/* By which way to memory: bulk copies and wgmma go by the async proxy, all else by the generic one. */
+enum proxy { GENERIC_PROXY, ASYNC_PROXY };
+
 /* What an access is, that its address does not tell. */
 enum manner {
     AS_WRITTEN, /* of C++: whether it is of a vector, or of a struct with padding, the line says */

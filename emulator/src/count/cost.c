@@ -73,6 +73,15 @@ void cost_in_global(const struct lane_accesses *a, struct access_counts *counts)
     counts->bytes += count_distinct(a, a->bytes) * a->bytes;
 }
 
+/* ---- bulk copies ---- */
+
+void cost_of_bytes(const void *address, unsigned bytes, struct access_counts *counts)
+{
+    u64 first = (u64)(uintptr_t)address;
+    counts->sectors += (first + bytes + 31) / 32 - first / 32;
+    counts->bytes += bytes;
+}
+
 /* ---- cp.async ---- */
 
 static unsigned largest(const unsigned *counts, unsigned n)

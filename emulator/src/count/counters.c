@@ -6,6 +6,7 @@
  * and sectors are counted. */
 #include "count/counters.h"
 #include "async/async.h"
+#include "async/transfer.h"
 #include "run/block.h"
 #include "count/cost.h"
 #include "run/launch.h"
@@ -235,13 +236,68 @@ void counters_copy(struct block *b, const void *pc, const void *to, const void *
 
 void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase)
 {
-    if (!b->counting || (what > EVENT_BARRIER_ARRIVE && !b->timeline))
+    if (!b->counting || (what > EVENT_COPY_ARRIVE && !b->timeline))
         return;
     join_request(b, b->cur, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what),
                  (struct event_of){object, phase});
 }
 
 void counters_event(struct block *b, const void *pc, enum event what) { counters_event_of(b, pc, what, 0, 0); }
+
+static bool in_shared(const struct block *b, const void *address)
+{
+    return (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+}
+
+static enum counted kind_of(const struct block *b, const struct transfer *t)
+{
+    if (t->completed_by == BY_BULK_GROUP)
+        return t->reduces ? TMA_RED : TMA_ST;
+    for (unsigned i = 0; i < t->n_pieces; i++)
+        if (t->pieces[i].from && in_shared(b, t->pieces[i].from))
+            return TMA_OTHER;
+    return TMA_LD;
+}
+
+/* The bytes of shared memory that its pieces touch lie between. */
+static void touch_pieces(const struct block *b, const struct transfer *t, struct lane_accesses *a, unsigned lane)
+{
+    const unsigned char *first = NULL, *end = NULL;
+    for (unsigned i = 0; i < t->n_pieces; i++) {
+        const struct piece *p = &t->pieces[i];
+        const unsigned char *at = in_shared(b, p->to) ? p->to : p->from;
+        if (!in_shared(b, at))
+            continue;
+        first = !first || at < first ? at : first;
+        end = at + p->bytes > end ? at + p->bytes : end;
+    }
+    a->bytes = (unsigned)(end - first);
+    a->address[lane] = (u64)(uintptr_t)(first ? first : b->arena);
+}
+
+void counters_transfer(struct block *b, const struct transfer *t, struct event_of of)
+{
+    if (!b->counting)
+        return;
+    enum counted what = kind_of(b, t);
+    unsigned site = site_index(b->counting, t->pc, what);
+    struct access_counts *counts = &b->counting->sites[site].counts.access[what];
+    counts->requests++;
+    for (unsigned i = 0; i < t->n_pieces && what != TMA_OTHER; i++) {
+        const struct piece *p = &t->pieces[i];
+        const void *address = what == TMA_LD ? p->from : p->to;
+        if (address)
+            cost_of_bytes(address, p->bytes, counts);
+    }
+    if (b->timeline)
+        touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);
+}
+
+void counters_bulk_prefetch(struct block *b, const void *pc)
+{
+    if (b->counting)
+        b->counting->sites[site_index(b->counting, pc, TMA_OTHER)].counts.access[TMA_OTHER].requests++;
+}
 
 static void count_in_flight(struct in_flight_counts *c, u64 bytes)
 {
@@ -254,6 +310,10 @@ static void count_request(struct site *site, const struct request *r)
     struct counts *c = &site->counts;
     if (site->what == COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
         c->event[EVENT_BARRIER]++;
+    else if (site->what == COUNTED_ACCESSES + EVENT_COPY_ARRIVE)
+        c->event[EVENT_ARRIVE]++;
+    else if (site->what >= TMA_LD && site->what <= TMA_OTHER) /* counted as it was begun */
+        return;
     else if (site->what >= COUNTED_ACCESSES + COUNTED_EVENTS)
         return;
     else if (site->what >= COUNTED_ACCESSES)
@@ -344,7 +404,7 @@ void counters_end(struct block *b)
     struct line_counts *lines = grow(NULL, (c->n_sites + 1) * sizeof *lines);
     unsigned n = 0;
     for (unsigned i = 0; i < c->n_sites; i++)
-        if (c->sites[i].what <= COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
+        if (c->sites[i].what <= COUNTED_ACCESSES + EVENT_COPY_ARRIVE)
             lines[n++] = (struct line_counts){c->sites[i].pc, c->sites[i].counts};
     profile_add(b->launch, lines, n);
     free(lines);

@@ -17,6 +17,10 @@ enum counted {
     MATRIX_ST,
     COPY_LD, /* cp.async: what it reads from global memory, and what it writes to shared memory */
     COPY_ST,
+    TMA_LD, /* bulk copies and copies of tensors, of global memory: what they read, write and reduce there */
+    TMA_ST,
+    TMA_RED,
+    TMA_OTHER, /* within shared memory; prefetches */
     COUNTED_ACCESSES
 };
 /* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one. */
@@ -27,15 +31,18 @@ enum event {
     EVENT_VOTE,
     EVENT_ATOMIC,
     EVENT_MMA,
+    EVENT_ARRIVE, /* at an mbarrier */
     COUNTED_EVENTS,
     EVENT_BARRIER_ARRIVE = COUNTED_EVENTS, /* bar.arrive: counted as a barrier */
+    EVENT_COPY_ARRIVE,                     /* at an mbarrier behind copies: counted as an arrival */
     /* the others are not counted, and only a timeline asks for them: */
     EVENT_EXPONENTIAL,
     EVENT_COMMIT, /* of copies to a group, and the wait for groups */
     EVENT_COPY_WAIT,
-    EVENT_COPY_ARRIVE, /* at an mbarrier: behind copies, at once; and the wait for its phase */
-    EVENT_ARRIVE,
-    EVENT_PHASE_WAIT,
+    EVENT_BULK_COMMIT, /* the same of bulk copies; the latter until they have read, or written */
+    EVENT_BULK_WAIT_READ,
+    EVENT_BULK_WAIT,
+    EVENT_PHASE_WAIT, /* for an mbarrier's phase */
     EVENTS
 };
 struct event_of {
@@ -71,6 +78,12 @@ void counters_end(struct block *b);   /* the launch has ended: adds what was cou
 void counters_access(const struct access *a, enum counted what);
 /* Of cp.async. from: NULL where the target is filled with zeros; past_l1: .cg. */
 void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1);
+/* A bulk copy or a copy of a tensor's tile, by the running thread. of: the mbarrier that counts its bytes, and the phase in
+ * hand; {ALL_GROUPS}: none does. */
+struct transfer;
+void counters_transfer(struct block *b, const struct transfer *t, struct event_of of);
+/* A prefetch by one. */
+void counters_bulk_prefetch(struct block *b, const void *pc);
 void counters_event(struct block *b, const void *pc, enum event what);
 void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase);
 void counters_warp_joined(struct block *b, unsigned warp); /* all lanes have met: requests are complete */

@@ -166,6 +166,12 @@ static void table_row(FILE *f, const char *name, const struct counts *c, const c
             sectors, per, c->event[EVENT_BARRIER], text);
 }
 
+static u64 tma_requests(const struct counts *c)
+{
+    return c->access[TMA_LD].requests + c->access[TMA_ST].requests + c->access[TMA_RED].requests +
+           c->access[TMA_OTHER].requests;
+}
+
 /* Copies by cp.async, of which most lines have none. */
 static void print_copies(FILE *f, const struct counts *c)
 {
@@ -175,6 +181,24 @@ static void print_copies(FILE *f, const struct counts *c)
                 "       copies: global requests %llu, sectors %llu, bytes %llu; shared requests %llu, wavefronts %llu, "
                 "conflicts %llu\n",
                 load->requests, load->sectors, load->bytes, store->requests, store->wavefronts, store->conflicts);
+}
+
+/* Bulk copies and copies of tensors. */
+static void print_bulk(FILE *f, const struct counts *c)
+{
+    static const struct {
+        enum counted what;
+        const char *words;
+    } kinds[] = {{TMA_LD, "loads"}, {TMA_ST, "stores"}, {TMA_RED, "reductions"}};
+    if (!tma_requests(c))
+        return;
+    fprintf(f, "       bulk copies: requests %llu", tma_requests(c));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct access_counts *a = &c->access[kinds[i].what];
+        if (a->requests)
+            fprintf(f, "; %s %llu, sectors %llu, bytes %llu", kinds[i].words, a->requests, a->sectors, a->bytes);
+    }
+    fprintf(f, "\n");
 }
 
 /* Of a kernel with copies by cp.async: what the warps do while they are in flight. */
@@ -230,6 +254,7 @@ static void print_table(FILE *f)
             snprintf(line, sizeof line, "%d", k->lines[n].line);
             table_row(f, line, &k->places[n].counts, text);
             print_copies(f, &k->places[n].counts);
+            print_bulk(f, &k->places[n].counts);
             if (copies)
                 print_in_flight(f, &k->places[n].counts);
         }
@@ -238,7 +263,10 @@ static void print_table(FILE *f)
         if (e[EVENT_SHUFFLE] + e[EVENT_VOTE] + e[EVENT_WARP_BARRIER] + e[EVENT_ATOMIC])
             fprintf(f, "       shuffles %llu, votes %llu, warp barriers %llu, atomics %llu\n", e[EVENT_SHUFFLE],
                     e[EVENT_VOTE], e[EVENT_WARP_BARRIER], e[EVENT_ATOMIC]);
+        if (e[EVENT_ARRIVE])
+            fprintf(f, "       mbarrier arrivals %llu\n", e[EVENT_ARRIVE]);
         print_copies(f, &total);
+        print_bulk(f, &total);
         print_matrices(f, &total);
         if (copies)
             print_in_flight(f, &total);
@@ -256,9 +284,11 @@ static void json_counts(FILE *f, const struct counts *c)
     } accesses[] = {
         {"shared_ld", SHARED_LD, true},  {"shared_st", SHARED_ST, true}, {"ldmatrix", MATRIX_LD, true},
         {"stmatrix", MATRIX_ST, true},   {"copy_st", COPY_ST, true},     {"global_ld", GLOBAL_LD, false},
-        {"global_st", GLOBAL_ST, false}, {"copy_ld", COPY_LD, false},
+        {"global_st", GLOBAL_ST, false}, {"copy_ld", COPY_LD, false},    {"tma_ld", TMA_LD, false},
+        {"tma_st", TMA_ST, false},       {"tma_red", TMA_RED, false},
     };
-    static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes", "atomics", "mma"};
+    static const char *const events[] = {"barriers", "warp_barriers", "shuffles",         "votes",
+                                         "atomics",  "mma",           "mbarrier_arrivals"};
     static const char *const uses[USES] = {"shared_ld", "ldmatrix", "shuffle", "mma"};
     for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
         const struct access_counts *a = &c->access[accesses[i].what];
@@ -267,6 +297,7 @@ static void json_counts(FILE *f, const struct counts *c)
                 accesses[i].shared ? "wavefronts" : "sectors", accesses[i].shared ? a->wavefronts : a->sectors, name,
                 accesses[i].shared ? "conflicts" : "bytes", accesses[i].shared ? a->conflicts : a->bytes);
     }
+    fprintf(f, "\"tma_requests\":%llu,", tma_requests(c));
     for (int i = 0; i < COUNTED_EVENTS; i++)
         fprintf(f, "\"%s\":%llu,", events[i], c->event[i]);
     for (int i = 0; i < USES; i++)

@@ -57,7 +57,9 @@ bool clock_knows(const struct clock *c, uint32_t serial, unsigned thread, uint32
 {
     if (!c->n)
         return false;
-    return clock_stamp(c, serial, thread) >= stamp || clock_stamp(c, serial, EVERY_THREAD) >= stamp;
+    if (clock_stamp(c, serial, thread) >= stamp)
+        return true;
+    return thread < MAX_THREADS && clock_stamp(c, serial, EVERY_THREAD) >= stamp; /* engines have clocks of their own */
 }
 
 void clock_add(struct clock *c, struct entry e)
@@ -76,19 +78,22 @@ void clock_add(struct clock *c, struct entry e)
     c->n++;
 }
 
-/* Takes the threads of each block together. */
+/* Takes the threads of each block together; its engines stay what they are. */
 static void clock_coarsen(struct clock *c)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < c->n; i++) {
-        struct entry e = c->entries[i];
-        e.thread = EVERY_THREAD;
-        if (n && c->entries[n - 1].serial == e.serial) {
-            if (c->entries[n - 1].stamp < e.stamp)
-                c->entries[n - 1].stamp = e.stamp;
-        } else {
-            c->entries[n++] = e;
+    for (unsigned i = 0; i < c->n;) {
+        struct entry all = {.serial = c->entries[i].serial, .thread = EVERY_THREAD};
+        for (; i < c->n && c->entries[i].serial == all.serial; i++) {
+            struct entry e = c->entries[i];
+            bool of_engine = e.thread >= MAX_THREADS && e.thread != EVERY_THREAD;
+            if (of_engine)
+                c->entries[n++] = e;
+            else if (e.stamp > all.stamp)
+                all.stamp = e.stamp;
         }
+        if (all.stamp)
+            c->entries[n++] = all;
     }
     c->n = n;
 }

@@ -65,11 +65,16 @@ void order_begin_block(struct block *b)
     b->floor = b->now++;
     b->met = b->floor;
     b->left_unmet = false;
+    for (; b->engines && b->engines->n; b->engines->n--)
+        b->engines->stamp[b->engines->used[b->engines->n - 1]] = 0;
 }
 
 bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
 {
-    if (serial == b->serial) {
+    if (serial == b->serial && is_engine(other)) {
+        if (order_engine_met(b->engines, other, stamp))
+            return true;
+    } else if (serial == b->serial) {
         if (other == thread || order_met(b, other, stamp))
             return true;
         if (other / WARP == thread / WARP && b->warps[other / WARP].known[thread % WARP][other % WARP] >= stamp)
@@ -78,7 +83,7 @@ bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned ot
     if (b->phase && grid_before(b, serial, other, stamp))
         return true;
     const struct knowledge *k = b->threads[thread].knowledge;
-    if (k && k->acquired_own && serial == b->serial && k->acquired_own[other] >= stamp)
+    if (k && k->acquired_own && serial == b->serial && !is_engine(other) && k->acquired_own[other] >= stamp)
         return true;
     return (k && clock_knows(&k->acquired, serial, other, stamp)) || clock_knows(&b->acquired, serial, other, stamp);
 }
@@ -100,7 +105,45 @@ static void join_own(const struct block *b, struct knowledge *k, const uint32_t 
     join_stamps(b, k->acquired_own, from);
 }
 
+/* ---- engines ---- */
+
+void order_learn(struct block *b, unsigned thread, unsigned engine, uint32_t stamp)
+{
+    if (stamp && !order_engine_met(b->engines, engine, stamp))
+        clock_add(&order_knowledge(b, thread)->acquired, (struct entry){b->serial, engine, stamp});
+}
+
+/* What this clock says of the block's own engines, all threads know. */
+static void meet_engines(struct block *b, const struct clock *c)
+{
+    for (unsigned i = 0; i < c->n; i++) {
+        struct entry e = c->entries[i];
+        if (e.serial != b->serial || !is_engine(e.thread) || e.thread == EVERY_THREAD)
+            continue;
+        if (!b->engines)
+            b->engines = base_reserve(sizeof *b->engines);
+        uint32_t *met = &b->engines->stamp[e.thread - MAX_THREADS];
+        if (!*met)
+            b->engines->used[b->engines->n++] = (uint16_t)(e.thread - MAX_THREADS);
+        *met = e.stamp > *met ? e.stamp : *met;
+    }
+}
+
+void order_engines(const struct block *b, struct clock *out)
+{
+    for (unsigned i = 0; b->engines && i < b->engines->n; i++) {
+        unsigned engine = b->engines->used[i];
+        clock_add(out, (struct entry){b->serial, MAX_THREADS + engine, b->engines->stamp[engine]});
+    }
+}
+
 /* ---- barriers ---- */
+
+static bool knows_nothing(const struct knowledge *k)
+{
+    return !k->acquired.n && !k->acquired_own && !k->loose.n && !k->taken.n && !k->seen[0].n && !k->seen[1].n &&
+           !k->released[0].n && !k->released[1].n && !k->sequential;
+}
 
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
 {
@@ -114,7 +157,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         for (unsigned i = 0; i < WARP; i++)
             if (known[lane][i] > seen[i])
                 seen[i] = known[lane][i];
-        if (!k)
+        if (!k || knows_nothing(k))
             continue;
         any = true;
         all.sequential = later(all.sequential, k->sequential);
@@ -188,16 +231,19 @@ void order_block_barrier(struct block *b)
         if (!k)
             continue;
         b->sequential = later(b->sequential, k->sequential);
+        meet_engines(b, &k->acquired);
+        clock_forget(&k->acquired, b->serial); /* the floor says as much of its threads */
         clock_join(&b->acquired, &k->acquired);
         clock_clear(&k->acquired);
         for (int scope = 0; scope < 2; scope++) {
+            meet_engines(b, &k->seen[scope]);
             clock_join(&b->acquired, &k->seen[scope]);
             clock_clear(&k->seen[scope]);
             clock_join(&b->released[scope], &k->released[scope]);
             clock_clear(&k->released[scope]);
         }
     }
-    clock_forget(&b->acquired, b->serial); /* the floor says as much */
+    clock_forget(&b->acquired, b->serial);
     b->met = b->now++;
     if (!b->left_unmet)
         b->floor = b->met;
@@ -224,6 +270,7 @@ static void snapshot(struct block *b, unsigned self, const struct knowledge *k, 
     }
     for (unsigned thread = 0; b->met > b->floor && thread < b->launch->threads; thread++)
         clock_add(out, (struct entry){b->serial, thread, has_left(b, thread) ? b->threads[thread].met : b->met});
+    order_engines(b, out);
     if (b->floor)
         clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
     if (k)
@@ -301,6 +348,24 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
     join_own(b, k, from->threads);
     clock_join(&k->acquired, &from->others);
     k->sequential = later(k->sequential, from->sequential);
+}
+
+void order_release_fenced(struct block *b, unsigned thread, struct release *into)
+{
+    const struct knowledge *k = b->threads[thread].knowledge;
+    if (k)
+        clock_join(&into->others, &k->released[SIMT_SCOPE_BLOCK]);
+    clock_join(&into->others, &b->released[SIMT_SCOPE_BLOCK]);
+    b->now++;
+}
+
+void order_see(struct block *b, unsigned thread, const struct release *from)
+{
+    struct knowledge *k = order_knowledge(b, thread);
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (from->threads[t])
+            clock_add(&k->seen[SIMT_SCOPE_BLOCK], (struct entry){b->serial, t, from->threads[t]});
+    clock_join(&k->seen[SIMT_SCOPE_BLOCK], &from->others);
 }
 
 void order_notice(struct block *b)

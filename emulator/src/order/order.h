@@ -7,7 +7,10 @@
  *   knowledge  everything else: released by a fence and a strong access (an atomic operation, or volatile), acquired by
  *              a strong access that reads from it and a fence. A scope too small on either side orders nothing.
  *
- * Whoever touches memory is an actor: (serial of its block, number in it). Threads are, by their numbers. */
+ * Whoever touches memory is an actor: (serial of its block, number in it). Threads are, by their numbers, and so are the
+ * engines that move bytes while their issuer goes on, with numbers from MAX_THREADS on. An engine's stamp is its own count of
+ * what it was given to do. Barriers order nothing of it: a wait that covers it tells its thread up to which stamp the engine
+ * is done, and from there that spreads as all knowledge does. */
 #ifndef SIMT_ORDER_H
 #define SIMT_ORDER_H
 
@@ -15,17 +18,31 @@
 
 struct block;
 
+enum {                                      /* engines */
+       COPY_ENGINE = MAX_THREADS,           /* + t: cp.async of thread t */
+       BULK_READ_ENGINE = 2 * MAX_THREADS,  /* + t: bulk copies of its groups, as far as they read, */
+       BULK_WRITE_ENGINE = 3 * MAX_THREADS, /* and as far as they write: a wait may be for the former alone */
+       COUNTED_ENGINE =
+           4 * MAX_THREADS, /* + i: bulk copies that the block's i-th mbarrier counts; its last ones share one */
+       WGMMA_ENGINE = 5 * MAX_THREADS, /* + w: wgmma of warpgroup w */
+       MAX_ACTORS = 5 * MAX_THREADS + MAX_WARPS / 4
+};
+static inline bool is_engine(unsigned actor) { return actor >= MAX_THREADS; }
+
 /* An access: who does what. It goes through every room that has to say something about it. */
 struct access {
     struct block *block;
     const void *pc;      /* of the code that does it, */
     const void *address; /* and of the memory */
     unsigned bytes;
-    unsigned thread; /* of the block: that does it, or that it is done for: what this one knows has happened before */
-    uint32_t stamp;
+    unsigned
+        thread; /* of the block: that does it, or for whom an engine does: what this one knows has happened before */
+    unsigned engine; /* 0: none, the thread itself */
+    uint32_t stamp;  /* the engine's, or of the block's clock */
     enum access_kind kind;
     enum simt_scope scope; /* of a strong one */
     enum manner manner;
+    enum proxy proxy;
     bool compares; /* atomicCAS, which may write nothing */
 };
 
@@ -83,12 +100,15 @@ void order_arrive(struct block *b, struct clock *passing); /* the running thread
 /* For an object that threads of one block release to and acquire from, each by itself. */
 struct release {
     uint32_t threads[MAX_THREADS]; /* up to which stamp each is known */
-    struct clock others;           /* of other blocks */
+    struct clock others;           /* of other blocks, and of engines */
     u64 sequential;                /* as in knowledge */
 };
 /* Adds what that thread knows and has done. */
 void order_release(struct block *b, unsigned thread, struct release *into);
 void order_acquire(struct block *b, unsigned thread, const struct release *from);
+/* The same without order of their own: what its last fence covers; and known when a fence follows. */
+void order_release_fenced(struct block *b, unsigned thread, struct release *into);
+void order_see(struct block *b, unsigned thread, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
 /* fence.proxy.async of the running thread, for these spaces: what has happened before it in memory of theirs may be touched
@@ -98,6 +118,21 @@ void order_proxy_fence(struct block *b, unsigned spaces, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
 /* The last sequential fence that the thread has behind it. */
 u64 order_sequential(const struct block *b, unsigned thread);
+/* Up to which stamp all threads of a block know what each engine did. */
+struct engines {
+    uint32_t stamp[MAX_ACTORS - MAX_THREADS];
+    uint16_t used[MAX_ACTORS - MAX_THREADS]; /* those of which they know something */
+    unsigned n;
+};
+
+/* A wait of that thread covers what the engine did up to this stamp. */
+void order_learn(struct block *b, unsigned thread, unsigned engine, uint32_t stamp);
+/* Do all threads of the block know that? */
+static inline bool order_engine_met(const struct engines *met, unsigned engine, uint32_t stamp)
+{
+    return met && met->stamp[engine - MAX_THREADS] >= stamp;
+}
+void order_engines(const struct block *b, struct clock *out); /* adds it */
 /* Did what (serial, other) did at that stamp happen before what that thread does now? */
 bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp);
 void order_done(struct block *b, unsigned thread, struct clock *out); /* adds what that thread knows and has done */

@@ -5,6 +5,7 @@
  * race: the guide says that one of the writes happens. A record that is lost can lose a report, never invent one. */
 #include "order/race.h"
 #include "order/access.h"
+#include "async/async.h"
 #include "run/launch.h"
 #include "report/lines.h"
 #include "order/messages.h"
@@ -57,12 +58,12 @@ static __attribute__((noinline)) bool *lock_of_workers(const struct block *b, co
     }
 }
 
-static inline bool *lock_cells(const struct block *b, const struct place *place)
+bool *race_lock(const struct block *b, const struct place *place)
 {
     return is_of_workers(b, place) ? lock_of_workers(b, place) : NULL;
 }
 
-static void unlock_cells(bool *lock)
+void race_unlock(bool *lock)
 {
     if (lock)
         __atomic_clear(lock, __ATOMIC_RELEASE);
@@ -137,10 +138,13 @@ static struct conflict conflict_of(struct visit *v)
     c.other_pc = record_pc(&v->other);
     c.actor.serial = v->b->serial;
     c.actor.thread = v->a->thread;
+    c.actor.engine = v->a->engine;
+    c.other.engine = v->other.engine;
     c.other.serial = v->other.serial;
     c.other.thread = v->other_thread;
     bool is_told = v->why == NOTHING_ORDERS || v->why == FENCE_MISSING;
-    if (is_told && message_way(v->b, v->other.serial, v->other_thread, STAMP(&v->other), &c.way))
+    if (is_told &&
+        message_way(v->b, v->other.serial, record_actor(&v->other, v->other_thread), STAMP(&v->other), &c.way))
         c.why = FENCE_MISSING;
     return c;
 }
@@ -155,7 +159,7 @@ static void meet_strong(struct visit *v, const struct record *r, unsigned thread
                          (is_volatile(v->strength) || (is_volatile(strength) && v->a->kind != ACCESS_ATOMIC));
     if (!too_small && !volatile_data)
         return;
-    bool loosely = message_loosely(b, v->a->thread, r->serial, thread, STAMP(r));
+    bool loosely = message_loosely(b, v->a->thread, r->serial, record_actor(r, thread), STAMP(r));
     if (too_small && !loosely)
         note_conflict(v, r, thread, strength, stored, SCOPE_TOO_SMALL);
     if (too_small || message_observed(b, v->a->thread, address_of(v)))
@@ -177,11 +181,15 @@ static bool follows_own_view(const struct visit *v)
 
 static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
-    if (order_before(v->b, v->a->thread, r->serial, thread, STAMP(r)))
+    unsigned actor = record_actor(r, thread);
+    if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)))
+        return;
+    if (r->engine && r->serial == v->b->serial && (v->strength == PLAIN || strength == PLAIN) &&
+        async_meets(v->a, r->engine, STAMP(r), stored))
         return;
     if (strength != PLAIN && v->strength == PLAIN && follows_own_view(v))
         return;
-    if (v->strength != PLAIN && message_seen(v->b, v->a->thread, r->serial, thread, STAMP(r)))
+    if (v->strength != PLAIN && message_seen(v->b, v->a->thread, r->serial, actor, STAMP(r)))
         return;
     bool warp_synchronous = r->serial == v->b->serial && thread / WARP == v->warp && is_volatile(v->strength) &&
                             is_volatile(strength) && v->a->manner != AS_RELAXED;
@@ -200,6 +208,18 @@ static bool is_past(const struct visit *v, const struct record *r)
     return r->serial < v->b->launch->first_serial && overlap_ordered(v->b, v->a->thread, r->serial);
 }
 
+/* Do all threads of the block know of what it says that this one of them, or an engine for it, did? */
+static bool is_met(const struct block *b, const struct record *r, unsigned thread)
+{
+    return r->engine ? order_engine_met(b->engines, r->engine, STAMP(r)) : order_met(b, thread, STAMP(r));
+}
+
+/* The same of all threads that have ever been in the block. */
+static bool is_below_floor(const struct block *b, const struct record *r)
+{
+    return r->engine ? order_engine_met(b->engines, r->engine, STAMP(r)) : STAMP(r) <= b->floor;
+}
+
 static void meet_write(struct visit *v, const struct record *r)
 {
     if (is_past(v, r))
@@ -207,12 +227,13 @@ static void meet_write(struct visit *v, const struct record *r)
     unsigned thread = WRITER(r);
     if (v->read_only && r->serial >= v->b->launch->first_serial)
         note_conflict(v, r, thread, STRENGTH(r), true, TAKEN_FOR_CONSTANT);
-    if (r->serial == v->b->serial && order_met(v->b, thread, STAMP(r)))
+    if (r->serial == v->b->serial && is_met(v->b, r, thread))
         return;
     bool one_warp = r->serial == v->b->serial && thread / WARP == v->warp;
     if (r->who & CARELESS && message_lock_was_careless(v->b, v->a->thread, r->serial, thread))
         note_conflict(v, r, thread, STRENGTH(r), true, FENCE_MISSING);
-    bool one_instruction = one_warp && access_stores(v->a->kind) && TURN(r) == v->turn && record_pc(r) == v->a->pc;
+    bool one_instruction = one_warp && !r->engine && !v->a->engine && access_stores(v->a->kind) && TURN(r) == v->turn &&
+                           record_pc(r) == v->a->pc;
     v->together |= one_instruction;
     if (!one_instruction)
         meet(v, r, thread, STRENGTH(r), true);
@@ -228,7 +249,7 @@ static void take_guess(const struct visit *v, struct cell *c, struct record *r)
 {
     uint32_t lane = 1u << v->lane, warp = 1u << v->warp;
     struct record others = *r;
-    if (r->serial != v->b->serial || !(r->who & lane) || !(r->warps & warp) || STRENGTH(r) != PLAIN)
+    if (r->serial != v->b->serial || r->engine || !(r->who & lane) || !(r->warps & warp) || STRENGTH(r) != PLAIN)
         return;
     note_guess(record_pc(r));
     r->who &= ~lane;
@@ -252,7 +273,7 @@ static void meet_reads(struct visit *v, const struct record *r)
     bool own = r->serial == v->b->serial;
     if (is_past(v, r))
         return;
-    if (own && STAMP(r) <= v->b->floor && !IS_READ_ONLY(r))
+    if (own && is_below_floor(v->b, r) && !IS_READ_ONLY(r))
         return;
     for (uint32_t warps = r->warps; warps && !v->raced; warps &= warps - 1) {
         unsigned warp = (unsigned)__builtin_ctz(warps);
@@ -260,7 +281,7 @@ static void meet_reads(struct visit *v, const struct record *r)
             continue; /* done before any lane of the warp went on */
         for (uint32_t rest = r->who; rest && !v->raced; rest &= rest - 1) {
             unsigned thread = warp * WARP + (unsigned)__builtin_ctz(rest);
-            if (own && thread == v->a->thread)
+            if (own && thread == v->a->thread && !r->engine)
                 continue;
             if (IS_READ_ONLY(r) && r->serial >= v->b->launch->first_serial)
                 note_conflict(v, r, thread, PLAIN, false, TAKEN_FOR_CONSTANT);
@@ -295,7 +316,7 @@ static bool is_over(const struct access *a, uint32_t least_serial, const struct 
         return true;
     if (is_of_other_launch(b, r))
         return stands_for(added, r) && overlap_ordered(b, a->thread, r->serial);
-    return r->serial == b->serial && STAMP(r) <= b->floor && !IS_READ_ONLY(r);
+    return r->serial == b->serial && is_below_floor(b, r) && !IS_READ_ONLY(r);
 }
 
 /* The same, if it takes longer to find out: done before the read that is added, by each thread. */
@@ -303,6 +324,8 @@ static bool is_behind(const struct access *a, const struct record *r, const stru
 {
     if (!stands_for(added, r))
         return false;
+    if (r->engine)
+        return order_before(a->block, a->thread, r->serial, r->engine, STAMP(r));
     for (uint32_t warps = r->warps; warps; warps &= warps - 1)
         for (uint32_t rest = r->who; rest; rest &= rest - 1)
             if (!order_before(a->block, a->thread, r->serial,
@@ -362,7 +385,8 @@ static void add_read(const struct access *a, uint32_t least_serial, struct cell 
     unsigned place = readers;
     for (unsigned i = 0; i < readers; i++) {
         struct record *r = &c->reads[i];
-        if (r->serial == added->serial && r->key == added->key && record_extend(r, added->who, added->warps))
+        if (r->serial == added->serial && r->key == added->key && r->engine == added->engine &&
+            record_extend(r, added->who, added->warps))
             return;
         if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_store(added))
             return; /* whoever writes there meets that one */
@@ -387,14 +411,15 @@ static bool load_word(const struct access *a, const struct cells *cells, size_t 
     uint32_t lane = 1u << a->thread % WARP, warp = 1u << a->thread / WARP;
     if (w->who & SPLIT)
         return false;
-    if (w->serial >= least_serial && (w->serial != b->serial || !order_met(b, WRITER(w), STAMP(w))))
+    if (w->serial >= least_serial && (w->serial != b->serial || !is_met(b, w, WRITER(w))))
         return false;
-    if (c->reads[0].serial == b->serial && c->reads[0].key == key && record_extend(&c->reads[0], lane, warp))
+    if (c->reads[0].serial == b->serial && c->reads[0].key == key && c->reads[0].engine == a->engine &&
+        record_extend(&c->reads[0], lane, warp))
         return true;
     for (unsigned i = 0; i < cells->readers; i++)
         if (c->reads[i].serial >= least_serial && is_store(&c->reads[i]))
             return false;
-    add_read(a, least_serial, c, cells->readers, &(struct record){b->serial, lane, key, warp});
+    add_read(a, least_serial, c, cells->readers, &(struct record){b->serial, lane, key, warp, a->engine});
     return true;
 }
 
@@ -411,7 +436,8 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++)
         if (is_store(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
-    add_read(v->a, v->least_serial, c, readers, &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp});
+    add_read(v->a, v->least_serial, c, readers,
+             &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp, v->a->engine});
 }
 
 /* Of this launch, and in shared memory of this block? */
@@ -420,11 +446,16 @@ static bool is_of_launch(const struct visit *v, const struct record *r)
     return r->serial >= v->least_serial && r->serial >= v->b->launch->first_serial;
 }
 
+static struct entry writer_of(const struct record *last)
+{
+    return (struct entry){last->serial, record_actor(last, WRITER(last)), STAMP(last)};
+}
+
 static void note_overwritten(const struct visit *v, const struct record *last)
 {
     struct thread *self = &v->b->threads[v->a->thread];
     bool in_launch = is_of_launch(v, last);
-    self->overwrote = in_launch ? (struct entry){last->serial, WRITER(last), STAMP(last)} : (struct entry){0};
+    self->overwrote = in_launch ? writer_of(last) : (struct entry){0};
     self->overwrote_strong = in_launch && STRENGTH(last) != PLAIN;
 }
 
@@ -450,15 +481,15 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     if (beside && !v->raced)
         beside->n = 0;
     uint32_t spills = beside && beside->n ? SPILLED : 0;
-    if (v->strength != PLAIN)
+    if (v->strength != PLAIN && !v->a->engine)
         note_overwritten(v, &last);
     c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
-                               1u << v->warp};
+                               1u << v->warp, v->a->engine};
     if (v->strength == PLAIN || !is_of_launch(v, &last))
         return;
-    bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && STAMP(&last) <= v->b->floor);
+    bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && is_below_floor(v->b, &last));
     bool concurrent = atomic && is_atomic(&last) &&
-                      !order_before(v->b, v->a->thread, last.serial, WRITER(&last), STAMP(&last));
+                      !order_before(v->b, v->a->thread, last.serial, record_actor(&last, WRITER(&last)), STAMP(&last));
     if (!covered && !concurrent)
         return;
     last.who = 1u << LANE(&last);
@@ -687,11 +718,12 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     uint32_t least_serial = shared ? b->serial : b->launch->least_serial;
     enum strength strength = strength_of(a->kind, a->scope);
     u64 key = record_key(a->stamp, access_collective_load(a->kind), strength, read_only, a->pc);
-    b->threads[a->thread].touched = a->stamp;
-    bool *lock = lock_cells(b, place);
+    if (!a->engine)
+        b->threads[a->thread].touched = a->stamp;
+    bool *lock = race_lock(b, place);
     bool loads_words = !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 && !read_only;
     if (loads_words && load_words(a, cells, offset, least_serial, key)) {
-        unlock_cells(lock);
+        race_unlock(lock);
         return;
     }
     struct visit v;
@@ -708,9 +740,9 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     v.raced = false;
     v.turn = 0;
     v.flags = 0;
-    if (access_stores(a->kind))
+    if (access_stores(a->kind) && !a->engine)
         prepare_store(&v);
-    if (strength != PLAIN && is_of_workers(b, place)) {
+    if (strength != PLAIN && !a->engine && is_of_workers(b, place)) {
         bool stores = a->kind == ACCESS_VOLATILE_STORE; /* atomic operations are done in turn */
         __atomic_store_n(&b->worker->touches_to_store, stores, __ATOMIC_RELAXED);
         __atomic_store_n(&b->worker->touching, address_of(&v), __ATOMIC_RELEASE);
@@ -723,7 +755,7 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     bool doubtful = v.raced && is_first_guess(&c);
     if (doubtful)
         doubt(&c); /* still under the lock: the reader's own atomicCAS, which clears it, will have to take it too */
-    unlock_cells(lock);
+    race_unlock(lock);
     if (v.together)
         report_stored_together(a->pc);
     if (!v.raced || doubtful)
@@ -774,7 +806,7 @@ static bool may_lend(const struct block *b, const struct place *place, const str
                      struct entry *writer)
 {
     const struct cell *c = word_cell(cells, offset);
-    *writer = (struct entry){c->write.serial, WRITER(&c->write), STAMP(&c->write)};
+    *writer = writer_of(&c->write);
     for (unsigned i = 0; is_of_workers(b, place) && i < cells->readers; i++) {
         const struct record *r = &c->reads[i];
         if (r->serial >= b->launch->first_serial && r->serial != b->serial && STRENGTH(r) == PLAIN)
@@ -805,7 +837,7 @@ bool race_begin_lending(struct block *b, const void *address, unsigned bytes, st
     if (!place.object || place.object->unified || (place.space == SPACE_GLOBAL && !place.object->cells))
         return false;
     const struct cells *cells = cells_of(b, &place, &offset);
-    bool *lock = lock_cells(b, &place);
+    bool *lock = race_lock(b, &place);
     bool may = may_lend(b, &place, cells, offset, &writers[0]) &&
                may_lend(b, &place, cells, offset + bytes - 4, &writers[1]);
     if (may) {
@@ -814,7 +846,7 @@ bool race_begin_lending(struct block *b, const void *address, unsigned bytes, st
         __atomic_store_n(&w->lent, (void *)(uintptr_t)address, __ATOMIC_RELEASE);
         w->unsettled = true;
     }
-    unlock_cells(lock);
+    race_unlock(lock);
     w->lent_bytes = 0;
     if (may && lock && !others_have_gone_on(b, address)) {
         race_take_back(w);

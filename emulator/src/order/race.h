@@ -13,7 +13,7 @@ struct cells *race_cells(size_t bytes, unsigned readers);
 void race_cells_free(struct cells *cells);
 void race_cells_clear(struct cells *cells);
 
-struct actor { /* a thread of a block of this launch, and where in the program it did what is spoken of */
+struct actor { /* a thread of a block, and where in the program it did what is spoken of, or had it done */
     uint32_t serial;
     unsigned thread;
     const void *pc;
@@ -28,6 +28,10 @@ void race_tries(struct block *b, const void *address, unsigned bytes);
 void race_judge(struct block *b);
 /* The running thread has begun a copy that will store these bytes at the place that race_access() was last called for. */
 void race_judge_copy(struct block *b, const void *stores);
+/* While one has it, no other worker touches the records of that place, or its memory to hold an older value; NULL: there
+ * are no others. */
+bool *race_lock(const struct block *b, const struct place *place);
+void race_unlock(bool *lock);
 /* Who wrote to that place last, in this launch? False: nobody that a cell remembers. */
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
 void race_end_launch(void);
@@ -62,7 +66,7 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     enum access_kind now, before;
     struct {
         uint32_t serial;
-        unsigned thread;
+        unsigned thread, engine;
     } actor, other;
     const void *pc, *other_pc;
     enum why why;

@@ -18,6 +18,7 @@ struct record {
     uint32_t who;    /* the lanes; of a cell's last write: lane 5 | turn 8, and the flags below */
     u64 key;         /* stamp 29 | collective 1 | strength 3 | read-only 1 | code address 30 */
     uint32_t warps;  /* a bit for each */
+    uint32_t engine; /* 0: these threads themselves; else it did it for the one of them */
 };
 #define SPLIT 0x80000000u
 #define CARELESS 0x2000u
@@ -68,6 +69,9 @@ static inline u64 record_key(uint32_t stamp, bool collective, enum strength stre
     return (u64)stamp << 35 | (u64)collective << 34 | (u64)strength << 31 | (u64)read_only << 30 | place;
 }
 const void *record_pc(const struct record *r);
+
+/* Who did it, where that is one of these threads, or for it. */
+static inline unsigned record_actor(const struct record *r, unsigned thread) { return r->engine ? r->engine : thread; }
 
 /* Adds what one more lane has done. False: the record would then stand for more than has been done. */
 static inline bool record_extend(struct record *r, uint32_t lane, uint32_t warp)

@@ -33,12 +33,12 @@ static void end(const u64 *slots, const struct simt_asm_operand *operands, void 
 
 /* A statement's program is read when the first thread comes to it; several may at once, and one of the results stays. */
 static const struct program *read_program(struct simt_assembly_site *site, const struct simt_asm_operand *operands,
-                                          va_list list)
+                                          va_list list, const void *pc)
 {
     u64 values[site->n_outputs + site->n_inputs + 1];
     void *outputs[site->n_outputs + 1], *none = NULL;
     begin(list, site, operands, outputs, values);
-    struct program *p = ptx_read_program(site, operands, values);
+    struct program *p = ptx_read_program(site, operands, values, pc);
     if (__atomic_compare_exchange_n(&site->parsed, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return p;
     free(p->instructions);
@@ -58,7 +58,7 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     va_list list;
     if (!p) {
         va_start(list, operands);
-        p = read_program(site, operands, list);
+        p = read_program(site, operands, list, CALLER());
         va_end(list);
     }
     u64 slots[p->n_slots + 1]; /* of a few registers; ptx_read.c limits them */

@@ -20,7 +20,7 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
 {
     u64 at = o->value + (o->slot == NO_SLOT ? 0 : r->slots[o->slot]);
     struct block *b = block_here();
-    if (space != S_SHARED)
+    if (!ptx_is_shared(space))
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
         at = (uint32_t)at;
@@ -36,14 +36,14 @@ static void check_space(const struct running *r, const struct instruction *in, c
 {
     struct block *b = block_here();
     struct access a = access_of(b, r->pc, address, bytes, kind);
-    if (shared_owner(b, address) && in->field[SPACE] != S_SHARED && in->field[SPACE] != S_GENERIC)
+    if (shared_owner(b, address) && !ptx_is_shared(in->field[SPACE]) && in->field[SPACE] != S_GENERIC)
         report_access(&a, "wrong memory space", "That is shared memory; the instruction names another space.");
 }
 
 static void convert_address(struct running *r, const struct instruction *in)
 {
     u64 a = ptx_get(r, &in->operand[1]);
-    bool shared = in->field[SPACE] == S_SHARED;
+    bool shared = ptx_is_shared(in->field[SPACE]);
     if (shared && in->field[TOWARD])
         a = simt_shared_address((const void *)(uintptr_t)a);
     else if (shared)
@@ -67,6 +67,7 @@ static void is_space(struct running *r, const struct instruction *in)
 {
     static const enum simt_space spaces[] = {[S_GLOBAL] = SIMT_IN_GLOBAL,
                                              [S_SHARED] = SIMT_IN_SHARED,
+                                             [S_CLUSTER] = SIMT_IN_SHARED,
                                              [S_LOCAL] = SIMT_IN_LOCAL,
                                              [S_CONST] = SIMT_IN_CONSTANT};
     const void *address = (const void *)(uintptr_t)ptx_get(r, &in->operand[1]);
@@ -182,7 +183,7 @@ static const char *check_store(struct instruction *in) { return check_access(in,
 
 /* ---- atomic operations ---- */
 
-static enum simt_atomic_op op_of(const struct instruction *in)
+enum simt_atomic_op ptx_atomic_op(const struct instruction *in)
 {
     static const enum simt_atomic_op ops[] = {
         [OP_AND] = SIMT_ATOMIC_AND, [OP_OR] = SIMT_ATOMIC_OR,   [OP_XOR] = SIMT_ATOMIC_XOR,
@@ -192,7 +193,7 @@ static enum simt_atomic_op op_of(const struct instruction *in)
     return ops[in->field[OPERATION]];
 }
 
-static enum simt_type type_of(const struct instruction *in)
+enum simt_type ptx_atomic_type(const struct instruction *in)
 {
     static const enum simt_type types[TYPES] = {
         [T_B128] = SIMT_B128,   [T_B16] = SIMT_U16,       [T_B32] = SIMT_U32, [T_B64] = SIMT_U64,
@@ -206,7 +207,7 @@ static enum simt_type type_of(const struct instruction *in)
 static u128 change(struct running *r, const struct instruction *in, unsigned address)
 {
     const struct ptx_operand *value = &in->operand[address + 1];
-    struct atomic a = {op_of(in), type_of(in), ptx_scope_of(in)};
+    struct atomic a = {ptx_atomic_op(in), ptx_atomic_type(in), ptx_scope_of(in)};
     void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
     bool compares = in->field[OPERATION] == OP_CAS;
     unsigned bytes = ptx_types[in->type[0]].bytes;
@@ -224,7 +225,7 @@ static u128 change(struct running *r, const struct instruction *in, unsigned add
 static void change_vector(struct running *r, const struct instruction *in, unsigned address, u64 *values)
 {
     const struct ptx_operand *value = &in->operand[address + 1];
-    struct atomic a = {op_of(in), type_of(in), ptx_scope_of(in)};
+    struct atomic a = {ptx_atomic_op(in), ptx_atomic_type(in), ptx_scope_of(in)};
     void *at = ptx_address(r, &in->operand[address], in->field[SPACE]);
     for (unsigned i = 0; i < value->n; i++)
         values[i] = ptx_get(r, &value->elements[i]) & ptx_bits(ptx_types[in->type[0]].bytes);

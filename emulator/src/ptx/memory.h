@@ -1,10 +1,14 @@
-/* Addresses of inline PTX. */
+/* Addresses of inline PTX, and its operations on memory. */
 #ifndef SIMT_PTX_MEMORY_H
 #define SIMT_PTX_MEMORY_H
 
 #include "ptx/ptx.h"
 
-/* The generic address that an operand in brackets means in that space, of `bytes` bytes. */
+/* The generic address that an operand in brackets means in that space. */
 void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx_space space);
+
+/* What .add and its like do, and with what, as atomic operations name it. */
+enum simt_atomic_op ptx_atomic_op(const struct instruction *in);
+enum simt_type ptx_atomic_type(const struct instruction *in);
 
 #endif

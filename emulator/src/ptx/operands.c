@@ -295,6 +295,7 @@ static unsigned width(const struct instruction *in, unsigned i, char letter)
     case 'f':
     case 'c':
     case 'x': return 4;
+    case 'h': return 2;
     case 'l': return 8;
     case 'G':
     case 'H': return 0;

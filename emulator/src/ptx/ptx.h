@@ -92,14 +92,23 @@ enum field {
     NO_INCREMENT,
     NO_COMPLETE,
     NO_FTZ,
-    PLUS_ONE, /* .po */
-    SCALE,    /* .shr7, .shr15 */
+    PLUS_ONE,   /* .po */
+    SCALE,      /* .shr7, .shr15 */
+    COMPLETION, /* of bulk copies: .bulk_group, or .mbarrier::complete_tx::bytes */
+    MULTICAST,  /* .multicast::cluster: one operand more */
     FIELDS
 };
 #define HAS(FIELD) (1ull << (FIELD))
 
 enum ptx_rounding { R_NONE, R_RN, R_RZ, R_RM, R_RP, R_RNI, R_RZI, R_RMI, R_RPI, R_RNA };
-enum ptx_space { S_GENERIC, S_GLOBAL, S_SHARED, S_LOCAL, S_CONST };
+enum ptx_space {
+    S_GENERIC,
+    S_GLOBAL,
+    S_SHARED,
+    S_CLUSTER, /* shared memory of the cluster's blocks */
+    S_LOCAL,
+    S_CONST
+};
 enum semantics {
     ORDER_NONE,
     ORDER_WEAK,
@@ -110,7 +119,8 @@ enum semantics {
     ORDER_SC,
     ORDER_VOLATILE
 };
-enum ptx_scope { SCOPE_NONE, SCOPE_CTA, SCOPE_GPU, SCOPE_SYS };
+enum ptx_scope { SCOPE_NONE, SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS };
+enum ptx_completion { COMPLETES_NOTHING, COMPLETES_GROUP, COMPLETES_BYTES };
 enum comparison {
     C_NONE,
     C_EQ,
@@ -201,7 +211,7 @@ struct instruction {
 
 /* Letters of operands: d a register that is written, s a number, both of the instruction's type, or predicates where that
  * is .pred; t a number of its last type; w one register or a vector that is written, v one number or a vector, which
- * together have the type's width; n a number of 32 bits, m one that is written; p a predicate that is written, q a
+ * together have the type's width; n a number of 32 bits, m one that is written, h a number of 16 bits; p a predicate that is written, q a
  * predicate, x a number of 32 bits or a predicate; a an address;
  * e and f a register of 32 bits that is written and one that is read, of which parts may be selected, f and c also with a
  * minus; l one of 64 bits. Capitals: D, T, W and V may be registers wider than the
@@ -311,9 +321,12 @@ static inline enum simt_scope ptx_scope_of(const struct instruction *in)
 {
     static const enum simt_scope scopes[] = {[SCOPE_NONE] = SIMT_SCOPE_DEVICE,
                                              [SCOPE_CTA] = SIMT_SCOPE_BLOCK,
+                                             [SCOPE_CLUSTER] = SIMT_SCOPE_BLOCK, /* which has one block */
                                              [SCOPE_GPU] = SIMT_SCOPE_DEVICE,
                                              [SCOPE_SYS] = SIMT_SCOPE_SYSTEM};
     return scopes[in->field[SCOPE]];
 }
+
+static inline bool ptx_is_shared(enum ptx_space space) { return space == S_SHARED || space == S_CLUSTER; }
 
 #endif

@@ -191,7 +191,7 @@ static size_t count(const char *text, const char *of)
 }
 
 struct program *ptx_read_program(const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
-                                 const u64 *values)
+                                 const u64 *values, const void *pc)
 {
     struct reader *r = calloc(1, sizeof *r);
     struct program *p = calloc(1, sizeof *p);
@@ -200,6 +200,7 @@ struct program *ptx_read_program(const struct simt_assembly_site *site, const st
     r->site = site;
     r->arguments = operands;
     r->values = values;
+    r->pc = pc;
     r->program = p;
     r->n_scopes = 1;
     p->n_slots = p->n_arguments = (unsigned)(site->n_outputs + site->n_inputs);

@@ -25,6 +25,7 @@ struct reader {
     const struct simt_assembly_site *site;
     const struct simt_asm_operand *arguments;
     const u64 *values; /* of the arguments, when the statement is first come to */
+    const void *pc;    /* where the program continues behind it */
     struct program *program;
     const char *at, *statement; /* where it reads; where the statement began */
     unsigned n_elements;

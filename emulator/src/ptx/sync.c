@@ -1,10 +1,11 @@
-/* Inline PTX: barriers, fences, asynchronous copies and the barriers in memory that wait for them (PTX ISA, "Parallel
- * Synchronization and Communication Instructions", "Asynchronous copy", "mbarrier"). */
+/* Inline PTX: barriers, fences and asynchronous copies by threads (PTX ISA, "Parallel Synchronization and Communication
+ * Instructions", "Asynchronous copy"). */
 #include "ptx/memory.h"
 #include "ptx/move.h"
 #include "ptx/rows.h"
 #include "async/async.h"
 #include "order/atomic.h"
+#include "order/order.h"
 
 /* ---- bar, barrier ---- */
 
@@ -54,9 +55,45 @@ static const char *check_reduce(struct instruction *in)
 
 static void fence(struct running *r, const struct instruction *in)
 {
-    fence_do(ptx_scope_of(in), in->field[SEMANTICS] != ORDER_ACQ_REL, r->pc);
+    enum semantics s = in->field[SEMANTICS];
+    fence_do(ptx_scope_of(in), s == ORDER_NONE || s == ORDER_SC, r->pc);
 }
 static const char *check_fence(struct instruction *in) { return in->field[SCOPE] ? NULL : "its scope is missing"; }
+
+/* fence.acquire.sync_restrict, fence.release.sync_restrict: of a cluster, and of what mbarriers order. Here of all. */
+static void fence_of_cluster(struct running *r, const struct instruction *in)
+{
+    (void)in;
+    fence_do(SIMT_SCOPE_BLOCK, false, r->pc); /* which is the cluster */
+}
+
+static void fence_proxies(struct running *r, const struct instruction *in)
+{
+    static const unsigned spaces[] = {[S_GENERIC] = PROXY_SHARED | PROXY_GLOBAL,
+                                      [S_GLOBAL] = PROXY_GLOBAL,
+                                      [S_SHARED] = PROXY_SHARED,
+                                      [S_CLUSTER] = PROXY_SHARED};
+    order_proxy_fence(running(), spaces[in->field[SPACE]], r->pc);
+}
+static const char *check_proxies(struct instruction *in)
+{
+    bool other = in->field[SPACE] == S_LOCAL || in->field[SPACE] == S_CONST;
+    return other ? "the async proxy has global and shared memory" : NULL;
+}
+
+/* fence.proxy.async::generic: one half of a proxy fence and one of a fence of the cluster. Here both of each. */
+static void fence_proxies_of_cluster(struct running *r, const struct instruction *in)
+{
+    fence_of_cluster(r, in);
+    order_proxy_fence(running(), PROXY_SHARED, r->pc);
+    fence_of_cluster(r, in);
+}
+
+static void fence_initialised(struct running *r, const struct instruction *in)
+{
+    (void)in;
+    mbarrier_fence_init(r->pc);
+}
 
 /* ---- cp.async ---- */
 
@@ -105,65 +142,6 @@ static void copies_arrive(struct running *r, const struct instruction *in)
     async_arrive(ptx_address(r, &in->operand[0], in->field[SPACE]), in->field[NO_INCREMENT], r->pc);
 }
 
-/* ---- mbarrier ---- */
-
-static void *object(const struct running *r, const struct instruction *in, unsigned i)
-{
-    return ptx_address(r, &in->operand[i], in->field[SPACE]);
-}
-
-static void initialise(struct running *r, const struct instruction *in)
-{
-    mbarrier_init(object(r, in, 0), number(r, in, 1), r->pc);
-}
-static void invalidate(struct running *r, const struct instruction *in)
-{
-    mbarrier_invalidate(object(r, in, 0), r->pc);
-}
-
-static void arrive_as(struct running *r, const struct instruction *in, bool drop)
-{
-    struct arriving how = {
-        .count = in->n > 2 ? number(r, in, 2) : 1, .drops = drop, .leaves_pending = in->field[NO_COMPLETE]};
-    ptx_set(r, &in->operand[0], mbarrier_arrive(object(r, in, 1), &how, r->pc));
-}
-static void arrive(struct running *r, const struct instruction *in) { arrive_as(r, in, false); }
-static void arrive_and_drop(struct running *r, const struct instruction *in) { arrive_as(r, in, true); }
-
-static void test(struct running *r, const struct instruction *in)
-{
-    struct asking for_what = {.token = ptx_get(r, &in->operand[2])};
-    ptx_set(r, &in->operand[0], mbarrier_test(object(r, in, 1), for_what, r->pc));
-}
-static void test_parity(struct running *r, const struct instruction *in)
-{
-    struct asking for_what = {.token = number(r, in, 2), .by_parity = true};
-    ptx_set(r, &in->operand[0], mbarrier_test(object(r, in, 1), for_what, r->pc));
-}
-
-static void pending(struct running *r, const struct instruction *in)
-{
-    ptx_set(r, &in->operand[0], mbarrier_pending(ptx_get(r, &in->operand[1])));
-}
-
-/* Arrivals release and waits acquire; .relaxed ones, which order nothing, are not known. */
-static const char *check_semantics(const struct instruction *in, enum semantics only)
-{
-    if (in->field[SEMANTICS] && in->field[SEMANTICS] != only)
-        return "of mbarriers only arrivals with .release and waits with .acquire are known";
-    return NULL;
-}
-
-static const char *check_arrival(struct instruction *in)
-{
-    if (in->field[NO_COMPLETE] && in->n < 3)
-        return "an operand is missing";
-    return check_semantics(in, ORDER_RELEASE);
-}
-static const char *check_test(struct instruction *in) { return check_semantics(in, ORDER_ACQUIRE); }
-
-#define OBJECT (HAS(SPACE) | HAS(SEMANTICS) | HAS(SCOPE))
-
 const struct row ptx_sync_rows[] = {
     {"bar.sync", barrier, 0, "n?n", 0, NULL},
     {"bar.cta.sync", barrier, 0, "n?n", 0, NULL},
@@ -180,22 +158,18 @@ const struct row ptx_sync_rows[] = {
      check_reduce},
     {"membar", fence, HAS(SCOPE), "", 0, check_fence},
     {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), "", 0, check_fence},
-    /* no instruction that is known goes by another proxy than the generic one, and a block is in no cluster */
-    {"fence.proxy.async", ptx_nothing, HAS(SPACE), "", 0, NULL},
-    {"fence.mbarrier_init.release.cluster", ptx_nothing, 0, "", 0, NULL},
+    {"fence.acquire.sync_restrict::shared::cluster.cluster", fence_of_cluster, 0, "", 0, NULL},
+    {"fence.release.sync_restrict::shared::cta.cluster", fence_of_cluster, 0, "", 0, NULL},
+    {"fence.proxy.alias", ptx_nothing, 0, "", 0, NULL}, /* no memory has two virtual addresses here */
+    {"fence.proxy.async", fence_proxies, HAS(SPACE), "", 0, check_proxies},
+    {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", fence_proxies_of_cluster, 0, "", 0,
+     NULL},
+    {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", fence_proxies_of_cluster, 0, "", 0, NULL},
+    {"fence.mbarrier_init.release.cluster", fence_initialised, 0, "", 0, NULL},
     {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aan?x", 0, check_copy},
     {"cp.async.commit_group", commit, 0, "", 0, NULL},
     {"cp.async.wait_group", wait_group, 0, "n", 0, check_wait},
     {"cp.async.wait_all", wait_all, 0, "", 0, NULL},
     {"cp.async.mbarrier.arrive", copies_arrive, HAS(NO_INCREMENT) | HAS(SPACE), "a", TYPE(T_B64), NULL},
-    {"mbarrier.init", initialise, HAS(SPACE), "an", TYPE(T_B64), NULL},
-    {"mbarrier.inval", invalidate, HAS(SPACE), "a", TYPE(T_B64), NULL},
-    {"mbarrier.arrive", arrive, OBJECT | HAS(NO_COMPLETE), "da?n", TYPE(T_B64), check_arrival},
-    {"mbarrier.arrive_drop", arrive_and_drop, OBJECT | HAS(NO_COMPLETE), "da?n", TYPE(T_B64), check_arrival},
-    {"mbarrier.test_wait", test, OBJECT, "pas", TYPE(T_B64), check_test},
-    {"mbarrier.test_wait.parity", test_parity, OBJECT, "pan", TYPE(T_B64), check_test},
-    {"mbarrier.try_wait", test, OBJECT, "pas?n", TYPE(T_B64), check_test},
-    {"mbarrier.try_wait.parity", test_parity, OBJECT, "pan?n", TYPE(T_B64), check_test},
-    {"mbarrier.pending_count", pending, 0, "ms", TYPE(T_B64), NULL},
     {0},
 };

@@ -12,6 +12,8 @@ void reader_refuse(const struct reader *r, const char *why)
     while (n > 0 && isspace((unsigned char)r->statement[n - 1]))
         n--;
     snprintf(what, sizeof what, "inline PTX `%.*s`: %s", n < 700 ? n : 700, r->statement, why);
+    if (!r->site->file) /* the statement of a header of the emulator's: the line that calls its function */
+        report_unsupported_at(what, r->pc);
     report_unsupported(what, r->site->file, r->site->line);
 }
 

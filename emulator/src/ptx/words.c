@@ -47,6 +47,7 @@ static const struct word {
     {"global", SPACE, S_GLOBAL},
     {"shared", SPACE, S_SHARED},
     {"shared::cta", SPACE, S_SHARED},
+    {"shared::cluster", SPACE, S_CLUSTER},
     {"local", SPACE, S_LOCAL},
     {"const", SPACE, S_CONST},
     {"weak", SEMANTICS, ORDER_WEAK},
@@ -57,6 +58,7 @@ static const struct word {
     {"sc", SEMANTICS, ORDER_SC},
     {"volatile", SEMANTICS, ORDER_VOLATILE},
     {"cta", SCOPE, SCOPE_CTA},
+    {"cluster", SCOPE, SCOPE_CLUSTER},
     {"gpu", SCOPE, SCOPE_GPU},
     {"gl", SCOPE, SCOPE_GPU},
     {"sys", SCOPE, SCOPE_SYS},
@@ -145,13 +147,16 @@ static const struct word {
     {"po", PLUS_ONE, 1},
     {"shr7", SCALE, 7},
     {"shr15", SCALE, 15},
+    {"bulk_group", COMPLETION, COMPLETES_GROUP},
+    {"mbarrier::complete_tx::bytes", COMPLETION, COMPLETES_BYTES},
+    {"multicast::cluster", MULTICAST, 1},
 };
 
 #define MOST_MODIFIER 32
 
-static const struct row *const tables[] = {ptx_move_rows,    ptx_integer_rows, ptx_float_rows,
-                                           ptx_convert_rows, ptx_memory_rows,  ptx_warp_rows,
-                                           ptx_matrix_rows,  ptx_sync_rows,    ptx_video_rows};
+static const struct row *const tables[] = {ptx_move_rows,     ptx_integer_rows, ptx_float_rows,  ptx_convert_rows,
+                                           ptx_memory_rows,   ptx_warp_rows,    ptx_matrix_rows, ptx_sync_rows,
+                                           ptx_mbarrier_rows, ptx_bulk_rows,    ptx_video_rows};
 
 /* Is the opcode that stem, or does it go on from it? */
 static bool begins(const char *opcode, const char *stem)
@@ -166,11 +171,9 @@ static const struct {
 } refused[] = {
     {"ret", "a statement cannot end its thread"},
     {"exit", "a statement cannot end its thread"},
-    {"cp.async.bulk", "bulk copies (TMA) are not supported"},
-    {"cp.reduce.async.bulk", "bulk copies (TMA) are not supported"},
-    {"mbarrier.arrive.expect_tx", "mbarriers that count bytes are not supported"},
-    {"mbarrier.expect_tx", "mbarriers that count bytes are not supported"},
-    {"mbarrier.complete_tx", "mbarriers that count bytes are not supported"},
+    {"cp.async.bulk.tensor", "copies of tensors (TMA) are not supported"},
+    {"cp.async.bulk.prefetch.tensor", "copies of tensors (TMA) are not supported"},
+    {"cp.reduce.async.bulk.tensor", "copies of tensors (TMA) are not supported"},
     {"barrier.cluster", "clusters are not supported"},
     {"mapa", "clusters are not supported"},
     {"getctarank", "clusters are not supported"},

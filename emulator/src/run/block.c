@@ -283,7 +283,7 @@ static void release(struct block *b, struct barrier *barrier)
         note_two_places(b, barrier);
     order_and_count(b, barrier);
     if (is_of_grid(b, barrier))
-        grid_meet(b, barrier->halved ? barrier->early->threads : NULL);
+        grid_meet(b, barrier->halved ? barrier->early : NULL);
     if (barrier->halved)
         forget_halves(barrier);
     barrier->result = barrier->count;
@@ -453,7 +453,7 @@ static void come_early(unsigned id, const void *pc)
     barrier->n_came++;
     order_release(b, b->cur, barrier->early);
     if (id == GRID_BARRIER && barrier->n_came == b->n_live)
-        grid_arrive(b, barrier->early->threads);
+        grid_arrive(b, barrier->early);
 }
 
 static void wait_for_second_half(unsigned id, const void *pc)
@@ -518,6 +518,7 @@ void block_thread_done(struct block *b)
 {
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
+    async_thread_left(b);
     order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
@@ -534,6 +535,7 @@ void block_thread_done(struct block *b)
     }
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
+        async_block_left(b);
         undefined_end(b);
         counters_block_joined(b);
         grid_block_left(b);

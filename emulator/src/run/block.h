@@ -97,6 +97,7 @@ struct block {
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
     unsigned n_knowledge;
+    struct engines *engines; /* NULL: none has been waited for */
     /* shared.c */
     unsigned char *arena;        /* one of its cluster's */
     struct offer *offers;        /* block.c: of each thread, to others of its group; NULL before the first */
@@ -109,6 +110,7 @@ struct block {
     struct suspicion *suspicion; /* race.c */
     struct flight *flight;       /* async.c: copies in flight; NULL before the first */
     struct mbarrier *mbarriers;  /* mbarrier.c: those that have been initialised */
+    unsigned n_mbarriers;        /* that ever were */
     unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */
     struct counting *counting;   /* counters.c; NULL when nothing is counted */
     struct paths *paths;         /* path.c; likewise */

@@ -28,8 +28,10 @@ void grid_begin(struct launch *l)
 void grid_end(struct launch *l)
 {
     for (int i = 0; i < GRID_PHASES; i++) {
-        for (u64 block = 0; l->grid.known[i] && block < l->blocks; block++)
+        for (u64 block = 0; l->grid.known[i] && block < l->blocks; block++) {
             free(l->grid.known[i][block].threads);
+            clock_free(&l->grid.known[i][block].engines);
+        }
         free(l->grid.known[i]);
     }
 }
@@ -47,14 +49,18 @@ static uint32_t *copy_stamps(const struct block *b, const uint32_t *threads)
     return copy;
 }
 
-void grid_arrive(struct block *b, const uint32_t *threads)
+void grid_arrive(struct block *b, const struct release *early)
 {
     struct launch *l = b->launch;
     struct grid *g = &l->grid;
     struct known_of_block *known = &g->known[(b->phase + 1) % GRID_PHASES][b->number];
     free(known->threads);
     known->floor = b->met;
-    known->threads = threads ? copy_stamps(b, threads) : NULL;
+    known->threads = early ? copy_stamps(b, early->threads) : NULL;
+    clock_clear(&known->engines);
+    if (early)
+        clock_join(&known->engines, &early->others);
+    order_engines(b, &known->engines);
     b->came_to_grid = true;
     if (__atomic_add_fetch(&g->arrived, 1, __ATOMIC_ACQ_REL) == l->blocks) {
         __atomic_store_n(&g->arrived, 0, __ATOMIC_RELAXED);
@@ -63,13 +69,13 @@ void grid_arrive(struct block *b, const uint32_t *threads)
     }
 }
 
-void grid_meet(struct block *b, const uint32_t *threads)
+void grid_meet(struct block *b, const struct release *early)
 {
     struct launch *l = b->launch;
     struct grid *g = &l->grid;
     unsigned phase = b->phase;
     if (!b->came_to_grid)
-        grid_arrive(b, threads);
+        grid_arrive(b, early);
     b->came_to_grid = false;
     if (undefined_on_trial)
         undefined_end(b);
@@ -95,6 +101,8 @@ bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32
     if (number >= l->blocks)
         return false;
     const struct known_of_block *known = &l->grid.known[b->phase % GRID_PHASES][number];
+    if (is_engine(thread))
+        return clock_knows(&known->engines, serial, thread, stamp);
     return stamp <= (known->threads ? known->threads[thread] : known->floor);
 }
 

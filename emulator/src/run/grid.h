@@ -3,7 +3,7 @@
 #ifndef SIMT_GRID_H
 #define SIMT_GRID_H
 
-#include "base/base.h"
+#include "order/clock.h"
 
 struct block;
 struct launch;
@@ -15,6 +15,7 @@ struct
     known_of_block { /* what it had done when it came: all that lies below this stamp, or each thread below its own */
     uint32_t floor;
     uint32_t *threads;
+    struct clock engines;
 };
 
 struct grid {
@@ -26,10 +27,11 @@ struct grid {
 
 void grid_begin(struct launch *l);
 void grid_end(struct launch *l);
-/* The block has come as a whole; its threads had done what lies below these stamps, or NULL: below the block's floor. */
-void grid_arrive(struct block *b, const uint32_t *threads);
-void grid_meet(struct block *b, const uint32_t *threads); /* arrives unless it has, and returns when all have */
-void grid_block_left(struct block *b);                    /* it has ended */
+struct release;
+/* The block has come as a whole; its threads one by one, having done that, or NULL: all at once. */
+void grid_arrive(struct block *b, const struct release *early);
+void grid_meet(struct block *b, const struct release *early); /* arrives unless it has, and returns when all have */
+void grid_block_left(struct block *b);                        /* it has ended */
 
 /* Did a thread of the block of that serial do what it did at that stamp before this block last met the others, as it has? */
 bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);

@@ -1,0 +1,260 @@
+/* What is in flight, and which words of shared memory nobody may touch or write meanwhile: how many forbid it is counted,
+ * since several transfers may read one word, or write parts of it. */
+#include "async/flight.h"
+#include "async/async.h"
+#include "order/access.h"
+#include "report/lines.h"
+#include "report/report.h"
+#include "run/launch.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct flight *flight_of(struct block *b)
+{
+    struct flight *f = b->flight;
+    if (f)
+        return f;
+    f = base_reserve(sizeof *f);
+    for (unsigned t = 0; t < MAX_THREADS; t++) {
+        f->copies[t].engine.actor = COPY_ENGINE + t;
+        f->bulk[t].actor = BULK_WRITE_ENGINE + t;
+    }
+    b->flight = f;
+    return f;
+}
+
+/* ---- engines ---- */
+
+static void forget(struct flying *f)
+{
+    free(f->many);
+    free(f->many_held);
+}
+
+void engine_clear(struct engine *e)
+{
+    for (unsigned i = 0; i < e->n; i++)
+        forget(&e->flying[e->first + i]);
+    *e = (struct engine){.actor = e->actor, .flying = e->flying, .room = e->room};
+}
+
+void engine_free(struct engine *e)
+{
+    engine_clear(e);
+    free(e->flying);
+}
+
+struct flying *engine_add(struct engine *e)
+{
+    if (e->first + e->n == e->room && e->first) {
+        memmove(e->flying, e->flying + e->first, e->n * sizeof *e->flying);
+        e->first = 0;
+    } else if (e->n == e->room) {
+        e->room = e->room ? 2 * e->room : 8;
+        e->flying = realloc(e->flying, e->room * sizeof *e->flying);
+        if (!e->flying)
+            base_out_of_memory();
+    }
+    e->n++;
+    return &e->flying[e->first + e->n - 1];
+}
+
+void engine_remove_oldest(struct engine *e)
+{
+    forget(engine_oldest(e));
+    e->n--;
+    e->first = e->n ? e->first + 1 : 0;
+}
+
+void async_begin_block(struct block *b)
+{
+    struct flight *f = b->flight;
+    if (!f)
+        return;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        engine_clear(&f->copies[t].engine);
+        f->copies[t].bytes = 0;
+        f->copies[t].attached = 0;
+        engine_clear(&f->bulk[t]);
+    }
+    if (b->n_guarded)
+        memset(&f->guards, 0, sizeof f->guards);
+    b->n_guarded = 0;
+    f->counted_stamp = 0;
+}
+
+/* ---- guarded words ---- */
+
+static size_t word_of(const struct block *b, const void *address)
+{
+    return (size_t)((const unsigned char *)address - b->arena) / WORD;
+}
+
+static bool is_shared(const struct block *b, const void *address)
+{
+    return (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+}
+
+/* Memory of other spaces is not guarded. */
+static void change(struct block *b, uint16_t *counts, const void *address, u64 bytes, int by)
+{
+    if (!bytes || !is_shared(b, address))
+        return;
+    size_t last = word_of(b, (const unsigned char *)address + bytes - 1);
+    for (size_t word = word_of(b, address); word <= last; word++)
+        counts[word] = (uint16_t)(counts[word] + by);
+    b->n_guarded += (unsigned)by * (unsigned)(last - word_of(b, address) + 1);
+}
+
+void guard_close(struct block *b, const void *address, u64 bytes)
+{
+    change(b, flight_of(b)->guards.closed, address, bytes, 1);
+}
+void guard_open(struct block *b, const void *address, u64 bytes)
+{
+    change(b, flight_of(b)->guards.closed, address, bytes, -1);
+}
+void guard_hold(struct block *b, const void *address, u64 bytes)
+{
+    change(b, flight_of(b)->guards.held, address, bytes, 1);
+}
+void guard_free(struct block *b, const void *address, u64 bytes)
+{
+    change(b, flight_of(b)->guards.held, address, bytes, -1);
+}
+
+bool guard_forbids(const struct block *b, const void *address, unsigned bytes, bool store)
+{
+    const struct guards *g = &b->flight->guards;
+    size_t last = word_of(b, (const unsigned char *)address + bytes - 1);
+    for (size_t word = word_of(b, address); word <= last; word++)
+        if (g->closed[word] || (store && g->held[word]))
+            return true;
+    return false;
+}
+
+/* ---- which transfer it is ---- */
+
+static struct engine *next_engine(struct block *b, unsigned *i, struct engine *e)
+{
+    struct flight *f = b->flight;
+    unsigned n = b->launch->threads, at = *i;
+    (*i)++;
+    if (at < 2 * n)
+        return at < n ? &f->copies[at].engine : &f->bulk[at - n];
+    return at == 2 * n ? f->counted : e->next;
+}
+
+bool flight_next(struct block *b, struct search *s)
+{
+    if (!b->flight)
+        return false;
+    if (s->flying && s->flying + 1 < s->engine->flying + s->engine->first + s->engine->n) {
+        s->flying++;
+        return true;
+    }
+    do
+        s->engine = next_engine(b, &s->i, s->engine);
+    while (s->engine && !s->engine->n);
+    s->flying = s->engine ? engine_oldest(s->engine) : NULL;
+    return s->flying;
+}
+
+static bool meets(const unsigned char *piece, u64 bytes, const unsigned char *start, unsigned n)
+{
+    return piece && piece < start + n && start < piece + bytes;
+}
+
+static bool writes_to(const struct flying *f, const void *address, unsigned bytes)
+{
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        if (meets(flying_pieces(f)[i].to, flying_pieces(f)[i].bytes, address, bytes))
+            return true;
+    return false;
+}
+
+static bool reads_from(const struct flying *f, const void *address, unsigned bytes)
+{
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        if (meets(flying_pieces(f)[i].from, flying_pieces(f)[i].bytes, address, bytes))
+            return true;
+    return false;
+}
+
+/* ---- reports ---- */
+
+struct words {
+    char text[800];
+};
+
+static struct words of_groups(const struct engine *e, const struct flying *f, bool read)
+{
+    struct words w;
+    bool bulk = e->actor >= BULK_WRITE_ENGINE;
+    if (!e->waited_at || f->stamp > e->issued_before) {
+        snprintf(w.text, sizeof w.text, "That thread has not waited for it since: only a wait makes a copy land.");
+        return w;
+    }
+    struct source_line l = lines_of(e->waited_at);
+    if (bulk && f->read && !read)
+        snprintf(w.text, sizeof w.text, "The wait at %s:%d is by .read: the copy's source has been read, and no more.",
+                 l.file, l.line);
+    else if (f->group >= e->committed_before)
+        snprintf(w.text, sizeof w.text, "The wait at %s:%d does not cover it: it had not been committed to a group.",
+                 l.file, l.line);
+    else if (e->groups_left == 1)
+        snprintf(w.text, sizeof w.text, "The wait at %s:%d leaves the last group under way, and this copy is in it.",
+                 l.file, l.line);
+    else
+        snprintf(w.text, sizeof w.text,
+                 "The wait at %s:%d leaves the last %u groups under way, and this copy is in one of them.", l.file,
+                 l.line, e->groups_left);
+    return w;
+}
+
+static void report_in_flight(const struct access *a, const struct engine *e, const struct flying *f, bool source)
+{
+    struct actor other = {a->block->serial, f->thread, f->pc};
+    const char *kind = source                   ? "source overwritten in flight"
+                       : access_stores(a->kind) ? "target overwritten in flight"
+                                                : "copy still in flight";
+    struct words w;
+    if (e->actor >= COUNTED_ENGINE)
+        mbarrier_say_missing(e, f, a->thread, w.text, sizeof w.text);
+    else
+        w = of_groups(e, f, source);
+    report_meeting(a, kind, &other, source ? "began to copy from it" : "began to copy to it", w.text);
+}
+
+void async_check(const struct access *a)
+{
+    struct block *b = a->block;
+    bool stores = access_stores(a->kind);
+    struct actor first = {.serial = b->serial};
+    if (!guard_forbids(b, a->address, a->bytes, stores))
+        return;
+    for (struct search s = {0}; flight_next(b, &s);) {
+        if (writes_to(s.flying, a->address, a->bytes))
+            report_in_flight(a, s.engine, s.flying, false);
+        if (stores && !s.flying->read && reads_from(s.flying, a->address, a->bytes))
+            report_in_flight(a, s.engine, s.flying, true);
+    }
+    if (mbarrier_on(b, a->address, a->bytes, &first))
+        report_meeting(a, "access to an mbarrier", &first, "made it an mbarrier",
+                       "Until it is invalidated, only operations on mbarriers may touch it.");
+}
+
+bool async_meets(const struct access *a, unsigned actor, uint32_t stamp, bool stored)
+{
+    bool by_bulk_read = actor >= BULK_READ_ENGINE && actor < BULK_WRITE_ENGINE;
+    unsigned engine = by_bulk_read ? actor + MAX_THREADS : actor;
+    for (struct search s = {0}; flight_next(a->block, &s);) {
+        const struct flying *f = s.flying;
+        if (s.engine->actor != engine || f->stamp != stamp)
+            continue;
+        if (stored)
+            report_in_flight(a, s.engine, f, false);
+        return !f->read && order_before(a->block, a->thread, a->block->serial, f->thread, f->issued);
+    }
+    return false;
+}

@@ -1,0 +1,107 @@
+/* Transfers in flight, engine by engine, and the words of shared memory that they keep. For the files of this room. */
+#ifndef SIMT_FLIGHT_H
+#define SIMT_FLIGHT_H
+
+#include "async/transfer.h"
+#include "order/race.h"
+
+#define WORD 4 /* the smallest copy, and what is guarded */
+#define FEW_PIECES 2
+#define FEW_BYTES 16
+
+struct flying {
+    const char *call;
+    const void *pc;
+    unsigned thread; /* that issued it */
+    uint32_t stamp;  /* its engine's, and when it was issued, by the block's clock */
+    uint32_t issued;
+    u64 group;          /* of its thread: how many had been committed before */
+    bool generic, read; /* it has been: what it is to write is held */
+    struct reduction {
+        bool reduces;
+        enum simt_atomic_op op;
+        enum simt_type type;
+    } as;
+    u64 fill;
+    u64 bytes, source_bytes; /* of all pieces, and of those that are read */
+    unsigned n_pieces;
+    struct piece few[FEW_PIECES], *many; /* NULL: few are enough */
+    /* What the pieces are to write, one after the other: under checks what the sources held at the issue, and, once they
+     * have been read, what they hold then. */
+    unsigned char few_held[FEW_BYTES], *many_held;
+};
+
+struct engine {     /* its transfers in flight, oldest first */
+    unsigned actor; /* order.h */
+    struct flying *flying;
+    unsigned first, n, room;
+    uint32_t issued; /* the stamp of the last */
+    uint32_t landed; /* and of the last that has landed */
+    u64 committed;
+    const void *waited_at; /* its thread's last wait; NULL: none yet */
+    uint32_t issued_before;
+    u64 committed_before; /* that wait */
+    unsigned groups_left;
+    struct engine *next; /* of an mbarrier: another's */
+};
+
+struct copies { /* cp.async of a thread */
+    struct engine engine;
+    u64 bytes;         /* that those in flight read which no mbarrier waits for */
+    uint32_t attached; /* the first so many are waited for by mbarriers */
+};
+
+struct flight {
+    struct copies copies[MAX_THREADS];
+    struct engine bulk[MAX_THREADS]; /* bulk copies in groups of a thread */
+    struct engine *counted;          /* those that mbarriers count */
+    uint32_t counted_stamp;          /* of the last of these */
+    struct guards {
+        uint16_t closed[SHARED_BYTES / WORD]; /* how many forbid to touch a word, */
+        uint16_t held[SHARED_BYTES / WORD];   /* and how many to write it */
+    } guards;
+};
+
+struct flight *flight_of(struct block *b); /* made if there is none */
+
+static inline const struct piece *flying_pieces(const struct flying *f) { return f->many ? f->many : f->few; }
+static inline unsigned char *flying_held(struct flying *f) { return f->many_held ? f->many_held : f->few_held; }
+
+void engine_clear(struct engine *e); /* forgets what is in flight; keeps its memory */
+void engine_free(struct engine *e);
+struct flying *engine_add(struct engine *e); /* a place behind the last */
+static inline struct flying *engine_oldest(const struct engine *e) { return &e->flying[e->first]; }
+void engine_remove_oldest(struct engine *e);
+
+/* What a transfer reads and writes, in the name of the thread that issued it. */
+struct access flying_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
+                            unsigned bytes, enum access_kind kind);
+
+/* The transfers in flight of a block, one after the other. */
+struct search {
+    struct engine *engine;
+    struct flying *flying; /* NULL at first */
+    unsigned i;
+};
+bool flight_next(struct block *b, struct search *s);
+
+/* The oldest of an engine's: reads its sources if it has not, and writes. waited_at: where somebody waits for it. */
+void transfer_read(struct block *b, struct engine *e, struct flying *f, const void *waited_at);
+void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_at);
+
+/* Issues it by that engine. */
+struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t);
+
+void mbarrier_issue(const struct transfer *t); /* one that an mbarrier counts */
+/* Whose phase a thread has to wait for, so that a transfer of that engine lands, in words. */
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size);
+
+/* Their bytes are forbidden, or to be read alone, until they are let go. */
+void guard_close(struct block *b, const void *address, u64 bytes);
+void guard_open(struct block *b, const void *address, u64 bytes);
+void guard_hold(struct block *b, const void *address, u64 bytes);
+void guard_free(struct block *b, const void *address, u64 bytes);
+/* May that not be read, or written? There is a flight. */
+bool guard_forbids(const struct block *b, const void *address, unsigned bytes, bool store);
+
+#endif

@@ -1,0 +1,199 @@
+/* Inline PTX: bulk copies and bulk reductions of contiguous bytes, and the groups of those that leave shared memory (PTX
+ * ISA, "Data Movement and Conversion Instructions: Bulk copy"). What is in flight, and until when, says async/transfer.h. */
+#include "ptx/memory.h"
+#include "ptx/rows.h"
+#include "async/transfer.h"
+#include "count/counters.h"
+#include "memory/place.h"
+#include "order/access.h"
+#include "report/report.h"
+
+#define UNIT 16 /* sizes are multiples of it, and both addresses */
+
+static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
+{
+    return (unsigned)ptx_get(r, &in->operand[i]);
+}
+
+/* ---- checks when it is issued ---- */
+
+static void check_size(const struct running *r, unsigned bytes)
+{
+    char did[64];
+    if (bytes % UNIT == 0)
+        return;
+    snprintf(did, sizeof did, "begins a bulk copy of %u bytes", bytes);
+    report_call("invalid copy", r->pc, did, "A bulk copy is of a multiple of 16 bytes.");
+}
+
+/* One end of the copy. */
+static void check_end(const struct running *r, const void *address, unsigned bytes, enum ptx_space said,
+                      enum access_kind kind)
+{
+    struct block *b = block_here();
+    struct access a = access_of(b, r->pc, address, bytes, kind);
+    enum space found = place_of(b, address, 1).space;
+    bool global = found == SPACE_GLOBAL || found == SPACE_NOWHERE; /* the latter is out of bounds */
+    if ((uintptr_t)address % UNIT)
+        report_access(&a, "misaligned access", "Both addresses of a bulk copy are multiples of 16.");
+    if (!ptx_is_shared(said) && !global)
+        report_access(&a, "wrong memory space", "The instruction names global memory there.");
+}
+
+/* A cluster has one block, number 0. */
+static void check_blocks(const struct running *r, unsigned mask)
+{
+    char did[80];
+    if (mask == 1)
+        return;
+    snprintf(did, sizeof did, "begins a copy to the blocks 0x%x of its cluster", mask);
+    report_call("invalid copy", r->pc, did, "Its cluster has one block, number 0: the mask is 1.");
+}
+
+/* ---- copies ---- */
+
+/* Operands: target, source, bytes; of those that an mbarrier waits for, it and perhaps a mask of blocks. */
+static void issue(struct running *r, const struct instruction *in, struct transfer *t)
+{
+    unsigned bytes = number(r, in, 2);
+    void *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
+    const void *from = ptx_address(r, &in->operand[1], in->field[SPACE2]);
+    struct piece piece = {.to = to, .from = from, .bytes = bytes};
+    check_size(r, bytes);
+    check_end(r, to, bytes, in->field[SPACE], ACCESS_STORE);
+    check_end(r, from, bytes, in->field[SPACE2], ACCESS_LOAD);
+    if (in->field[MULTICAST])
+        check_blocks(r, number(r, in, 4));
+    t->call = in->row->name;
+    t->pc = r->pc;
+    t->completed_by = BY_BULK_GROUP;
+    if (in->field[COMPLETION] == COMPLETES_BYTES) {
+        t->completed_by = BY_MBARRIER;
+        t->mbarrier = ptx_address(r, &in->operand[3], S_CLUSTER);
+    }
+    t->n_pieces = bytes > 0;
+    t->pieces = &piece;
+    transfer_issue(t);
+}
+
+static void copy(struct running *r, const struct instruction *in) { issue(r, in, &(struct transfer){0}); }
+
+static void reduce(struct running *r, const struct instruction *in)
+{
+    struct transfer t = {.reduces = true, .op = ptx_atomic_op(in), .type = ptx_atomic_type(in)};
+    issue(r, in, &t);
+}
+
+/* It changes nothing, and nobody waits for it: what it reads may be written meanwhile. */
+static void prefetch(struct running *r, const struct instruction *in)
+{
+    unsigned bytes = number(r, in, 1);
+    const void *from = ptx_address(r, &in->operand[0], in->field[SPACE]);
+    check_size(r, bytes);
+    check_end(r, from, bytes, in->field[SPACE], ACCESS_LOAD);
+    counters_bulk_prefetch(block_here(), r->pc);
+}
+
+/* ---- groups ---- */
+
+static void commit(struct running *r, const struct instruction *in)
+{
+    (void)in;
+    counters_event(block_here(), r->pc, EVENT_BULK_COMMIT);
+    transfer_commit();
+}
+static void wait(struct running *r, const struct instruction *in)
+{
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT, number(r, in, 0), 0);
+    transfer_wait(number(r, in, 0), false, r->pc);
+}
+static void wait_read(struct running *r, const struct instruction *in)
+{
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT_READ, number(r, in, 0), 0);
+    transfer_wait(number(r, in, 0), true, r->pc);
+}
+
+/* ---- what is wrong with them ---- */
+
+static const char *check_wait(struct instruction *in)
+{
+    return in->operand[0].kind == O_CONSTANT ? NULL : "how many groups may be left is a constant, of constraint \"n\"";
+}
+
+/* From global memory to shared memory, or within the cluster, with an mbarrier; from the block's own to global memory with a group. */
+static const char *check_route(const struct instruction *in)
+{
+    enum ptx_space to = in->field[SPACE], from = in->field[SPACE2];
+    bool by_bytes = in->field[COMPLETION] == COMPLETES_BYTES, policy = in->field[CACHE_POLICY];
+    bool loads = from == S_GLOBAL && ptx_is_shared(to), within = from == S_SHARED && to == S_CLUSTER;
+    bool stores = from == S_SHARED && to == S_GLOBAL;
+    if (!loads && !within && !stores)
+        return "it goes from .global to .shared::cta or .shared::cluster, from .shared::cta to .global or .shared::cluster";
+    if (!in->field[COMPLETION] || by_bytes == stores)
+        return "out of shared memory to .global it completes with .bulk_group, else with .mbarrier::complete_tx::bytes";
+    if (policy && within)
+        return "only a copy from or to global memory has a hint";
+    if (in->field[MULTICAST] && !(loads && to == S_CLUSTER))
+        return ".multicast::cluster is of copies from .global to .shared::cluster";
+    return in->n == 3u + by_bytes + in->field[MULTICAST] + policy ? NULL
+                                                                  : "an operand is missing, or there are too many";
+}
+
+static const char *check_constant_size(const struct ptx_operand *size)
+{
+    return size->kind == O_CONSTANT && size->value % UNIT ? "it copies a multiple of 16 bytes" : NULL;
+}
+
+static const char *check_copy(struct instruction *in)
+{
+    const char *why = check_route(in);
+    return why ? why : check_constant_size(&in->operand[2]);
+}
+
+#define FLOATING_SUM (TYPE(T_F16) | TYPE(T_BF16) | TYPE(T_F32) | TYPE(T_F64))
+
+static const char *check_reduction(struct instruction *in)
+{
+    /* in global memory, and in shared memory */
+    static const u64 types[][2] = {
+        [OP_ADD] = {TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64) | FLOATING_SUM, TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64)},
+        [OP_MIN] = {WIDE | HALVES, TYPE(T_U32) | TYPE(T_S32)},
+        [OP_MAX] = {WIDE | HALVES, TYPE(T_U32) | TYPE(T_S32)},
+        [OP_INC] = {TYPE(T_U32), TYPE(T_U32)},
+        [OP_DEC] = {TYPE(T_U32), TYPE(T_U32)},
+        [OP_AND] = {TYPE(T_B32) | TYPE(T_B64), TYPE(T_B32)},
+        [OP_OR] = {TYPE(T_B32) | TYPE(T_B64), TYPE(T_B32)},
+        [OP_XOR] = {TYPE(T_B32) | TYPE(T_B64), TYPE(T_B32)},
+        [OP_CAS] = {0, 0}};
+    enum operation o = in->field[OPERATION];
+    u64 type = TYPE(in->type[0]);
+    if (in->field[SPACE2] != S_SHARED)
+        return "it goes from .shared::cta to .global or .shared::cluster";
+    if (!(types[o][in->field[SPACE] == S_CLUSTER] & type))
+        return "there is no such operation of that type";
+    if ((o == OP_ADD && type & HALVES) != in->field[NO_FTZ])
+        return ".noftz is for .add of 16-bit floating point, which needs it";
+    return check_copy(in);
+}
+
+static const char *check_prefetch(struct instruction *in)
+{
+    if (in->field[SPACE] != S_GLOBAL)
+        return "it is of .global memory";
+    if (in->n != 2u + in->field[CACHE_POLICY])
+        return "an operand is missing, or there are too many";
+    return check_constant_size(&in->operand[1]);
+}
+
+#define ROUTE (HAS(SPACE) | HAS(SPACE2) | HAS(COMPLETION) | HAS(CACHE_POLICY))
+
+const struct row ptx_bulk_rows[] = {
+    {"cp.async.bulk", copy, ROUTE | HAS(MULTICAST), "aan?ah", 0, check_copy},
+    {"cp.reduce.async.bulk", reduce, ROUTE | HAS(OPERATION) | HAS(NO_FTZ), "aan?a", WIDE | BITS | FLOATS,
+     check_reduction},
+    {"cp.async.bulk.prefetch.L2", prefetch, HAS(SPACE) | HAS(CACHE_POLICY), "an", 0, check_prefetch},
+    {"cp.async.bulk.commit_group", commit, 0, "", 0, NULL},
+    {"cp.async.bulk.wait_group", wait, 0, "n", 0, check_wait},
+    {"cp.async.bulk.wait_group.read", wait_read, 0, "n", 0, check_wait},
+    {0},
+};
