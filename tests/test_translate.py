@@ -357,6 +357,15 @@ def test_of_cublas_only_the_handles(tmp_path, compiler):
     assert re.search(r"^blas\.cu:13: error: `cublasSgemm` is not supported by the emulator, which has only", done.stderr, re.MULTILINE)
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", ["cuda::ptx::tcgen05_fence_before_thread_sync", "cuda::device::experimental::no_such_copy"])
+def test_a_function_of_a_namespace_that_is_not_offered(tmp_path, compiler, name):
+    (tmp_path / "a.cu").write_text(f"#include <cuda/barrier>\n__global__ void k() {{ {name}(); }}\nint main() {{}}\n")
+    done = simtcc("a.cu", cwd=tmp_path, env={**os.environ, "CXX": compiler})
+    assert done.returncode == 2
+    assert f"a.cu:2: error: `{name}` is not supported by the emulator\n" in done.stderr
+
+
 @pytest.mark.parametrize("options, status", [([], 2), (["-std=c++14"], 2), (["-std=c++20"], 0), (["--std", "c++20"], 0)])
 def test_standard(tmp_path, options, status):
     (tmp_path / "a.cu").write_text("auto f = []<typename T>(T i) requires(sizeof(T) > 2) { return i; };\nint main() { f(1); }\n")

@@ -22,6 +22,13 @@ template <size_t Alignment> struct aligned_size_t {
 namespace simt
 {
 
+/* Has the GPU that is compiled for bulk copies? */
+#if SIMT_ARCH >= 900
+constexpr bool has_bulk_copies = true;
+#else
+constexpr bool has_bulk_copies = false;
+#endif
+
 struct one_thread { /* where no group is named */
     static constexpr unsigned size() { return 1; }
     static constexpr unsigned thread_rank() { return 0; }

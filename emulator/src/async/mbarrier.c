@@ -490,6 +490,7 @@ void mbarrier_complete(void *barrier, u64 bytes, const void *pc)
 void mbarrier_issue(const struct transfer *t)
 {
     struct mbarrier *m = use(t->mbarrier, t->pc);
+    counters_transfer(m->block, t, (struct event_of){(unsigned)(address_of(m) - m->block->arena), (unsigned)m->phase});
     transfer_begin(m->block, &m->engine, t)->group = m->phase;
     if (m->n_waiting)
         settle(m, t->pc);

@@ -251,12 +251,16 @@ static bool in_shared(const struct block *b, const void *address)
 
 static enum counted kind_of(const struct block *b, const struct transfer *t)
 {
-    if (t->completed_by == BY_BULK_GROUP)
-        return t->reduces ? TMA_RED : TMA_ST;
-    for (unsigned i = 0; i < t->n_pieces; i++)
-        if (t->pieces[i].from && in_shared(b, t->pieces[i].from))
-            return TMA_OTHER;
-    return TMA_LD;
+    bool within = true, prefetches = true;
+    for (unsigned i = 0; i < t->n_pieces; i++) {
+        within &= in_shared(b, t->pieces[i].to) && in_shared(b, t->pieces[i].from);
+        prefetches &= !t->pieces[i].to;
+    }
+    if (t->n_pieces && (within || prefetches))
+        return TMA_OTHER;
+    if (t->completed_by == BY_MBARRIER)
+        return TMA_LD;
+    return t->reduces ? TMA_RED : TMA_ST;
 }
 
 /* The bytes of shared memory that its pieces touch lie between. */
@@ -291,12 +295,6 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
     }
     if (b->timeline)
         touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);
-}
-
-void counters_bulk_prefetch(struct block *b, const void *pc)
-{
-    if (b->counting)
-        b->counting->sites[site_index(b->counting, pc, TMA_OTHER)].counts.access[TMA_OTHER].requests++;
 }
 
 static void count_in_flight(struct in_flight_counts *c, u64 bytes)

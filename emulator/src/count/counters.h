@@ -79,11 +79,9 @@ void counters_access(const struct access *a, enum counted what);
 /* Of cp.async. from: NULL where the target is filled with zeros; past_l1: .cg. */
 void counters_copy(struct block *b, const void *pc, const void *to, const void *from, unsigned bytes, bool past_l1);
 /* A bulk copy or a copy of a tensor's tile, by the running thread. of: the mbarrier that counts its bytes, and the phase in
- * hand; {ALL_GROUPS}: none does. */
+ * hand; {ALL_GROUPS}: none does. A prefetch, too. */
 struct transfer;
 void counters_transfer(struct block *b, const struct transfer *t, struct event_of of);
-/* A prefetch by one. */
-void counters_bulk_prefetch(struct block *b, const void *pc);
 void counters_event(struct block *b, const void *pc, enum event what);
 void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase);
 void counters_warp_joined(struct block *b, unsigned warp); /* all lanes have met: requests are complete */

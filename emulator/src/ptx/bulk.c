@@ -40,12 +40,12 @@ static void check_end(const struct running *r, const void *address, unsigned byt
         report_access(&a, "wrong memory space", "The instruction names global memory there.");
 }
 
-/* A cluster has one block, number 0. */
-static void check_blocks(const struct running *r, unsigned mask)
+/* How many of the blocks that the mask names are there: of a cluster's, which has one, number 0. */
+static unsigned blocks_of(const struct running *r, unsigned mask)
 {
     char did[80];
-    if (mask == 1)
-        return;
+    if (mask <= 1)
+        return mask;
     snprintf(did, sizeof did, "begins a copy to the blocks 0x%x of its cluster", mask);
     report_call("invalid copy", r->pc, did, "Its cluster has one block, number 0: the mask is 1.");
 }
@@ -55,15 +55,13 @@ static void check_blocks(const struct running *r, unsigned mask)
 /* Operands: target, source, bytes; of those that an mbarrier waits for, it and perhaps a mask of blocks. */
 static void issue(struct running *r, const struct instruction *in, struct transfer *t)
 {
-    unsigned bytes = number(r, in, 2);
+    unsigned bytes = number(r, in, 2), blocks = in->field[MULTICAST] ? blocks_of(r, number(r, in, 4)) : 1;
     void *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
     const void *from = ptx_address(r, &in->operand[1], in->field[SPACE2]);
     struct piece piece = {.to = to, .from = from, .bytes = bytes};
     check_size(r, bytes);
     check_end(r, to, bytes, in->field[SPACE], ACCESS_STORE);
     check_end(r, from, bytes, in->field[SPACE2], ACCESS_LOAD);
-    if (in->field[MULTICAST])
-        check_blocks(r, number(r, in, 4));
     t->call = in->row->name;
     t->pc = r->pc;
     t->completed_by = BY_BULK_GROUP;
@@ -71,7 +69,7 @@ static void issue(struct running *r, const struct instruction *in, struct transf
         t->completed_by = BY_MBARRIER;
         t->mbarrier = ptx_address(r, &in->operand[3], S_CLUSTER);
     }
-    t->n_pieces = bytes > 0;
+    t->n_pieces = bytes && blocks;
     t->pieces = &piece;
     transfer_issue(t);
 }
@@ -84,14 +82,16 @@ static void reduce(struct running *r, const struct instruction *in)
     issue(r, in, &t);
 }
 
-/* It changes nothing, and nobody waits for it: what it reads may be written meanwhile. */
+/* It changes nothing, nobody waits for it, and memory that is nobody's stops it silently. */
 static void prefetch(struct running *r, const struct instruction *in)
 {
     unsigned bytes = number(r, in, 1);
     const void *from = ptx_address(r, &in->operand[0], in->field[SPACE]);
     check_size(r, bytes);
     check_end(r, from, bytes, in->field[SPACE], ACCESS_LOAD);
-    counters_bulk_prefetch(block_here(), r->pc);
+    struct piece piece = {.from = from, .bytes = bytes};
+    transfer_issue(&(struct transfer){
+        .call = in->row->name, .pc = r->pc, .completed_by = BY_BULK_GROUP, .n_pieces = 1, .pieces = &piece});
 }
 
 /* ---- groups ---- */
