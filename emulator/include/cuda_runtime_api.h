@@ -160,7 +160,7 @@ cudaError_t simt_copy_waits(cudaError_t error,
                             enum cudaMemcpyKind kind); /* after such a copy that is not asynchronous */
 cudaError_t simt_symbol_address(void **address, const void *symbol);
 
-/* There is no driver here, so none of its functions is found. */
+/* Finds the functions of cuda.h. */
 enum cudaDriverEntryPointQueryResult {
     cudaDriverEntryPointSuccess,
     cudaDriverEntryPointSymbolNotFound,
@@ -169,24 +169,11 @@ enum cudaDriverEntryPointQueryResult {
 #define cudaEnableDefault 0x0
 #define cudaEnableLegacyStream 0x1
 #define cudaEnablePerThreadDefaultStream 0x2
-static inline cudaError_t cudaGetDriverEntryPointByVersion(
-    const char *symbol, void **function, unsigned version, unsigned long long flags,
-    enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL))
-{
-    (void)version;
-    (void)flags;
-    if (!symbol || !function)
-        return cudaErrorInvalidValue;
-    *function = NULL;
-    if (result)
-        *result = cudaDriverEntryPointSymbolNotFound;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
-                                                  enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL))
-{
-    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, result);
-}
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL));
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *result SIMT_DEFAULT(NULL));
 
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);

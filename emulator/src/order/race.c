@@ -873,20 +873,32 @@ void race_take_back(struct worker *w)
     __atomic_fetch_sub(&w->block->launch->n_lent, 1, __ATOMIC_RELAXED);
 }
 
-bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)
+/* The record of the last write there; NULL: nobody is remembered. */
+static const struct record *last_write(const struct block *b, const struct place *place)
 {
     bool shared = place->space == SPACE_SHARED;
     size_t offset;
     const struct cells *cells = cells_of(b, place, &offset);
     if (!cells)
-        return false;
+        return NULL;
     const struct cell *c = word_cell(cells, offset);
     if (c->write.who & SPLIT)
         c = part_cell(cells, offset);
-    if (c->write.serial < (shared ? b->serial : b->launch->first_serial))
-        return false;
-    *writer = (struct actor){c->write.serial, WRITER(&c->write), record_pc(&c->write)};
-    return true;
+    return c->write.serial < (shared ? b->serial : b->launch->first_serial) ? NULL : &c->write;
+}
+
+bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)
+{
+    const struct record *r = last_write(b, place);
+    if (r)
+        *writer = (struct actor){r->serial, WRITER(r), record_pc(r)};
+    return r;
+}
+
+uint32_t race_last_stamp(const struct block *b, const struct place *place)
+{
+    const struct record *r = last_write(b, place);
+    return r ? STAMP(r) : 0;
 }
 
 /* ---- what kernels did, seen from outside ---- */

@@ -34,6 +34,8 @@ bool *race_lock(const struct block *b, const struct place *place);
 void race_unlock(bool *lock);
 /* Who wrote to that place last, in this launch? False: nobody that a cell remembers. */
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer);
+/* At what stamp of that one's block. */
+uint32_t race_last_stamp(const struct block *b, const struct place *place);
 void race_end_launch(void);
 
 /* The running thread's strong load there may be to return an older value: other workers' threads wait until it goes on, or

@@ -179,7 +179,7 @@ static void read_vector(struct reader *r, struct ptx_operand *o)
     reader_expect(r, '}');
 }
 
-/* [register], [register+4], [register+-4], [4] */
+/* [register], [register+4], [register+-4], [4]; of a place in a tensor [register, {coordinates}] */
 static void read_address(struct reader *r, struct ptx_operand *o)
 {
     struct ptx_operand offset = {0};
@@ -190,6 +190,11 @@ static void read_address(struct reader *r, struct ptx_operand *o)
         r->at += *r->at == '+';
         reader_single(r, &offset);
     }
+    struct ptx_operand corner = {0};
+    if (reader_accept(r, ',')) {
+        reader_expect(r, '{');
+        read_vector(r, &corner);
+    }
     reader_expect(r, ']');
     if (offset.kind > O_NONE && offset.kind != O_CONSTANT)
         reader_refuse(r, "what is added to an address must be a constant");
@@ -199,6 +204,11 @@ static void read_address(struct reader *r, struct ptx_operand *o)
         o->slot = NO_SLOT;
     o->kind = O_ADDRESS;
     o->value = value + offset.value;
+    if (corner.n) {
+        o->kind = O_PLACE;
+        o->n = corner.n;
+        o->elements = corner.elements;
+    }
 }
 
 void reader_operand(struct reader *r, struct ptx_operand *o)
@@ -263,8 +273,10 @@ static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
 static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)
 {
     bool written = strchr("dDmMpwWeG", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
-    if (letter == 'a' || o->kind == O_ADDRESS)
-        return letter == 'a' && o->kind == O_ADDRESS;
+    if (strchr("ak", letter) && o->kind == O_ADDRESS)
+        return true;
+    if ((letter == 'k') != (o->kind == O_PLACE) || letter == 'a' || o->kind == O_ADDRESS)
+        return false;
     if (letter == 'p' || letter == 'q')
         predicate = true;
     if (letter == 'x')
@@ -294,6 +306,7 @@ static unsigned width(const struct instruction *in, unsigned i, char letter)
     case 'e':
     case 'f':
     case 'c':
+    case 'k':
     case 'x': return 4;
     case 'h': return 2;
     case 'l': return 8;

@@ -96,6 +96,9 @@ enum field {
     SCALE,      /* .shr7, .shr15 */
     COMPLETION, /* of bulk copies: .bulk_group, or .mbarrier::complete_tx::bytes */
     MULTICAST,  /* .multicast::cluster: one operand more */
+    DIMENSIONS, /* of a tensor: .2d */
+    COPY_MODE,  /* .tile and others */
+    WHOLE_MAP,  /* .b1024 */
     FIELDS
 };
 #define HAS(FIELD) (1ull << (FIELD))
@@ -120,6 +123,7 @@ enum semantics {
     ORDER_VOLATILE
 };
 enum ptx_scope { SCOPE_NONE, SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS };
+enum ptx_copy_mode { MODE_NONE, MODE_TILE, MODE_OTHER };
 enum ptx_completion { COMPLETES_NOTHING, COMPLETES_GROUP, COMPLETES_BYTES };
 enum comparison {
     C_NONE,
@@ -168,7 +172,7 @@ enum mode {
 
 /* ---- a program ---- */
 
-enum operand_kind { O_NONE, O_SLOT, O_CONSTANT, O_SPECIAL, O_SINK, O_VECTOR, O_ADDRESS };
+enum operand_kind { O_NONE, O_SLOT, O_CONSTANT, O_SPECIAL, O_SINK, O_VECTOR, O_ADDRESS, O_PLACE };
 
 struct selection {           /* r.h1, r.b3210: which parts of a register, the lowest place first */
     uint8_t bytes, n, at[4]; /* n 0: all of it */
@@ -176,7 +180,7 @@ struct selection {           /* r.h1, r.b3210: which parts of a register, the lo
 
 struct ptx_operand {
     uint8_t kind;
-    uint8_t n;       /* elements of a vector */
+    uint8_t n;       /* elements of a vector; coordinates of a place */
     uint8_t bytes;   /* of the register */
     bool negated;    /* !p */
     bool minus;      /* -r, of a register */
@@ -212,7 +216,8 @@ struct instruction {
 /* Letters of operands: d a register that is written, s a number, both of the instruction's type, or predicates where that
  * is .pred; t a number of its last type; w one register or a vector that is written, v one number or a vector, which
  * together have the type's width; n a number of 32 bits, m one that is written, h a number of 16 bits; p a predicate that is written, q a
- * predicate, x a number of 32 bits or a predicate; a an address;
+ * predicate, x a number of 32 bits or a predicate; a an address, k an address or a place in a tensor: a map's address and
+ * coordinates;
  * e and f a register of 32 bits that is written and one that is read, of which parts may be selected, f and c also with a
  * minus; l one of 64 bits. Capitals: D, T, W and V may be registers wider than the
  * type; M and N are one or several of 32 bits,

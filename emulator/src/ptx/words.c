@@ -150,13 +150,26 @@ static const struct word {
     {"bulk_group", COMPLETION, COMPLETES_GROUP},
     {"mbarrier::complete_tx::bytes", COMPLETION, COMPLETES_BYTES},
     {"multicast::cluster", MULTICAST, 1},
+    {"1d", DIMENSIONS, 1},
+    {"2d", DIMENSIONS, 2},
+    {"3d", DIMENSIONS, 3},
+    {"4d", DIMENSIONS, 4},
+    {"5d", DIMENSIONS, 5},
+    {"tile", COPY_MODE, MODE_TILE},
+    {"tile::gather4", COPY_MODE, MODE_OTHER},
+    {"tile::scatter4", COPY_MODE, MODE_OTHER},
+    {"im2col", COPY_MODE, MODE_OTHER},
+    {"im2col_no_offs", COPY_MODE, MODE_OTHER},
+    {"im2col::w", COPY_MODE, MODE_OTHER},
+    {"im2col::w::128", COPY_MODE, MODE_OTHER},
+    {"b1024", WHOLE_MAP, 1},
 };
 
 #define MOST_MODIFIER 32
 
 static const struct row *const tables[] = {ptx_move_rows,     ptx_integer_rows, ptx_float_rows,  ptx_convert_rows,
                                            ptx_memory_rows,   ptx_warp_rows,    ptx_matrix_rows, ptx_sync_rows,
-                                           ptx_mbarrier_rows, ptx_bulk_rows,    ptx_video_rows};
+                                           ptx_mbarrier_rows, ptx_bulk_rows,    ptx_tensor_rows, ptx_video_rows};
 
 /* Is the opcode that stem, or does it go on from it? */
 static bool begins(const char *opcode, const char *stem)
@@ -169,19 +182,11 @@ static bool begins(const char *opcode, const char *stem)
 static const struct {
     const char *stem, *why;
 } refused[] = {
-    {"ret", "a statement cannot end its thread"},
-    {"exit", "a statement cannot end its thread"},
-    {"cp.async.bulk.tensor", "copies of tensors (TMA) are not supported"},
-    {"cp.async.bulk.prefetch.tensor", "copies of tensors (TMA) are not supported"},
-    {"cp.reduce.async.bulk.tensor", "copies of tensors (TMA) are not supported"},
-    {"barrier.cluster", "clusters are not supported"},
-    {"mapa", "clusters are not supported"},
-    {"getctarank", "clusters are not supported"},
-    {"st.async", "clusters are not supported"},
-    {"red.async", "clusters are not supported"},
-    {"wgmma", "products of several warps are not supported"},
-    {"setmaxnreg", "registers are not counted"},
-    {"mma.sp", "sparse products are not supported"},
+    {"ret", "a statement cannot end its thread"},      {"exit", "a statement cannot end its thread"},
+    {"barrier.cluster", "clusters are not supported"}, {"mapa", "clusters are not supported"},
+    {"getctarank", "clusters are not supported"},      {"st.async", "clusters are not supported"},
+    {"red.async", "clusters are not supported"},       {"wgmma", "products of several warps are not supported"},
+    {"setmaxnreg", "registers are not counted"},       {"mma.sp", "sparse products are not supported"},
     {"tcgen05", "tensor memory is not supported"},
 };
 

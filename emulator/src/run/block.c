@@ -2,6 +2,7 @@
 #include "run/block.h"
 #include "order/access.h"
 #include "async/async.h"
+#include "async/map.h"
 #include "warp/collective.h"
 #include "count/counters.h"
 #include "run/cluster.h"
@@ -165,6 +166,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
     shared_begin_block(b);
     async_begin_block(b);
+    map_begin_block(b);
     counters_begin(b);
 }
 

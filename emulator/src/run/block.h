@@ -109,6 +109,7 @@ struct block {
     struct trial *trial;         /* undefined.c: copies of it run; NULL: none does */
     struct suspicion *suspicion; /* race.c */
     struct flight *flight;       /* async.c: copies in flight; NULL before the first */
+    struct map_fences *map_fences; /* map.c: of tensor maps; NULL before the first */
     struct mbarrier *mbarriers;  /* mbarrier.c: those that have been initialised */
     unsigned n_mbarriers;        /* that ever were */
     unsigned n_guarded;          /* async.c: words of shared memory that no access may touch now */

@@ -32,6 +32,7 @@ struct launch {
     bool many_workers;
     struct grid grid;  /* whose blocks may wait for each other, if the launch is cooperative */
     unsigned n_lent;   /* race.c: words that hold an older value for now */
+    bool releases_maps; /* map.c: some thread has released a tensor map that it changed */
     bool synchronises; /* order.c: some thread has used a fence or a volatile access */
     /* shared.c */
     unsigned n_arrays, static_bytes, arena_bytes;
