@@ -1,5 +1,7 @@
 #include "scale.h"
 
+#include "exit.h"
+#include "layout.h"
 #include "parallel.h"
 #include "random.h"
 #include "run.h"
@@ -119,12 +121,48 @@ static struct reference scale_reference(const struct tensor *X, uint64_t seed)
     return reference;
 }
 
+// ---- how a box lies in shared memory ----
+
+enum { VECTOR = 4 };  // elements in 16 bytes
+
+static struct {
+    const struct scale_step *step;
+    int cols;
+    float image[BOX_ELEMENTS];  // shared memory, of a box whose elements are their own numbers
+} box;
+
+static size_t offset(int row, int vector)
+{
+    size_t place = 0;
+    while (place + VECTOR < BOX_ELEMENTS && box.image[place] != (float)(row * box.cols + vector * VECTOR))
+        place += VECTOR;
+    return place * sizeof *box.image;
+}
+
+static void print_layout(int variant)
+{
+    float *X, *Y;
+    char name[64];
+    for (int i = 0; i < BOX_ELEMENTS; i++)
+        box.image[i] = (float)i;
+    CUDA(cudaMalloc((void **)&X, sizeof box.image));
+    CUDA(cudaMalloc((void **)&Y, sizeof box.image));
+    CUDA(cudaMemcpy(X, box.image, sizeof box.image, cudaMemcpyHostToDevice));
+    CUDA(cudaMemset(Y, 0xff, sizeof box.image));
+    box.cols = box.step->show_box(variant, X, Y);
+    CUDA(cudaMemcpy(box.image, Y, sizeof box.image, cudaMemcpyDeviceToHost));
+    CUDA(cudaFree(X));
+    CUDA(cudaFree(Y));
+    snprintf(name, sizeof name, "X %s", box.step->variants[variant].name);
+    layout_print(name, box.cols / VECTOR, offset);
+}
+
 int scale_main(int argc, char **argv, const struct scale_step *step)
 {
     struct size size[sizeof sizes / sizeof *sizes];
     memcpy(size, sizes, sizeof sizes);
     size[ROW_PADDING].hidden = !step->row_bytes;
-    size[LAYOUT].hidden = !step->print_layout;
+    size[LAYOUT].hidden = !step->show_box;
     const struct options options = options_parse(argc, argv,
                                                  &(struct command_line){
                                                      .summary = "Y = a X, checked against a reference and timed.",
@@ -133,8 +171,9 @@ int scale_main(int argc, char **argv, const struct scale_step *step)
                                                      .dtypes = step->dtypes,
                                                  });
     const struct device device = device_open(step->arch);
+    box.step = step;
     if (size[LAYOUT].value)
-        return options_each_variant(&options, step->print_layout);
+        return options_each_variant(&options, print_layout);
     sizes_default(size, device.emulated);
 
     struct scale scale = {.step = step};

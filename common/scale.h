@@ -24,6 +24,8 @@ struct scale_args {
     int variant;
 };
 
+enum { BOX_ELEMENTS = 4096 };
+
 struct scale_step {
     const char *name;
     enum dtype dtypes[MAX_DTYPES];   // the default first
@@ -32,7 +34,9 @@ struct scale_step {
     const struct variant *variants;  // ends with {}
     int (*prepare)(const struct scale_args *args);  // NULL: there is nothing to prepare
     int (*launch)(const struct scale_args *args, cudaStream_t stream);
-    void (*print_layout)(int variant);  // how its tiles lie in shared memory, for --layout; NULL: not offered
+    // For --layout: moves X, which is a box with the elements 0, 1, 2 and so on, to shared memory, and Y becomes what lies there. Returns
+    // the columns of the box, all in fp32, of at most BOX_ELEMENTS. NULL: there are no boxes.
+    int (*show_box)(int variant, const float *X, float *Y);
 };
 
 // Fills args->prepared with what launches with these arguments need and what may take its time, such as tensor maps.

@@ -104,29 +104,21 @@ __global__ void __launch_bounds__(THREADS) bulk_copy(const float *X,  // [n]
         bulk_wait_group_read<0>();  // shared memory remains this block's until the engine has read it
 }
 
-// [launch] Each block moves so many tiles, its share.
+// [launch] A share of 0: one block on each SM, with as many tiles as any other, or fewer.
 template <int STAGES>
 static int start(const struct scale_args *args, int share, cudaStream_t stream)
 {
-    const auto kernel = bulk_copy<STAGES>;
-    constexpr int BYTES = sizeof(struct buffers<STAGES>);
     const size_t n = (size_t)args->rows * args->cols;
-    const int blocks = (n - 1) / ((size_t)share * TILE * VECTOR) + 1;
-    const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
-    if (status != cudaSuccess)
-        return status;
-    kernel<<<blocks, THREADS, BYTES, stream>>>((const float *)args->X, (float *)args->Y, n, share, args->a);
+    const int tiles = (n - 1) / (TILE * VECTOR) + 1;
+    if (share == 0) {
+        int device = 0, sms = 1;
+        cudaGetDevice(&device);
+        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+        share = ceil_div(tiles, sms);
+    }
+    bulk_copy<STAGES><<<ceil_div(tiles, share), THREADS, sizeof(struct buffers<STAGES>), stream>>>(
+        (const float *)args->X, (float *)args->Y, n, share, args->a);
     return cudaGetLastError();
-}
-
-// [share] With one block on each SM, a block has as many tiles as any other, or fewer.
-static int share_of_sm(const struct scale_args *args)
-{
-    int device = 0, sms = 1;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-    const size_t n = (size_t)args->rows * args->cols;
-    return (n - 1) / ((size_t)sms * TILE * VECTOR) + 1;
 }
 
 int launch(const struct scale_args *args, cudaStream_t stream)
@@ -134,9 +126,9 @@ int launch(const struct scale_args *args, cudaStream_t stream)
     if (!scale_is_plain(args, FP32))
         return cudaErrorInvalidValue;
     switch (args->variant) {
-    case 0: return start<1>(args, share_of_sm(args), stream);
-    case 1: return start<2>(args, share_of_sm(args), stream);
-    case 2: return start<4>(args, share_of_sm(args), stream);
+    case 0: return start<1>(args, 0, stream);
+    case 1: return start<2>(args, 0, stream);
+    case 2: return start<4>(args, 0, stream);
     default: return start<4>(args, SHARE, stream);
     }
 }

@@ -6,7 +6,6 @@
 #include "scale.h"
 
 #include "exit.h"
-#include "layout.h"
 #include "ptx/bulk.h"
 #include "ptx/mbarrier.h"
 #include "ptx/tensor.h"
@@ -153,10 +152,6 @@ int launch(const struct scale_args *args, cudaStream_t stream)
     const CUtensorMap *maps = (const CUtensorMap *)args->prepared;
     const int tiles_in_row = (args->cols / VECTOR * VECTOR + mode.cols - 1) / mode.cols;
     const int tiles = ceil_div(args->rows, ROWS) * tiles_in_row;
-    const cudaError_t status = cudaFuncSetAttribute(mode.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                    mode.shared_bytes);
-    if (status != cudaSuccess)
-        return status;
     if (tiles > 0)
         mode.kernel<<<ceil_div(tiles, SHARE), THREADS, mode.shared_bytes, stream>>>(maps[0], maps[1], tiles,
                                                                                     tiles_in_row, args->a);
@@ -166,41 +161,16 @@ int launch(const struct scale_args *args, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-// [layout] X is loaded swizzled and stored unswizzled, so that Y is what lies in shared memory. Each element of X is its own number.
-static float smem_image[ROWS * 32];
-static int image_cols;
-
-static size_t offset(int row, int vector)
-{
-    size_t place = 0;
-    while (place < sizeof smem_image && smem_image[place / sizeof(float)] != row * image_cols + vector * VECTOR)
-        place += sizeof(float);
-    return place;
-}
-
-static void print_layout(int variant)
+// [show] For --layout: what is loaded swizzled and stored unswizzled is shared memory as it is.
+static int show_box(int variant, const float *X, float *Y)
 {
     const struct mode mode = modes[variant];
-    const size_t bytes = ROWS * mode.cols * sizeof(float);
-    for (int i = 0; i < ROWS * mode.cols; i++)
-        smem_image[i] = i;
-    image_cols = mode.cols;
-    float *X, *Y;
     CUtensorMap X_map, Y_map;
-    CUDA(cudaMalloc(&X, bytes));
-    CUDA(cudaMalloc(&Y, bytes));
-    CUDA(cudaMemcpy(X, smem_image, bytes, cudaMemcpyHostToDevice));
     CUDA((cudaError_t)tensor_map_2d(&X_map, FP32, X, ROWS, mode.cols, mode.cols, ROWS, mode.cols, mode.swizzle));
     CUDA((cudaError_t)tensor_map_2d(&Y_map, FP32, Y, ROWS, mode.cols, mode.cols, ROWS, mode.cols, modes[0].swizzle));
-    CUDA(cudaFuncSetAttribute(mode.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, mode.shared_bytes));
     mode.kernel<<<1, THREADS, mode.shared_bytes>>>(X_map, Y_map, 1, 1, 1);
     CUDA(cudaGetLastError());
-    CUDA(cudaMemcpy(smem_image, Y, bytes, cudaMemcpyDeviceToHost));
-    CUDA(cudaFree(X));
-    CUDA(cudaFree(Y));
-    char name[32];
-    snprintf(name, sizeof name, "X %s", variants[variant].name);
-    layout_print(name, mode.cols / VECTOR, offset);
+    return mode.cols;
 }
 
 // [main]
@@ -214,7 +184,7 @@ int main(int argc, char **argv)
         .variants = variants,
         .prepare = prepare,
         .launch = launch,
-        .print_layout = print_layout,
+        .show_box = show_box,
     };
     return scale_main(argc, argv, &step);
 }
