@@ -33,7 +33,7 @@ def said(done):
 
 @pytest.mark.parametrize("workers", [1, 3])
 @CHECKS
-@pytest.mark.parametrize("test, counted", [("count_blocks", 0), ("take_turns", 48000), ("poll", 240), ("share", 0), ("meet_grid", 720)])
+@pytest.mark.parametrize("test, counted", [("count_blocks", 0), ("take_turns", 48000), ("poll", 240), ("poll_alone", 40), ("share", 0), ("meet_grid", 720)])
 def test_blocks_of_a_cluster_reach_each_other(pair, test, counted, checks, workers):
     done = run(pair, test, checks, SIMT_WORKERS=str(workers), timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{counted} counted, 0 wrong\n", "")
@@ -67,8 +67,11 @@ def test_who_waits_for_a_block_that_has_ended_is_named(pair, checks):
 
 
 def test_of_an_endless_kernel_every_block_is_named(pair):
-    done = run(pair, "hang", "checked", SIMT_WORKERS="1", SIMT_TIMEOUT="1", timeout=60)
     polls, waits = place("hang, the first block"), place("hang, the second")
+    done = run(pair, "hang", "checked", SIMT_WORKERS="1", SIMT_TIMEOUT="1", timeout=60)
     assert done.returncode == 1
     assert f"simt: endless kernel: {polls}\n" in said(done)
     assert f", 6 blocks, the first block (1,0,0), the last block (1,5,0)\n  thread (0,0,0) to (39,0,0) wait in a signal's wait at {waits}\n" in said(done)
+    done = run(pair, "hang_alone", "checked", SIMT_WORKERS="1", SIMT_TIMEOUT="1", timeout=60)
+    assert done.returncode == 1
+    assert [line for line in said(done).splitlines() if "kernel pair" in line] == ["  kernel pair, block (0,0,0)", "  kernel pair, block (1,0,0)"]

@@ -1,10 +1,10 @@
-"""Tensor cores and integer instructions are as an H200's: tests/conformance/*.cu ran there, and what they printed is kept
-beside them.
+"""Tensor cores, integer instructions and tensor maps are as an H200's: tests/conformance/*.cu ran there, and what they printed
+is kept beside them.
 
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a lanes.cu -o lanes && ./lanes > lanes_h200.jsonl
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a products.cu -o products && ./products > products_h200.jsonl
 
-and so for fragments.cu and integers.cu.
+and so for fragments.cu, integers.cu, tensor_map_encode.cu and tensor_tiles.cu.
 """
 
 import json
@@ -79,7 +79,7 @@ def test_products_are_those_of_hardware(compile_cu, compiler):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name, n_lines", [("fragments", 55), ("integers", 859)])
+@pytest.mark.parametrize("name, n_lines", [("fragments", 55), ("integers", 859), ("tensor_map_encode", 2290)])
 def test_all_bits_are_those_of_hardware(compile_cu, compiler, name, n_lines):
     recorded = lines_of((CONFORMANCE / f"{name}_h200.jsonl").read_text())
     done = run(compile_cu(Program(CONFORMANCE / f"{name}.cu", compiler)))

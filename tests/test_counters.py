@@ -1,7 +1,7 @@
 """Lanes that execute an access together make one request; lanes that part make one each way, each turn of a loop.
 
 tests/counters/loops.cu says at the end of each line how many that are, and why; tests/counters/in_flight.cu, how many of
-its requests find copies in flight."""
+its requests find copies in flight; tests/counters/bulk.cu, what bulk copies count."""
 
 import json
 import re
@@ -14,6 +14,7 @@ from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, run
 SOURCE = TESTS / "counters" / "loops.cu"
 PROGRAMS = [Program(SOURCE, compiler) for compiler in COMPILERS]
 IN_FLIGHT = TESTS / "counters" / "in_flight.cu"
+BULK = TESTS / "counters" / "bulk.cu"
 USES = ("shared_ld", "shared_ld_requests"), ("ldmatrix", "ldmatrix_requests"), ("shuffle", "shuffles"), ("mma", "mma")
 ACCESSES = ("global_ld_requests", "global_st_requests")
 
@@ -68,6 +69,25 @@ def test_calls_are_apart(counted, program):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_copies_in_flight(counted, compiler):
     assert requests(counted(Program(IN_FLIGHT, compiler)), IN_FLIGHT) == expected(IN_FLIGHT)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_bulk_copies(counted, compiler):
+    assert requests(counted(Program(BULK, compiler)), BULK) == expected(BULK)
+
+
+def test_the_table_has_bulk_copies_too(compile_cu, tmp_path):
+    """The last line of them, the total, is what the JSON says."""
+    program, out = compile_cu(Program(BULK)), tmp_path / "profile.jsonl"
+    table = run(program, SIMT_PROFILE="1").stderr
+    run(program, SIMT_PROFILE="1", SIMT_PROFILE_JSON=str(out))
+    total = json.loads(out.read_text())["kernels"][0]["total"]
+    kinds = (("loads", "tma_ld"), ("stores", "tma_st"), ("reductions", "tma_red"))
+    words = "; ".join(f"{name} {total[f'{kind}_requests']}, sectors {total[f'{kind}_sectors']}, bytes {total[f'{kind}_bytes']}"
+                      for name, kind in kinds)
+    assert re.findall(r"^ +(bulk copies: .*)$", table, re.M)[-1] == f"bulk copies: requests {total['tma_requests']}; {words}"
+    assert re.findall(r"^ +mbarrier arrivals (\d+)$", table, re.M) == [str(total["mbarrier_arrivals"])] == ["4"]
+    assert total["tma_requests"] == 2 + 64 + 24 + 1 + 1
 
 
 @pytest.mark.parametrize("workers", ["1", "4"])

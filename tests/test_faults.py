@@ -23,7 +23,7 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "roles-half_a_tile", "roles-polls_for_ever", "roles-counts_differ", "mbarriers-who_asks_for_what",
                     "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch", "wmma-in_two_branches",
                     "vectors-half_a_transpose", "vectors-half_a_product",
-                    "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch"}
+                    "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch", "bulk_forms-to_no_block"}
 
 
 @dataclasses.dataclass

@@ -103,6 +103,25 @@ def test_a_copy_that_another_warp_waits_for(recorded):
     assert flight.end is wait and (wait.start, wait.column) == (2, 4)
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_bulk_copies(recorded, compiler):
+    """A load is in flight from its issue to the first wait for its phase; a store, to the wait that covers its group."""
+    found = arranged(recorded("bulk_ring", compiler=compiler))
+    assert described(found) == {
+        "warp 0": "barrier, arrive, bulk load; then 5 times: arrive, bulk load, wait, shared load, barrier; then wait, shared load, "
+                  "barrier, shared store, barrier, bulk store, commit, wait",
+        "warp 1": "barrier; then 6 times: wait, shared load, barrier; then shared store, barrier"}
+    issues, waits = events(found, 0, "tma_ld"), events(found, 1, "phase_wait")
+    *loads, store = found.warps[0].flights
+    assert [(flight.of, flight.number, flight.buffer) for flight in loads] == [("phase", i // 2, i % 2) for i in range(6)]
+    assert [flight.copies for flight in loads] == [[issue] for issue in issues]
+    assert all(issue.column < wait.column == flight.end.column for issue, wait, flight in zip(issues, waits, loads))
+    bulk_store, = events(found, 0, "tma_st")
+    wait, = events(found, 0, "bulk_wait_read")
+    assert (store.of, store.number, store.copies, store.end) == ("group", 0, [bulk_store], wait)
+    assert found.buffer_names == ["tile", "tile + 256", "sums"]
+
+
 def test_the_same_whatever_runs_first(recorded):
     texts = {recorded("two_stages", workers=workers) for workers in ("1", "2", "4")}
     assert len(texts) == 1
@@ -121,7 +140,7 @@ def test_what_is_too_long_is_cut_off(recorded):
 
 
 def test_nothing_stands_outside(recorded):
-    for kernel in ("two_stages", "handed_over", "copied_for_another", "never_the_same"):
+    for kernel in ("two_stages", "handed_over", "copied_for_another", "bulk_ring", "never_the_same"):
         picture = xml.etree.ElementTree.fromstring(timeline_picture.drawn(arranged(recorded(kernel)), 2))
         width, height = float(picture.get("width")), float(picture.get("height"))
         for rect in picture.iter("{http://www.w3.org/2000/svg}rect"):
@@ -171,7 +190,7 @@ def test_no_label_of_a_lessons_picture_stands_in_another(path):
     assert not labels_that_overlap(path.read_text())
 
 
-@pytest.mark.parametrize("kernel", ["two_stages", "lanes_apart", "other_turns", "handed_over", "copied_for_another", "never_the_same",
+@pytest.mark.parametrize("kernel", ["two_stages", "lanes_apart", "other_turns", "handed_over", "copied_for_another", "bulk_ring", "never_the_same",
                                     "many_turns"])
 def test_no_label_stands_in_another(recorded, kernel):
     found = arranged(recorded(kernel))

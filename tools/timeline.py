@@ -28,7 +28,7 @@ NAMES = {"global_ld": "global load", "global_st": "global store", "shared_ld": "
          "mma": "mma", "exp": "exp", "shuffle": "shuffle", "vote": "vote", "atomic": "atomic"}
 # Those that order a warp among others and its copies; those that stand for a phase of a barrier, and those that wait for one.
 ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier"}
-ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive"}, {"barrier", "phase_wait"}
+ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive", "tma_ld", "tma"}, {"barrier", "phase_wait"}
 READS = {"shared_ld", "ldmatrix"}
 # A kind of copies that its thread's groups complete: its copies, their commit, and the waits for groups.
 GROUPS = [({"copy"}, "commit", {"copy_wait"}), ({"tma_st", "tma_red"}, "bulk_commit", {"bulk_wait_read", "bulk_wait"})]
@@ -260,7 +260,7 @@ def find_flights(warps):
         for copies, commit, waits in GROUPS:
             find_groups(warp, arriving, copies, commit, waits)
         for event in warp.events():
-            if event.kind in ("tma_ld", "tma"):
+            if event.kind in ("tma_ld", "tma") and event.object != ALL_GROUPS:  # no prefetch
                 warp.flights.append(Flight(event.phase, [event], of="phase"))
                 arriving.setdefault(event.key, []).append(warp.flights[-1])
         warp.flights.sort(key=lambda flight: flight.copies[0].column)

@@ -142,7 +142,7 @@ SIMT_INLINE unsigned __isCtaShared(const void *p) { return simt_is_in(SIMT_IN_SH
 SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
 SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
 SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
-/* A parameter is a variable of its thread here, also with __grid_constant__. */
+/* A parameter is a variable of its thread here, but with __grid_constant__ the launch's. */
 #include "simt/parameters.h"
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }

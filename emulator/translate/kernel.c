@@ -6,7 +6,13 @@
  *         simt_stub::launch(k<T>, &simt_kernel_info, __builtin_return_address(0), a, n);
  *         return; }
  *
- * on the line of its `{`. The stub's parameter types choose between overloads of `k`. */
+ * on the line of its `{`. The stub's parameter types choose between overloads of `k`.
+ *
+ * A parameter that is __grid_constant__ is the launch's own, not a thread's copy: behind that,
+ *
+ *     const auto &simt_p0 = ::simt::of_launch<0>(a, n); { const auto &a = simt_p0;
+ *
+ * and the body's `}` is said twice. */
 #include "rewrite.h"
 
 #define MOST 256
@@ -139,10 +145,36 @@ static const char *names_of(const struct parameter *list, int n)
     return names;
 }
 
+static bool is_grid_constant(const struct kernel *k, const struct parameter *p)
+{
+    for (int i = p->first; i < argument_end(p->first, k->close); i++)
+        if (is(i, "__grid_constant__"))
+            return true;
+    return false;
+}
+
+/* Where a pack stands among the parameters, theirs are no numbers that are known here: they stay copies. */
+static const char *grid_constants(const struct kernel *k, const struct parameter *list, int n)
+{
+    const char *values = "", *outer = "", *inner = "";
+    for (int i = 0; i < n; i++) {
+        if (list[i].pack)
+            return "";
+        values = format("%s%s%s", values, i ? ", " : "", list[i].name);
+    }
+    for (int i = 0; i < n; i++)
+        if (is_grid_constant(k, &list[i])) {
+            outer = format("%sconst auto &simt_p%d = ::simt::of_launch<%d>(%s); ", outer, i, i, values);
+            inner = format("%s [[maybe_unused]] const auto &%s = simt_p%d;", inner, list[i].name, i);
+        }
+    return *outer ? format("%s{%s ", outer, inner) : "";
+}
+
 static void prologue(const struct kernel *k, int brace)
 {
     struct parameter list[MOST];
     int n = parameter_names(k->open, k->close, list, MOST, "simt_p");
+    const char *constants = grid_constants(k, list, n);
     const char *types = "", *values = "";
     for (int i = 0; i < n; i++) {
         const char *dots = list[i].pack ? "..." : "";
@@ -158,10 +190,12 @@ static void prologue(const struct kernel *k, int brace)
                             "(const void *)(typename simt_stub::Function *)%s, simt_stub::relaunch, \"%s\", "
                             "simt_stub::pointer, %s, {%s}, "
                             "0, 0, nullptr}; (void)&::simt::Known<&simt_kernel_info>::known; "
-                            "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } ",
+                            "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } %s",
                             types, name, file_of(k->name), tokens[k->name].line, k->self, names_of(list, n),
                             k->bounds ? numbers_of(k->bounds, 2, "0") : "0, 0",
-                            k->cluster ? numbers_of(k->cluster, 3, "1") : "0, 0, 0", k->self, values));
+                            k->cluster ? numbers_of(k->cluster, 3, "1") : "0, 0, 0", k->self, values, constants));
+    if (*constants)
+        put_after(tokens[brace].partner, " }");
 }
 
 void kernel_declaration(int i)

@@ -4,13 +4,17 @@
  *   cc -g -O1 -fno-omit-frame-pointer -I ../../emulator/src -o pair pair.c ../../build/cpu/libsimt.a -lpthread -lm -ldl
  *   ./pair take_turns checked */
 #define _GNU_SOURCE
+#include "run/worker.h"
+#include "run/grid.h"
+#include "run/block.h"
+#include "run/cluster.h"
 #include "memory/shared.h"
 #include "order/race.h"
-#include "report/report.h"
-#include "run/cluster.h"
-#include "run/grid.h"
+#include "base/report.h"
+#include "block/cluster.h"
+#include "block/grid.h"
 #include "run/watchdog.h"
-#include "run/worker.h"
+#include "block/worker.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +64,7 @@ static void take_turns(const void *unused)
 static void poll(const void *unused)
 {
     struct block *b = running();
-    unsigned last = CLUSTERS - 1, *count = counts[b->cluster->number];
+    unsigned last = (unsigned)b->launch->clusters - 1, *count = counts[b->cluster->number];
     (void)unused;
     while (b->rank == 1 && b->cluster->number < last && __atomic_load_n(counts[last], __ATOMIC_RELAXED) < THREADS)
         let_others_run(b);
@@ -75,21 +79,24 @@ static void check_owner(struct block *b, int *mine)
 {
     struct block *other = other_of(b);
     int *theirs = shared_of_rank(b, mine, other->rank);
-    struct place p = place_of(b, theirs, sizeof *theirs);
+    struct place here = place_of(b, mine, sizeof *mine), there = place_of(b, theirs, sizeof *theirs);
+    const unsigned char *end = b->cluster->arena + 2 * SHARED_BYTES;
     unsigned own = simt_shared_address(mine), far = simt_shared_address(theirs);
     check(shared_owner(b, mine) == b && shared_owner(b, theirs) == other && shared_owner(other, mine) == b);
     check(shared_offset(b, mine) == shared_offset(other, theirs));
     check(own / SHARED_BYTES == b->rank && far / SHARED_BYTES == other->rank &&
           own % SHARED_BYTES == far % SHARED_BYTES);
     check(simt_shared_generic(far) == theirs && shared_of_rank(other, theirs, b->rank) == mine);
-    check(p.space == SPACE_SHARED && p.object && p.object->base == (unsigned char *)theirs - p.offset);
+    check(there.space == SPACE_SHARED && there.object && there.object != here.object && there.offset == here.offset);
+    check(!shared_owner(b, end) && shared_owner(b, end - 1) == b->cluster->blocks[1]);
+    check(!shared_owner(b, b->cluster->arena - 1));
 }
 
 /* Each writes into the other's shared memory, and looks for what the other has written into its own. */
 static void share(const void *unused)
 {
     static struct simt_shared_site site = {.name = "array", .bytes = 4 * THREADS, .align = 4, .element_bytes = 4};
-    static const int *of_first_cluster;
+    static const int *of_clusters[CLUSTERS];
     struct block *b = running();
     unsigned t = b->cur;
     (void)unused;
@@ -99,11 +106,11 @@ static void share(const void *unused)
     signal_other(b);
     while (*mine != (int)(100 * !b->rank + t))
         wait_for_signal(b);
-    const int *foreign = __atomic_load_n(&of_first_cluster, __ATOMIC_RELAXED);
-    if (b->cluster->number == 0)
-        __atomic_store_n(&of_first_cluster, mine, __ATOMIC_RELAXED);
-    else
-        check(!foreign || (!shared_owner(b, foreign) && shared_is_known(foreign)));
+    __atomic_store_n(&of_clusters[b->cluster->number], mine, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < CLUSTERS; i++) {
+        const int *foreign = __atomic_load_n(&of_clusters[i], __ATOMIC_RELAXED);
+        check(!foreign || i == b->cluster->number || (!shared_owner(b, foreign) && shared_is_known(foreign)));
+    }
 }
 
 /* The barrier of the grid, to which the first block's threads come once the second's have signalled. */
@@ -158,11 +165,11 @@ static void hang(const void *unused)
 
 static const void *no_pointer(const void *params, unsigned index) { return (void)params, (void)index, NULL; }
 
-static void run(void (*thread)(const void *params))
+static void run(void (*thread)(const void *params), unsigned clusters)
 {
     static struct simt_kernel kernel = {.name = "pair", .parameters = "", .pointer = no_pointer};
     const struct simt_configuration asked = {
-        .grid = {2, CLUSTERS, 1}, .block = {THREADS, 1, 1}, .cooperative = thread == meet_grid};
+        .grid = {2, clusters, 1}, .block = {THREADS, 1, 1}, .cooperative = thread == meet_grid};
     struct launch l = {.kernel = &kernel,
                        .asked = &asked,
                        .thread = thread,
@@ -170,12 +177,12 @@ static void run(void (*thread)(const void *params))
                        .threads = THREADS,
                        .cluster = {2, 1, 1},
                        .cluster_blocks = 2,
-                       .blocks = 2 * CLUSTERS,
-                       .clusters = CLUSTERS,
+                       .blocks = 2 * clusters,
+                       .clusters = clusters,
                        .first_serial = 1,
-                       .most_in_hand = CLUSTERS};
+                       .most_in_hand = clusters};
     workers_start();
-    l.many_workers = simt_n_workers > 1;
+    l.many_workers = clusters > 1 && simt_n_workers > 1;
     shared_begin_launch(&l);
     grid_begin(&l);
     watchdog_begin();
@@ -206,8 +213,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*thread)(const void *params);
-    } tests[] = {{"take_turns", take_turns}, {"poll", poll},       {"share", share}, {"meet_grid", meet_grid},
-                 {"deadlock", deadlock},     {"abandon", abandon}, {"hang", hang}};
+        unsigned clusters;
+    } tests[] = {
+        {"take_turns", take_turns, CLUSTERS}, {"poll", poll, CLUSTERS},           {"poll_alone", poll, 1},
+        {"share", share, CLUSTERS},           {"meet_grid", meet_grid, CLUSTERS}, {"deadlock", deadlock, CLUSTERS},
+        {"abandon", abandon, CLUSTERS},       {"hang", hang, CLUSTERS},           {"hang_alone", hang, 1}};
     if (argc < 3)
         return 2;
     simt_checked = !strcmp(argv[2], "checked");
@@ -215,7 +225,7 @@ int main(int argc, char **argv)
         signals[i / 2][i % 2].kind = &signal_kind;
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (!strcmp(argv[1], tests[i].name))
-            run(tests[i].thread);
+            run(tests[i].thread, tests[i].clusters);
     if (!strcmp(argv[1], "count_blocks"))
         count_blocks();
     unsigned sum = 0;

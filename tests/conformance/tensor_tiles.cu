@@ -25,7 +25,7 @@ enum {
     MOST_RANK = 5,
     POLLS = 20000,
     MOST_NAME = 256,
-    MOST_FAULTS = 150,
+    MOST_FAULTS = 90,
     MOST_SECONDS = 300,
     FAULT = 3  // the status of a process that has printed one
 };
@@ -519,9 +519,10 @@ static tile plain(int what, int type, int rank, int swizzle, unsigned row, int p
 {
     static const int sizes[][MOST_RANK] = {{0}, {0, 23}, {0, 9, 6}, {0, 7, 5, 4}, {0, 5, 4, 3, 3}};
     static const int boxes[][MOST_RANK] = {{0}, {0, 19}, {0, 5, 4}, {0, 3, 3, 2}, {0, 3, 2, 2, 2}};
-    static const int inside[MOST_RANK] = {3, 2, 1, 1, 0};
-    static const int low[MOST_RANK] = {-5, -2, -1, -1, -1};
+    static const int inside[MOST_RANK] = {1, 2, 1, 1, 0};
+    static const int low[MOST_RANK] = {-1, -2, -1, -1, -1};
     unsigned bytes = type_bytes[type];
+    int unit = 16 / (int)bytes;
     tile t = {};
     t.what = what;
     t.type = type;
@@ -534,6 +535,7 @@ static tile plain(int what, int type, int rank, int swizzle, unsigned row, int p
         t.steps[i] = 1;
         t.corner[i] = place == INSIDE ? inside[i] : place == LOW ? low[i] : (int)(t.sizes[i] - t.box[i] / 2);
     }
+    t.corner[0] = place == HIGH ? t.corner[0] / unit * unit : t.corner[0] * unit;  // a multiple of 16 bytes
     return t;
 }
 
@@ -606,7 +608,7 @@ static void show_shapes(int what)
     for (int i = 0; i < 2; i++)
         for (int corner : far) {
             tile t = plain(what, 2, 2, 2, 64, INSIDE);
-            t.corner[i] = corner;
+            t.corner[i] = i ? corner : corner / 4 * 4;
             show(t);
         }
     // Rows that share memory, or touch.
@@ -712,12 +714,39 @@ static void show_doubtful()
     at_64.map_space = BY_GLOBAL_64;
     show(at_64);
     for (int i = 0; i < 2; i++)
-        for (int corner = -3; corner < 0; corner += 2) {
+        for (int corner = -8; corner < 0; corner += 4) {
             tile t = plain(LOAD, 2, 2, 0, 64, INSIDE);
             t.sizes[i] = 1ull << 32;
             t.corner[i] = corner;
             show(t);
         }
+    // Corners that are no multiples of 16 bytes.
+    for (int what : {(int)LOAD, (int)STORE, (int)ADD})
+        for (int type : {2, 6}) {
+            tile t = plain(what, type, 2, 0, 64, INSIDE);
+            t.corner[0]++;
+            show(t);
+            t.corner[0] = 16 / type_bytes[type] / 2;
+            show(t);
+            t.corner[0] = -1;
+            show(t);
+        }
+}
+
+// How far beyond the tensor's edge a row goes.
+static void show_edges()
+{
+    for (int what : {(int)LOAD, (int)STORE, (int)ADD, (int)MAX})
+        for (int type : {0, 1, 2, 4, 6})
+            for (int size = 1; size <= 37; size += 1 + (type == 0)) {
+                tile t = plain(what, type, 2, size % 3, 32, INSIDE);
+                t.corner[0] = size % 4 / 3 * (16 / (int)type_bytes[type]);
+                t.sizes[0] = size;
+                t.strides[0] = (size * type_bytes[type] + 15) / 16 * 16 + 16 * (size % 2);
+                t.special = size % 5 == 0;
+                if (what < ADD || documented(what, type))
+                    show(t);
+            }
 }
 
 static void show_replaced()
@@ -783,6 +812,7 @@ static void show_replaced()
 
 static void show_cases()
 {
+    show_edges();
     show_maps();
     show_replaced();
     show_fills();

@@ -2,9 +2,9 @@
  *
  *   cc -O2 -I ../../emulator/src -o switch switch.c ../../build/cpu/libsimt.a -lpthread -lm -ldl && ./switch */
 #define _GNU_SOURCE
-#include "../../emulator/src/run/fiber.h"
-#include "../../emulator/src/run/launch.h"
-#include "../../emulator/src/run/worker.h"
+#include "../../emulator/src/block/fiber.h"
+#include "../../emulator/src/block/launch.h"
+#include "../../emulator/src/block/worker.h"
 #include <stdlib.h>
 #include <time.h>
 

@@ -88,6 +88,59 @@ __global__ void copied_for_another(const float *in, float *out)
     }
 }
 
+__device__ void wait_for(unsigned barrier, int parity)
+{
+    unsigned over = 0;
+    while (!over)
+        asm volatile("{ .reg .pred p;\n mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n selp.u32 %0, 1, 0, p; }"
+                     : "=r"(over)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+}
+
+// Thread 0 loads the next tile in bulk before all wait for this one, and stores the sums in bulk.
+__global__ void bulk_ring(const float *in, float *out)
+{
+    __shared__ alignas(16) float tile[2][THREADS], sums[THREADS];
+    __shared__ unsigned long long full[2];
+    const unsigned barriers = __cvta_generic_to_shared(full), tiles = __cvta_generic_to_shared(tile);
+    float sum = 0;
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < 2; stage++)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + 8 * stage) : "memory");
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    }
+    __syncthreads();
+    for (int i = -1; i < TILES; i++) {
+        const int next = (i + 1) % 2;
+        if (threadIdx.x == 0 && i + 1 < TILES) {
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barriers + 8 * next),
+                         "n"(sizeof tile[0])
+                         : "memory");
+            asm volatile(
+                "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                    tiles + next * (int)sizeof tile[0]),
+                "l"(&in[(i + 1) * THREADS]), "n"(sizeof tile[0]), "r"(barriers + 8 * next)
+                : "memory");
+        }
+        if (i < 0)
+            continue;
+        wait_for(barriers + i % 2 * 8, i / 2 % 2);
+        sum += tile[i % 2][THREADS - 1 - threadIdx.x];
+        __syncthreads();
+    }
+    sums[threadIdx.x] = sum;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x || blockIdx.x)
+        return;
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(out),
+                 "r"((unsigned)__cvta_generic_to_shared(sums)), "n"(sizeof sums)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
 // No two passes are alike.
 __global__ void never_the_same(const float *in, float *out)
 {
@@ -137,6 +190,7 @@ int main(int argc, char **argv)
                    {"other_turns", other_turns},
                    {"handed_over", handed_over},
                    {"copied_for_another", copied_for_another},
+                   {"bulk_ring", bulk_ring},
                    {"never_the_same", never_the_same},
                    {"many_turns", many_turns}};
     float *in, *out;

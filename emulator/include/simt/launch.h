@@ -119,5 +119,12 @@ template <::simt_kernel *kernel> struct Known {
 };
 template <class... P> using Stub = StubOf<std::index_sequence_for<P...>, typename Plain<P>::type...>;
 
+/* Of the launch's own parameters, that of number I; the values are a thread's copies, and only their types are looked at. */
+template <size_t I, class P> SIMT_INLINE const P &value_of(const Argument<I, P> &argument) { return argument.value; }
+template <size_t I, class... P> SIMT_INLINE const auto &of_launch(const P &...)
+{
+    return value_of<I>(*(const typename Stub<P...>::Params *)::simt_launch_params());
+}
+
 }  // namespace simt
 #endif

@@ -223,6 +223,7 @@ SIMT_ROUNDED(simt_unsigned_to_double, double, unsigned long long);
 
 /* Is it a CUDA thread that asks? Never changes within a function, so the compiler may ask once. */
 bool simt_on_device(void) __attribute__((const, nothrow));
+const void *simt_launch_params(void); /* of the kernel that runs */
 
 /* One kernel, or one instance of a template; simt-translate makes it in the kernel's own body. */
 struct simt_kernel {

@@ -2,15 +2,15 @@
  * or one variable, or the host's. What is copied to device memory counts as written, unless it comes from device memory
  * that nobody has written. */
 #include "api/copies.h"
+#include "api/graph.h"
+#include "base/errors.h"
+#include "base/report.h"
+#include "memory/memory.h"
 #include "memory/protection.h"
 #include "memory/registered.h"
 #include "memory/symbols.h"
 #include "memory/written.h"
-#include "memory/memory.h"
 #include "order/overlap.h"
-#include "report/report.h"
-#include "base/errors.h"
-#include "api/graph.h"
 #include <string.h>
 
 /* One side: rows of some bytes, `pitch` bytes apart. */

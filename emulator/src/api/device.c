@@ -1,8 +1,8 @@
 /* The one device of the runtime API, cudaDevice…: its properties, its limits, waiting for it. */
-#include "memory/heap.h"
-#include "memory/protection.h"
 #include "base/errors.h"
 #include "base/gpu.h"
+#include "memory/heap.h"
+#include "memory/protection.h"
 #include "order/work.h"
 
 #define KB ((size_t)1 << 10)

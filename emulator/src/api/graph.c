@@ -3,12 +3,12 @@
  * stream's operations come the same way. A launch does one node after the other: an order of them that the
  * dependencies allow. What else they allow stands in the clocks of work.c: nodes of which each has only to follow the other are one
  * queue of it, branches are several. */
-#include "api/launch_api.h"
 #include "api/graph.h"
-#include "api/copies.h"
 #include "api/array.h"
+#include "api/copies.h"
+#include "api/launch_api.h"
 #include "base/errors.h"
-#include "run/launch.h"
+#include "block/launch.h"
 #include "order/work.h"
 #include <pthread.h>
 #include <stdlib.h>

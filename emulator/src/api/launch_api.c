@@ -1,8 +1,8 @@
 /* Launches by the API's functions: what <<<…>>> says, in arguments. */
 #include "api/launch_api.h"
 #include "base/errors.h"
-#include "run/functions.h"
-#include "run/launch.h"
+#include "block/functions.h"
+#include "block/launch.h"
 
 static cudaError_t launch(const void *function, const struct simt_configuration *asked, void **arguments,
                           const void *caller)

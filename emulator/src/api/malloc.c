@@ -1,12 +1,11 @@
 /* new, delete, malloc and free as kernels call them. simtcc gives the calls in a .cu file these names; on the host they
  * are the C and C++ libraries' own, which are called by their mangled names. Only the program calls this. */
+#include "base/report.h"
+#include "block/worker.h"
 #include "memory/heap.h"
 #include "memory/memory.h"
 #include "order/overlap.h"
-#include "report/report.h"
 #include <stdlib.h>
-
-extern __thread struct worker *simt_worker; /* NULL on the host */
 
 /* The C++ library's. Where a program is linked without it, the C library's take their place. */
 void *_Znwm(size_t) __attribute__((weak));

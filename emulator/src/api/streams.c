@@ -1,9 +1,9 @@
 /* Streams, events and host functions of the runtime API. Work is done before a call returns; what the calls say of its
  * order goes to work.c. A query is pessimistic: of work that the host does not know to be done, it says once that it is
  * not. Only the program calls this. */
-#include "memory/protection.h"
-#include "base/errors.h"
 #include "api/graph.h"
+#include "base/errors.h"
+#include "memory/protection.h"
 #include "order/overlap.h"
 #include "order/work.h"
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Tensor maps: the driver's functions that make them ("Tensor Map Object Management" in the CUDA Driver API). */
 #include "async/tensor.h"
-#include "report/notes.h"
-#include "report/report.h"
 #include "base/gpu.h"
+#include "base/notes.h"
+#include "base/report.h"
 #include <string.h>
 
 /* The driver has no words for what is wrong. */

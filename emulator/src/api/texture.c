@@ -1,10 +1,10 @@
 /* Textures and surfaces: objects by number, fetches with addressing and filtering as the CUDA C++ Programming Guide has
  * them ("Texture Fetching"). A texel is read as any other memory: freed, unwritten or contested, it is reported. Only
  * the program calls this. */
-#include "order/access.h"
 #include "api/array.h"
 #include "base/errors.h"
-#include "report/report.h"
+#include "base/report.h"
+#include "order/access.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

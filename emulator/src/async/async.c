@@ -1,13 +1,13 @@
 /* cp.async: its copies, their groups and their waits (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous
  * copy"). Each is a transfer of its thread's engine; a thread that ends without a wait leaves its copies in flight for good. */
 #include "async/async.h"
-#include "../../include/simt/async.h"
 #include "async/flight.h"
-#include "order/access.h"
+#include "base/report.h"
+#include "block/worker.h"
 #include "count/counters.h"
 #include "memory/place.h"
-#include "report/report.h"
-#include "run/worker.h"
+#include "order/access.h"
+#include "../../include/simt/async.h"
 
 static struct copies *copies_of(struct block *b, unsigned thread) { return &flight_of(b)->copies[thread]; }
 

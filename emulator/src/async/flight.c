@@ -2,10 +2,11 @@
  * since several transfers may read one word, or write parts of it. */
 #include "async/flight.h"
 #include "async/async.h"
+#include "async/mbarrier.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/launch.h"
 #include "order/access.h"
-#include "report/lines.h"
-#include "report/report.h"
-#include "run/launch.h"
 #include <stdlib.h>
 #include <string.h>
 

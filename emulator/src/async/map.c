@@ -1,9 +1,9 @@
 /* Tensor maps in the memory that kernels see. */
 #include "async/map.h"
+#include "base/report.h"
+#include "block/launch.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "report/report.h"
-#include "run/launch.h"
 #include "warp/collective.h"
 #include <stdlib.h>
 #include <string.h>
@@ -68,32 +68,26 @@ void map_release(enum simt_scope scope, const void *pc)
 
 /* ---- where a map lies ---- */
 
-/* The bytes of a parameter are those of the launch; of a variable of the kernel they may be any. */
-static bool is_parameter(const struct block *b, const void *map)
-{
-    const unsigned char *params = b->launch->params;
-    for (size_t at = 0; at + MAP_PLACE <= b->launch->params_bytes; at += sizeof(u64))
-        if (memcmp(params + at, map, MAP_BYTES) == 0)
-            return true;
-    return false;
-}
-
+/* A parameter lies as its type asks for. */
 static struct place place_of_map(const struct access *a)
 {
     struct place p = place_of(a->block, a->address, 1);
-    if ((uintptr_t)a->address % MAP_ALIGNMENT)
+    if (p.space != SPACE_PARAMETERS && (uintptr_t)a->address % MAP_ALIGNMENT)
         report_access(a, "misaligned access", "A tensor map lies at a multiple of 64 bytes.");
     return p;
 }
 
+static const char not_a_map[] = "invalid tensor map";
+
 static void check_space(const struct access *a, const struct place *p)
 {
-    bool local = p->space == SPACE_LOCAL && !is_parameter(a->block, a->address);
-    if (p->space == SPACE_SHARED || local)
+    if (p->space == SPACE_SHARED)
+        report_access(a, not_a_map, "A copy cannot read its tensor map from shared memory.");
+    if (p->space == SPACE_LOCAL)
         report_access(
-            a, "wrong memory space",
-            "A copy reads its tensor map from a parameter that is const __grid_constant__, from constant or from "
-            "global memory.");
+            a, not_a_map,
+            "A copy cannot read its tensor map from a thread's own memory, where variables are and parameters "
+            "that are not const __grid_constant__.");
 }
 
 /* ---- was it changed by this launch, and fenced since? ---- */
@@ -159,7 +153,7 @@ static void check_fences(const struct access *a, const struct place *p)
         return;
     const char *why = missing_fence(a, &change);
     if (why)
-        report_meeting(a, "map changed without its fence", &change.who, "wrote to the map", why);
+        report_meeting(a, "stale tensor map", &change.who, "wrote to the map", why);
 }
 
 void map_acquire(const void *address, enum simt_scope scope, const void *pc)
@@ -181,14 +175,13 @@ static void check_map(const struct tensor_map *m, unsigned coordinates, const vo
     snprintf(did, sizeof did, "begins a copy of a place of %u coordinates by a map of %u dimensions", coordinates,
              m->rank);
     if (m->mark != MAP_MARK)
-        report_call("no tensor map", pc, "begins a copy of a tensor",
+        report_call(not_a_map, pc, "begins a copy of a tensor",
                     "What stands there was not made by cuTensorMapEncodeTiled().");
     if (m->rank != coordinates)
-        report_call("coordinates of the wrong rank", pc, did,
-                    "A tensor copy names as many coordinates as its map has.");
+        report_call("wrong rank", pc, did, "A tensor copy names as many coordinates as its map has.");
     const char *why = tensor_map_fault(m);
     if (why)
-        report_call("invalid tensor map", pc, "begins a copy by a tensor map that was changed", why);
+        report_call(not_a_map, pc, "begins a copy by a tensor map that was changed", why);
     if (m->interleave)
         report_unsupported_at("interleaved tensors", pc);
 }
@@ -251,7 +244,7 @@ void map_replace(void *address, enum map_field field, unsigned place, u64 value,
     }
     memcpy(&m, address, sizeof m);
     if (m.mark != MAP_MARK)
-        report_call("no tensor map", pc, "changes a tensor map",
+        report_call(not_a_map, pc, "changes a tensor map",
                     "What stands there was not made by cuTensorMapEncodeTiled().");
     set_field(&m, field, place, value);
     memcpy(address, &m, sizeof m);

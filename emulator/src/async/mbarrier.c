@@ -9,15 +9,16 @@
  *
  * A test or a wait may ask for the phase in hand or for the one before it. A token says which it means; a parity means
  * one of the two, and so the thread must know that what came before them is over: else the barrier may be two phases on. */
+#include "async/mbarrier.h"
 #include "async/async.h"
 #include "async/flight.h"
-#include "report/lines.h"
-#include "../../include/simt/async.h"
-#include "order/access.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/launch.h"
 #include "count/counters.h"
-#include "run/launch.h"
-#include "report/report.h"
 #include "memory/shared.h"
+#include "order/access.h"
+#include "../../include/simt/async.h"
 #include <stdlib.h>
 #include <string.h>
 

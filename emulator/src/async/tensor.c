@@ -1,12 +1,13 @@
 /* Tensors and boxes of them: what a tensor map may say, and which bytes a copy of a box moves. */
 #include "async/tensor.h"
+#include "base/gpu.h"
 #include <stdlib.h>
 
 #define MOST_SIZE (1ull << 32)
 #define STRIDES_END (1ull << 40)
 #define MOST_BOX 256
 #define MOST_STEP 8
-#define BOX_END (256u << 10) /* bytes */
+#define UNIT 16 /* bytes: of a swizzle, of a store */
 
 const struct tensor_type tensor_types[] = {
     [CU_TENSOR_MAP_DATA_TYPE_UINT8] = {"u8", 1, false, 0, SIMT_U8},
@@ -72,12 +73,19 @@ static const char *fault_of_memory(const struct tensor_map *m)
     return NULL;
 }
 
-/* Elements that are copied along a dimension. Only of an interleaved tensor neighbours are left out. */
-static unsigned steps_of(const struct tensor_map *m, unsigned i)
+static unsigned stepped(const struct tensor_map *m, unsigned i) { return (m->box[i] + m->steps[i] - 1u) / m->steps[i]; }
+
+/* As the driver counts, which leaves out neighbours, too. */
+static u64 bytes_with_steps(const struct tensor_map *m)
 {
-    unsigned step = i == 0 && !m->interleave ? 1 : m->steps[i];
-    return (m->box[i] + step - 1) / step;
+    u64 bytes = tensor_types[m->type].bytes;
+    for (unsigned i = 0; i < m->rank; i++)
+        bytes *= stepped(m, i);
+    return bytes;
 }
+
+/* Elements that are copied along a dimension: all neighbours. */
+static unsigned steps_of(const struct tensor_map *m, unsigned i) { return i == 0 ? m->box[0] : stepped(m, i); }
 
 u64 tensor_box_bytes(const struct tensor_map *m)
 {
@@ -100,8 +108,8 @@ static const char *fault_of_box(const struct tensor_map *m)
         return "The box's first dimension has a multiple of 16 bytes.";
     if (span && row > span && !m->interleave)
         return "The box's first dimension has at most as many bytes as the swizzle's span: 32, 64 or 128.";
-    if (tensor_box_bytes(m) >= BOX_END)
-        return "A box has less than 256 KiB.";
+    if (bytes_with_steps(m) > gpu_described()->shared_per_sm)
+        return "A box has no more bytes than an SM has shared memory, 228 KiB.";
     return NULL;
 }
 
@@ -162,7 +170,7 @@ static void add_elements(const struct boxed *c, unsigned row_offset, unsigned ch
     unsigned bytes = tensor_types[c->map->type].bytes;
     unsigned at = (unsigned)first * bytes, stop = (unsigned)end * bytes;
     while (at < stop) {
-        unsigned left = stop - at, whole = c->exchanged ? 16 - (row_offset + at) % 16 : left;
+        unsigned left = stop - at, whole = c->exchanged ? UNIT - (row_offset + at) % UNIT : left;
         unsigned n = whole < left ? whole : left;
         unsigned char *there = row ? row + at : NULL;
         if (c->way == TENSOR_PREFETCH)
@@ -177,15 +185,17 @@ static void add_elements(const struct boxed *c, unsigned row_offset, unsigned ch
 
 static long long clamp(long long x, long long least, long long most) { return x < least ? least : x > most ? most : x; }
 
-/* inside: does the row cross the tensor at all? */
+/* inside: does the row cross the tensor at all? A store writes 16 bytes at a time, and so up to 15 bytes behind the tensor's edge. */
 static void add_row(const struct boxed *c, unsigned row_offset, unsigned char *start, bool inside, int corner)
 {
-    long long n = c->map->box[0], size = (long long)c->map->sizes[0];
+    long long n = c->map->box[0], size = (long long)c->map->sizes[0], unit = UNIT / tensor_types[c->map->type].bytes;
     long long first = inside ? clamp(-(long long)corner, 0, n) : n;
     long long end = inside ? clamp(size - corner, first, n) : n;
     unsigned char *row = start + (long long)corner * tensor_types[c->map->type].bytes;
     if (c->way == TENSOR_LOAD)
         add_elements(c, row_offset, NULL, 0, first);
+    if (c->way == TENSOR_STORE)
+        end = (end + unit - 1) / unit * unit;
     add_elements(c, row_offset, row, first, end);
     if (c->way == TENSOR_LOAD)
         add_elements(c, row_offset, NULL, end, n);

@@ -7,13 +7,15 @@
  * before must be ordered before the issue, what they do afterwards behind a wait that covers it. */
 #include "async/async.h"
 #include "async/flight.h"
+#include "async/mbarrier.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/launch.h"
+#include "block/worker.h"
+#include "count/counters.h"
+#include "memory/place.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "memory/place.h"
-#include "report/lines.h"
-#include "report/report.h"
-#include "run/launch.h"
-#include "run/worker.h"
 #include <stdlib.h>
 #include <string.h>
 

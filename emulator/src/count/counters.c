@@ -5,11 +5,11 @@
  * request. Requests are complete when all lanes meet (a barrier, a full-warp collective) or the block ends; then banks
  * and sectors are counted. */
 #include "count/counters.h"
-#include "async/async.h"
-#include "async/transfer.h"
-#include "run/block.h"
+#include "base/transfer.h"
+#include "block/async.h"
+#include "block/block.h"
+#include "block/launch.h"
 #include "count/cost.h"
-#include "run/launch.h"
 #include "count/path.h"
 #include "count/profile.h"
 #include "count/timeline.h"

@@ -2,10 +2,9 @@
 #ifndef SIMT_COUNTERS_H
 #define SIMT_COUNTERS_H
 
-#include "base/base.h"
+#include "base/access.h"
 
 struct access;
-struct block;
 struct launch;
 
 enum counted {

@@ -2,8 +2,8 @@
  * (hooks.syms), so that they come here; those of host code in the same file too, with no worker. Only the program calls
  * this. */
 #define _GNU_SOURCE
+#include "block/worker.h"
 #include "count/counters.h"
-#include "run/worker.h"
 #include <math.h>
 
 #define EXPONENTIAL(T, NAME) \

@@ -6,7 +6,7 @@
  * that every way out of it comes through. The way to a `break` belongs to the turn that it ends. */
 #define _GNU_SOURCE
 #include "count/flow.h"
-#include "report/lines.h"
+#include "base/lines.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,10 +9,10 @@
  * The key follows from the blocks that the thread came through and from nothing else: lanes that take the same way
  * always have the same. */
 #include "count/path.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "count/counters.h"
 #include "count/flow.h"
-#include "run/launch.h"
-#include "run/worker.h"
 #include <stdlib.h>
 
 #define MOST_CALLS 32

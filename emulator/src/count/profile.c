@@ -5,8 +5,8 @@
  * table on stderr at its end. */
 #include "count/profile.h"
 #include "base/gpu.h"
-#include "run/launch.h"
-#include "report/lines.h"
+#include "base/lines.h"
+#include "block/launch.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,10 @@
  * SIMT_TIMELINE names a file, to which each launch that is counted appends one line of JSON; SIMT_TIMELINE_BLOCK the
  * block, as X, X,Y or X,Y,Z. */
 #include "count/timeline.h"
-#include "run/block.h"
-#include "run/launch.h"
+#include "base/lines.h"
+#include "block/block.h"
+#include "block/launch.h"
 #include "memory/shared.h"
-#include "report/lines.h"
 #include <stdlib.h>
 #include <string.h>
 

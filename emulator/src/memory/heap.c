@@ -1,8 +1,8 @@
 /* The kernels' heap: blocks in an area of their own, whose addresses are used again late. */
 #include "memory/heap.h"
-#include "memory/memory.h"
+#include "base/report.h"
 #include "memory/areas.h"
-#include "report/report.h"
+#include "memory/memory.h"
 
 #define HEAP_LIMIT ((size_t)8 << 20)
 #define HEAP_ROOM 4 /* addresses for so many times the heap's limit: freed blocks stay recognisable */

@@ -1,10 +1,10 @@
 /* Which objects there are, and which is nearest to an address. */
 #define _GNU_SOURCE
 #include "memory/lookup.h"
+#include "block/fiber.h"
 #include "memory/areas.h"
 #include "memory/registered.h"
 #include "memory/symbols.h"
-#include "run/fiber.h"
 #include <sys/mman.h>
 #include <unistd.h>
 

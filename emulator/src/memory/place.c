@@ -1,13 +1,13 @@
 /* In which space an address lies, and in which object of it. */
 #include "memory/place.h"
+#include "block/block.h"
+#include "block/fiber.h"
+#include "block/launch.h"
 #include "memory/constant.h"
-#include "memory/registered.h"
-#include "memory/symbols.h"
-#include "run/block.h"
-#include "run/fiber.h"
-#include "run/launch.h"
 #include "memory/memory.h"
+#include "memory/registered.h"
 #include "memory/shared.h"
+#include "memory/symbols.h"
 
 static bool within(const void *address, const void *start, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /* The host's own memory that cudaHostRegister has opened to kernels. */
 #include "memory/registered.h"
-#include "order/race.h"
+#include "memory/records.h"
 #include <pthread.h>
 #include <stdlib.h>
 

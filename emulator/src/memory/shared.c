@@ -2,11 +2,12 @@
  * surrounded by a gap, so that a step outside is seen even where hardware would hit the neighbour. The gaps do not
  * change banks: offsets are kept modulo the 128 bytes of one row of banks. At a block's start all of it is poisoned. */
 #include "memory/shared.h"
-#include "run/functions.h"
 #include "base/gpu.h"
-#include "order/race.h"
-#include "report/report.h"
-#include "run/worker.h"
+#include "base/report.h"
+#include "block/functions.h"
+#include "block/worker.h"
+#include "memory/place.h"
+#include "memory/records.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef SIMT_SHARED_H
 #define SIMT_SHARED_H
 
-#include "run/cluster.h"
-#include "run/launch.h"
+#include "block/cluster.h"
+#include "block/launch.h"
 
 void shared_new_cluster(struct cluster *c); /* its arenas, side by side */
 void shared_new(struct block *b);           /* what is kept about its own */

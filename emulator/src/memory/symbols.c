@@ -2,7 +2,7 @@
  * the table of them, sorted by address. Kernels look things up in it without a lock: a table never changes, a longer
  * one takes its place, and the old one is kept for those who may still be reading it. */
 #include "memory/symbols.h"
-#include "order/race.h"
+#include "memory/records.h"
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -5,18 +5,18 @@
  * itself need not be linked, and may be, to watch this runtime. Host code of the same file calls them too, with no
  * worker. The caller's address is the access's place in the program. */
 #include "order/access.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/async.h"
+#include "block/launch.h"
+#include "count/counters.h"
 #include "memory/lookup.h"
 #include "memory/protection.h"
+#include "memory/shared.h"
 #include "memory/written.h"
 #include "order/host.h"
-#include "async/async.h"
-#include "count/counters.h"
-#include "run/launch.h"
 #include "order/messages.h"
-#include "report/lines.h"
 #include "order/overlap.h"
-#include "report/report.h"
-#include "memory/shared.h"
 #include "order/undefined.h"
 #include <string.h>
 

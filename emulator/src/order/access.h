@@ -2,10 +2,9 @@
 #ifndef SIMT_ACCESS_H
 #define SIMT_ACCESS_H
 
-#include "run/block.h"
-#include "warp/collective.h"
+#include "block/block.h"
 #include "order/race.h"
-#include "run/worker.h"
+#include "block/worker.h"
 
 /* An access of the running thread at code address pc, as most are. */
 static inline struct access access_of(struct block *b, const void *pc, const void *address, unsigned bytes,

@@ -1,15 +1,14 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
 #include "order/atomic.h"
+#include "base/report.h"
+#include "block/launch.h"
+#include "count/counters.h"
+#include "memory/memory.h"
+#include "memory/place.h"
 #include "memory/protection.h"
 #include "order/access.h"
-#include "warp/collective.h"
-#include "count/counters.h"
-#include "run/launch.h"
-#include "memory/memory.h"
 #include "order/messages.h"
-#include "memory/place.h"
-#include "report/report.h"
 #include "../../include/simt/half_bits.h"
 #include <pthread.h>
 #include <string.h>

@@ -38,7 +38,7 @@ void message_free(struct message *m)
     clock_free(&m->done);
 }
 
-static struct past *write_of(struct history *h, unsigned number) { return &h->past[number % MOST_PAST]; }
+static struct kept *write_of(struct history *h, unsigned number) { return &h->past[number % MOST_PAST]; }
 
 static bool is_same(struct entry a, struct entry b)
 {
@@ -50,7 +50,7 @@ void history_write(struct history *h, const struct access *a, u64 before, bool i
     struct block *b = a->block;
     const struct thread *t = &b->threads[a->thread];
     unsigned bytes = a->bytes;
-    struct past *last = write_of(h, h->newest);
+    struct kept *last = write_of(h, h->newest);
     bool follows = h->newest && h->bytes == bytes && last->writer.serial &&
                    (is_same(h->last, t->overwrote) || (in_turn && t->overwrote_strong));
     h->unread++;
@@ -69,7 +69,7 @@ void history_write(struct history *h, const struct access *a, u64 before, bool i
     }
     h->newest++;
     h->bytes = bytes;
-    struct past *now = write_of(h, h->newest);
+    struct kept *now = write_of(h, h->newest);
     now->writer = (struct entry){0};
     now->tick = order_tick();
     if (h->unread <= MOST_UNREAD) {
@@ -138,7 +138,7 @@ static unsigned oldest_unknown(const struct history *h, struct block *b, unsigne
     u64 sequential = order_sequential(b, thread);
     unsigned number = h->newest;
     for (; number > h->newest - h->n; number--) {
-        const struct past *p = &h->past[number % MOST_PAST];
+        const struct kept *p = &h->past[number % MOST_PAST];
         struct entry w = p->writer;
         if (p->tick < sequential || !w.serial || order_before(b, thread, w.serial, w.thread, w.stamp) ||
             message_seen(b, thread, w.serial, w.thread, w.stamp))

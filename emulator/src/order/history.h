@@ -4,7 +4,8 @@
 #ifndef SIMT_HISTORY_H
 #define SIMT_HISTORY_H
 
-#include "run/block.h"
+#include "block/block.h"
+#include "order/order.h"
 
 struct message {              /* what a strong write hands on */
     struct clock of_scope[2]; /* to readers of its own block; to all: [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
@@ -18,7 +19,7 @@ void message_copy(struct message *into, const struct message *from);
 void message_clear(struct message *m);
 void message_free(struct message *m);
 
-struct past {
+struct kept {
     u64 value;           /* of the newest: in memory */
     struct entry writer; /* serial 0: from before the launch, or by a plain store, or nobody asks any more */
     u64 tick;            /* when, among all strong writes and fences */
@@ -44,7 +45,7 @@ struct history {
     unsigned unread;             /* writes since a strong load */
     unsigned content;            /* readers that have not come again after an older value */
     bool last_first;             /* while there are such: the next new reader begins with the last write */
-    struct past past[MOST_PAST]; /* past[newest % MOST_PAST] is the last write */
+    struct kept past[MOST_PAST]; /* past[newest % MOST_PAST] is the last write */
     unsigned n_readers, readers_capacity;
     struct reader *readers;
 };

@@ -1,10 +1,10 @@
 /* The host may touch what is its own: not what only kernels may, and managed memory only once it has synchronised. */
 #include "order/host.h"
+#include "base/report.h"
 #include "memory/memory.h"
 #include "memory/protection.h"
 #include "memory/symbols.h"
 #include "order/overlap.h"
-#include "report/report.h"
 
 static const char device_pointer[] = "device pointer on the host";
 static const char not_synchronised[] = "managed memory before synchronising";

@@ -4,10 +4,10 @@
  * makes it known. The message has two parts: one for readers of the same block, one for all others, which takes a scope
  * of at least the device at every hand. */
 #include "order/messages.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "order/access.h"
 #include "order/history.h"
-#include "run/launch.h"
-#include "run/worker.h"
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
 #ifndef SIMT_MESSAGES_H
 #define SIMT_MESSAGES_H
 
-#include "run/block.h"
+#include "block/block.h"
+#include "order/order.h"
 
 /* A volatile store, or one of PTX that is strong, before it is done. */
 void message_store(const struct access *a);

@@ -5,9 +5,9 @@
  * one thread writes behind it. Widely used programs rely on that, and hardware keeps it, so here the emulator is
  * silent. */
 #include "order/order.h"
-#include "run/grid.h"
-#include "run/launch.h"
-#include "run/worker.h"
+#include "block/grid.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,9 @@
 #ifndef SIMT_ORDER_H
 #define SIMT_ORDER_H
 
-#include "order/clock.h"
+#include "base/access.h"
+#include "base/clock.h"
+#include "block/heard.h"
 
 struct block;
 
@@ -29,46 +31,9 @@ enum {                                      /* engines */
 };
 static inline bool is_engine(unsigned actor) { return actor >= MAX_THREADS; }
 
-/* An access: who does what. It goes through every room that has to say something about it. */
-struct access {
-    struct block *block;
-    const void *pc;      /* of the code that does it, */
-    const void *address; /* and of the memory */
-    unsigned bytes;
-    unsigned
-        thread; /* of the block: that does it, or for whom an engine does: what this one knows has happened before */
-    unsigned engine; /* 0: none, the thread itself */
-    uint32_t stamp;  /* the engine's, or of the block's clock */
-    enum access_kind kind;
-    enum simt_scope scope; /* of a strong one */
-    enum manner manner;
-    enum proxy proxy;
-    bool compares; /* atomicCAS, which may write nothing */
-};
-
 /* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
  * what the last holder wrote. */
 enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
-
-struct step { /* a fence or a strong access; pc NULL: there is none */
-    const void *pc;
-    enum simt_scope scope;
-    uint32_t stamp;
-};
-
-/* How what one thread has done becomes known to another: a fence, a strong write, a strong access that reads from it, a fence. */
-struct way {
-    struct step released, written, read, acquired;
-};
-
-/* What a thread of the block has learnt, for the words of reports: what the other had done, whether or not it is
- * ordered. */
-#define MOST_HEARD 4
-struct heard {
-    struct clock done;
-    struct way way;
-    unsigned thread; /* that has read it */
-};
 
 struct knowledge {
     struct clock acquired;  /* has happened before */

@@ -1,14 +1,14 @@
 /* Accesses that nothing orders, of which at least one is no kernel's, or whose kernels are of different launches. */
-#include "order/access.h"
 #include "order/overlap.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/launch.h"
+#include "block/worker.h"
+#include "memory/memory.h"
 #include "memory/registered.h"
 #include "memory/symbols.h"
-#include "run/launch.h"
-#include "report/lines.h"
-#include "memory/memory.h"
+#include "order/access.h"
 #include "order/race.h"
-#include "report/report.h"
-#include "run/worker.h"
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -3,7 +3,8 @@
 #ifndef SIMT_OVERLAP_H
 #define SIMT_OVERLAP_H
 
-#include "run/block.h"
+#include "block/block.h"
+#include "order/order.h"
 #include "order/work.h"
 
 struct touch { /* rows of bytes, `pitch` bytes apart */

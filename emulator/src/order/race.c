@@ -4,16 +4,16 @@
  * Who touched what is in records (records.c). One store instruction of a warp that writes a word from several lanes is no
  * race: the guide says that one of the writes happens. A record that is lost can lose a report, never invent one. */
 #include "order/race.h"
+#include "base/lines.h"
+#include "base/notes.h"
+#include "base/report.h"
+#include "block/async.h"
+#include "block/launch.h"
+#include "block/worker.h"
+#include "memory/records.h"
 #include "order/access.h"
-#include "async/async.h"
-#include "run/launch.h"
-#include "report/lines.h"
 #include "order/messages.h"
-#include "report/notes.h"
 #include "order/overlap.h"
-#include "order/records.h"
-#include "report/report.h"
-#include "run/worker.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

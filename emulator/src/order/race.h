@@ -2,16 +2,9 @@
 #ifndef SIMT_RACE_H
 #define SIMT_RACE_H
 
-#include "run/block.h"
+#include "block/block.h"
+#include "order/order.h"
 #include "memory/place.h"
-
-#define SHARED_READERS 4
-#define GLOBAL_READERS 2
-
-/* The records of one object, `readers` of them for the reads of each word. */
-struct cells *race_cells(size_t bytes, unsigned readers);
-void race_cells_free(struct cells *cells);
-void race_cells_clear(struct cells *cells);
 
 struct actor { /* a thread of a block, and where in the program it did what is spoken of, or had it done */
     uint32_t serial;

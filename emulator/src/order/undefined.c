@@ -10,8 +10,8 @@
  * block) says nothing. */
 #define _GNU_SOURCE
 #include "order/undefined.h"
-#include "report/report.h"
-#include "run/worker.h"
+#include "base/report.h"
+#include "block/worker.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -2,7 +2,8 @@
 #ifndef SIMT_UNDEFINED_H
 #define SIMT_UNDEFINED_H
 
-#include "run/block.h"
+#include "base/access.h"
+#include "block/block.h"
 
 struct undefined_read {
     const void *pc;

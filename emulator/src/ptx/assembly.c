@@ -1,8 +1,8 @@
 /* Runs inline PTX: an `asm` statement of a kernel comes here with its operands, each time that a thread comes to it. */
 #include "ptx/assembly.h"
-#include "ptx/read.h"
 #include "order/access.h"
 #include "ptx/ptx.h"
+#include "ptx/read.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* Inline PTX: bulk copies and bulk reductions of contiguous bytes, and the groups of those that leave shared memory (PTX
  * ISA, "Data Movement and Conversion Instructions: Bulk copy"). What is in flight, and until when, says async/transfer.h. */
-#include "ptx/memory.h"
-#include "ptx/rows.h"
 #include "async/transfer.h"
+#include "base/report.h"
 #include "count/counters.h"
 #include "memory/place.h"
 #include "order/access.h"
-#include "report/report.h"
+#include "ptx/memory.h"
+#include "ptx/rows.h"
 
 #define UNIT 16 /* sizes are multiples of it, and both addresses */
 

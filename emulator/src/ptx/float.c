@@ -1,9 +1,9 @@
 /* Inline PTX: arithmetic of floating point (PTX ISA, "Floating-Point Instructions", "Half Precision Floating-Point
  * Instructions"). Results that are NaN are the canonical one. What is .approx is rounded rightly here: hardware's own
  * error differs from GPU to GPU. */
+#include "count/counters.h"
 #include "ptx/convert.h"
 #include "ptx/rows.h"
-#include "count/counters.h"
 #include "../../include/simt/half_bits.h"
 #include <math.h>
 

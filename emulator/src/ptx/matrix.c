@@ -1,8 +1,8 @@
 /* Inline PTX: matrices that a warp holds together (PTX ISA, "ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"). What they do is the room
  * matrix; here stands which instructions there are. */
+#include "warp/matrix.h"
 #include "ptx/memory.h"
 #include "ptx/rows.h"
-#include "warp/matrix.h"
 #include "warp/matrix_fragment.h"
 #include "warp/matrix_layout.h"
 #include "warp/matrix_load.h"

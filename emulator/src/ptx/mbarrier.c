@@ -1,7 +1,8 @@
 /* Inline PTX: mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"). */
+#include "async/mbarrier.h"
+#include "async/async.h"
 #include "ptx/memory.h"
 #include "ptx/rows.h"
-#include "async/async.h"
 
 static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
 {

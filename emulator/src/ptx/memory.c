@@ -1,12 +1,12 @@
 /* Inline PTX: loads, stores, atomic operations and addresses (PTX ISA, "ld", "st", "atom", "red", "cvta"). Each is checked
  * and counted as the same access of C++ is. */
 #include "ptx/memory.h"
-#include "ptx/move.h"
-#include "ptx/rows.h"
+#include "base/report.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/atomic.h"
-#include "report/report.h"
-#include "memory/shared.h"
+#include "ptx/move.h"
+#include "ptx/rows.h"
 
 #define ACCESSED (BYTES | INTEGERS | TYPE(T_B8) | BITS | TYPE(T_B128) | FULL)
 #define CACHED (HAS(CACHE) | HAS(HINT) | HAS(CACHE_POLICY))

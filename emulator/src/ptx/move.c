@@ -1,11 +1,11 @@
 /* Inline PTX: moves, comparisons, choices and control (PTX ISA, "Data Movement and Conversion", "Comparison and Selection",
  * "Control Flow"). */
 #include "ptx/move.h"
+#include "base/report.h"
+#include "order/access.h"
 #include "ptx/assembly.h"
 #include "ptx/convert.h"
 #include "ptx/rows.h"
-#include "order/access.h"
-#include "report/report.h"
 
 /* ---- mov ---- */
 

@@ -1,8 +1,8 @@
 /* The operands of inline PTX: what they mean, and whether they are what the instruction takes (PTX ISA, "Operands",
  * "Constants"). */
 #include "ptx/operands.h"
-#include "ptx/text.h"
 #include "ptx/convert.h"
+#include "ptx/text.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * instructions of PTX that nvcc makes of them: ld and st with .relaxed, .acquire or .release, atomic operations between
  * fences, and fence.sc in front of what is sequentially consistent. The host's are done as they come. Only the program
  * calls this. */
-#include "ptx/rows.h"
 #include "order/atomic.h"
 #include "order/overlap.h"
+#include "ptx/rows.h"
 #include <string.h>
 
 static enum ptx_scope scope_of(enum simt_scope scope)

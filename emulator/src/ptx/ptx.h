@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "../../include/simt/matrix.h"
 #include "run/special.h"
-#include "run/worker.h"
+#include "block/worker.h"
 
 /* ---- types and modifiers ---- */
 

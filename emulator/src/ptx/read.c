@@ -1,9 +1,9 @@
 /* The text of an inline PTX statement becomes a program: names become slots, labels become the numbers of instructions
  * (PTX ISA, "Syntax", "State Spaces, Types, and Variables"; "Inline PTX Assembly in CUDA"). */
+#include "ptx/read.h"
 #include "ptx/operands.h"
 #include "ptx/text.h"
 #include "ptx/words.h"
-#include "ptx/read.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,13 @@
 /* Inline PTX: barriers, fences and asynchronous copies by threads (PTX ISA, "Parallel Synchronization and Communication
  * Instructions", "Asynchronous copy"). */
+#include "async/async.h"
+#include "async/mbarrier.h"
+#include "order/atomic.h"
+#include "order/order.h"
 #include "ptx/memory.h"
 #include "ptx/move.h"
 #include "ptx/rows.h"
-#include "async/async.h"
-#include "order/atomic.h"
-#include "order/order.h"
+#include "run/block.h"
 
 /* ---- bar, barrier ---- */
 

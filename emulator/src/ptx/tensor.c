@@ -2,15 +2,16 @@
  * Instructions: Tensor copy", "tensormap.replace", "tensormap.cp_fenceproxy", "membar/fence"). */
 #include "async/map.h"
 #include "async/transfer.h"
+#include "base/report.h"
+#include "block/worker.h"
 #include "count/counters.h"
 #include "order/access.h"
 #include "ptx/memory.h"
 #include "ptx/move.h"
 #include "ptx/rows.h"
-#include "report/report.h"
-#include "run/worker.h"
 
 #define BOX_ALIGNMENT 128
+#define CORNER_ALIGNMENT 16 /* of a row of the tensor */
 
 /* ---- copies ---- */
 
@@ -24,6 +25,16 @@ static const char *name_of(const struct instruction *in)
     return names[in->field[OPERATION] != OP_NONE][in->field[DIMENSIONS] - 1];
 }
 
+static void check_corner(const struct running *r, const struct tensor_map *m, int first)
+{
+    char did[96];
+    unsigned bytes = tensor_types[m->type].bytes;
+    if (first * (long)bytes % CORNER_ALIGNMENT == 0)
+        return;
+    snprintf(did, sizeof did, "begins a copy of a box from coordinate %d on, of elements of %u bytes", first, bytes);
+    report_call("misaligned access", r->pc, did, "The first coordinate, in bytes, is a multiple of 16.");
+}
+
 /* The map, and the place in its tensor. */
 static void read_place(const struct running *r, const struct instruction *in, unsigned i, struct tensor_map *m,
                        int *corner)
@@ -32,6 +43,7 @@ static void read_place(const struct running *r, const struct instruction *in, un
     map_read(m, ptx_address(r, place, S_GENERIC), place->n, r->pc);
     for (unsigned k = 0; k < place->n; k++)
         corner[k] = (int)(uint32_t)ptx_get(r, &place->elements[k]);
+    check_corner(r, m, corner[0]);
 }
 
 static void check_box(const struct running *r, const void *shared, unsigned bytes, enum access_kind kind)

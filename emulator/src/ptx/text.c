@@ -1,6 +1,6 @@
 /* Inline PTX as text: words and signs. */
 #include "ptx/text.h"
-#include "report/report.h"
+#include "base/report.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

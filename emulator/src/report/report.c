@@ -2,19 +2,21 @@
  * what and why. A race lets the launch go on to its end, since others may follow; so does an uninitialised read, which
  * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
 #define _GNU_SOURCE
-#include "report/report.h"
+#include "base/report.h"
+#include "base/lines.h"
+#include "block/fiber.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "memory/lookup.h"
-#include "memory/symbols.h"
-#include "warp/collective.h"
-#include "run/fiber.h"
-#include "run/launch.h"
-#include "report/lines.h"
 #include "memory/memory.h"
-#include "order/overlap.h"
 #include "memory/shared.h"
+#include "memory/symbols.h"
+#include "order/overlap.h"
+#include "order/race.h"
 #include "order/undefined.h"
+#include "run/cluster.h"
 #include "run/watchdog.h"
-#include "run/worker.h"
+#include "warp/collective.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -915,11 +917,11 @@ static struct alike *add_block(struct alike *groups, unsigned *n, const struct b
     return groups;
 }
 
-/* Those of a cluster that have not ended; but the one that runs, if any, has been spoken of. */
-static struct alike *add_cluster(struct alike *groups, unsigned *n, const struct cluster *c, const struct block *runs)
+/* Those of a cluster that have not ended, but for one, which may be NULL. */
+static struct alike *add_cluster(struct alike *groups, unsigned *n, const struct cluster *c, const struct block *but)
 {
     for (unsigned rank = 0; rank < c->n; rank++)
-        if (c->blocks[rank] != runs && c->blocks[rank]->n_live)
+        if (c->blocks[rank] != but && c->blocks[rank]->n_live)
             groups = add_block(groups, n, c->blocks[rank]);
     return groups;
 }
@@ -978,10 +980,13 @@ void report_endless(void)
         say_thread(stderr, b->launch, b->cur);
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
-        groups = add_cluster(groups, &n_groups, b->cluster, b);
-        for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next_in_hand)
-            if (c != b->cluster)
-                groups = add_cluster(groups, &n_groups, c, b);
+        bool between = false; /* stopped on its way from that cluster to another, which it may be beginning */
+        for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next_in_hand) {
+            groups = add_cluster(groups, &n_groups, c, NULL);
+            between |= c == b->cluster;
+        }
+        if (!between)
+            groups = add_cluster(groups, &n_groups, b->cluster, b);
     }
     for (unsigned i = 0; i < n_groups; i++)
         say_alike(stderr, &groups[i]);

@@ -1,13 +1,13 @@
 /* Signals: accesses that no hook saw, in plain builds, on the host, in the C library; and stacks that are too small. */
 #define _GNU_SOURCE
-#include "report/signals.h"
-#include "memory/protection.h"
-#include "run/block.h"
-#include "run/fiber.h"
-#include "report/lines.h"
+#include "base/signals.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/block.h"
+#include "block/fiber.h"
+#include "block/worker.h"
 #include "memory/memory.h"
-#include "report/report.h"
-#include "run/worker.h"
+#include "memory/protection.h"
 #include <execinfo.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,8 +1,11 @@
 /* Which block of a cluster goes on, and which place each has in the grid. */
 #include "run/cluster.h"
-#include "run/launch.h"
+#include "block/cluster.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "memory/shared.h"
-#include "run/worker.h"
+#include "run/block.h"
+#include "run/waiting.h"
 
 struct cluster *cluster_new(struct worker *w, unsigned n)
 {

@@ -4,13 +4,15 @@
  * that its own barrier has raised its floor to; or, where its threads came one by one by barrier_arrive(), a stamp for
  * each. */
 #include "run/grid.h"
-#include "run/block.h"
-#include "run/fiber.h"
-#include "run/launch.h"
-#include "report/report.h"
+#include "base/report.h"
+#include "block/block.h"
+#include "block/fiber.h"
+#include "block/grid.h"
+#include "block/launch.h"
+#include "block/worker.h"
+#include "order/order.h"
 #include "order/undefined.h"
 #include "run/watchdog.h"
-#include "run/worker.h"
 #include <sched.h>
 #include <stdlib.h>
 

@@ -1,29 +1,8 @@
-/* A grid whose blocks may wait for each other, because its launch is cooperative: all of them are begun, whatever each
- * worker has in hand. */
-#ifndef SIMT_GRID_H
-#define SIMT_GRID_H
+/* What the blocks of a grid do that may wait for each other. */
+#ifndef SIMT_RUN_GRID_H
+#define SIMT_RUN_GRID_H
 
-#include "order/clock.h"
-
-struct block;
-struct launch;
-
-#define GRID_PHASES \
-    3 /* that can be looked at: while a block is in one, another may have come to the one after the next */
-
-struct
-    known_of_block { /* what it had done when it came: all that lies below this stamp, or each thread below its own */
-    uint32_t floor;
-    uint32_t *threads;
-    struct clock engines;
-};
-
-struct grid {
-    bool whole;        /* the launch is cooperative */
-    unsigned phase;    /* how often all blocks have met */
-    u64 arrived, left; /* blocks that have come to this phase's end; that have ended, and will not come */
-    struct known_of_block *known[GRID_PHASES]; /* of each block, by its phase */
-};
+#include "block/grid.h"
 
 void grid_begin(struct launch *l);
 void grid_end(struct launch *l);
@@ -32,8 +11,5 @@ struct release;
 void grid_arrive(struct block *b, const struct release *early);
 void grid_meet(struct block *b, const struct release *early); /* arrives unless it has, and returns when all have */
 void grid_block_left(struct block *b);                        /* it has ended */
-
-/* Did a thread of the block of that serial do what it did at that stamp before this block last met the others, as it has? */
-bool grid_before(const struct block *b, uint32_t serial, unsigned thread, uint32_t stamp);
 
 #endif

@@ -1,19 +1,22 @@
 /* A launch: configured, checked as CUDA checks it, run to its end before the call returns. */
-#include "run/launch.h"
-#include "memory/lookup.h"
-#include "memory/protection.h"
-#include "order/messages.h"
-#include "count/counters.h"
-#include "run/functions.h"
+#include "block/launch.h"
 #include "api/graph.h"
 #include "base/errors.h"
 #include "base/gpu.h"
-#include "order/overlap.h"
+#include "base/report.h"
+#include "block/functions.h"
+#include "block/worker.h"
+#include "count/counters.h"
 #include "count/profile.h"
-#include "order/race.h"
-#include "report/report.h"
-#include "memory/shared.h"
 #include "count/timeline.h"
+#include "memory/lookup.h"
+#include "memory/protection.h"
+#include "memory/records.h"
+#include "memory/shared.h"
+#include "order/messages.h"
+#include "order/overlap.h"
+#include "order/race.h"
+#include "run/grid.h"
 #include "run/watchdog.h"
 #include "run/worker.h"
 #include <stdlib.h>
@@ -33,6 +36,7 @@ static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER; /* host threads ta
 static uint32_t next_serial = 1;
 
 bool simt_on_device(void) { return simt_worker != NULL; }
+const void *simt_launch_params(void) { return block_here()->launch->params; }
 
 void simt_configure(const struct simt_configuration *asked)
 {

@@ -1,8 +1,9 @@
 /* What each special register holds. A block runs on the SM that its number comes to, round and round. */
 #include "run/special.h"
-#include "run/cluster.h"
 #include "base/gpu.h"
-#include "run/launch.h"
+#include "block/cluster.h"
+#include "block/launch.h"
+#include "run/cluster.h"
 #include <string.h>
 
 static unsigned lane(const struct block *b) { return b->cur % WARP; }

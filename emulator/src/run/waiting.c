@@ -4,13 +4,17 @@
  * that is ready. Where threads wait for flags, a warp whose lanes wait for each other goes on for a while before others do:
  * what other warps have not waited for, it is then ahead of. */
 #include "run/waiting.h"
+#include "base/report.h"
+#include "block/cluster.h"
+#include "block/fiber.h"
+#include "block/launch.h"
+#include "block/waiting.h"
+#include "block/worker.h"
 #include "order/access.h"
-#include "warp/collective.h"
+#include "run/block.h"
 #include "run/cluster.h"
-#include "run/fiber.h"
-#include "run/launch.h"
-#include "report/report.h"
 #include "run/worker.h"
+#include "warp/collective.h"
 
 #define MOST_AHEAD (16 * WARP) /* waits of a warp's lanes for each other, while other warps could run */
 

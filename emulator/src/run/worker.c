@@ -1,10 +1,13 @@
 /* The OS threads, and which cluster each goes on with. */
 #define _GNU_SOURCE
 #include "run/worker.h"
+#include "base/signals.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "count/counters.h"
-#include "run/launch.h"
+#include "memory/records.h"
 #include "order/race.h"
-#include "report/signals.h"
+#include "run/cluster.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

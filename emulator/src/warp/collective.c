@@ -5,12 +5,12 @@
  * whatever place of the program; the last to arrive computes for all. What a shuffle reads from a lane that the mask does
  * not name, or that has left, is undefined. In a collective of a warpgroup the same lanes of four warps meet. */
 #include "warp/collective.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include "order/access.h"
-#include "run/launch.h"
-#include "report/lines.h"
-#include "report/report.h"
 #include "order/undefined.h"
-#include "run/worker.h"
 
 static struct collective *call_of(const struct block *b, unsigned warp, unsigned lane)
 {

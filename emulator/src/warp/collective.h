@@ -4,7 +4,7 @@
 #ifndef SIMT_COLLECTIVE_H
 #define SIMT_COLLECTIVE_H
 
-#include "run/block.h"
+#include "block/block.h"
 #include "count/counters.h"
 
 #define WARPGROUP 4 /* warps with consecutive numbers, the first of which is a multiple of that */

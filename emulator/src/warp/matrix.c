@@ -1,9 +1,9 @@
 /* Products of fragments: gather the lanes' registers into matrices, multiply, scatter the sums. */
 #include "warp/matrix.h"
+#include "block/worker.h"
 #include "warp/collective.h"
 #include "warp/matrix_dense.h"
 #include "warp/matrix_layout.h"
-#include "run/worker.h"
 #include <string.h>
 
 struct multiplication { /* a lane's part */

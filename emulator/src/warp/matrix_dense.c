@@ -6,8 +6,8 @@
  * in fp16 is rounded once, at the end. What is not a number becomes the one NaN that tensor cores write: 0x7fffffff, or
  * 0x7fff in fp16. */
 #include "warp/matrix_dense.h"
-#include "../../include/simt/half_bits.h"
 #include "warp/matrix_layout.h"
+#include "../../include/simt/half_bits.h"
 #include <string.h>
 
 #define NAN32 0x7fffffffu

@@ -5,13 +5,13 @@
  * one of 8. Where they are not, elements of 16 bits are moved as pairs all the same, by other lanes, and exchanged between
  * lanes (MOVM); others one by one. Inputs of half or of 8 bits in shared memory are read by ldmatrix where it can. */
 #include "warp/matrix_fragment.h"
+#include "base/report.h"
+#include "block/worker.h"
+#include "memory/place.h"
+#include "order/access.h"
 #include "warp/collective.h"
 #include "warp/matrix_layout.h"
-#include "order/access.h"
 #include "warp/matrix_touch.h"
-#include "memory/place.h"
-#include "report/report.h"
-#include "run/worker.h"
 #include <string.h>
 
 struct fragment { /* what a lane comes with */

@@ -1,8 +1,8 @@
 /* Accesses of a collective, each in the name of the lane whose address it is. */
 #include "warp/matrix_touch.h"
-#include "order/access.h"
+#include "base/report.h"
 #include "memory/place.h"
-#include "report/report.h"
+#include "order/access.h"
 #include <string.h>
 
 static void check_row(const struct access *a)

@@ -2,7 +2,7 @@
  * for all unknown addresses of an object, the program or a shared one, together, and its answers are kept. Frames
  * inlined from the emulator's own headers are passed over: the reader wants the line of the kernel. */
 #define _GNU_SOURCE
-#include "report/lines.h"
+#include "base/lines.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 /* The program's kernels, listed before main(), and their attributes. */
-#include "run/functions.h"
+#include "block/functions.h"
 #include "base/errors.h"
 #include "base/gpu.h"
 #include <pthread.h>

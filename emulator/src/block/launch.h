@@ -2,8 +2,7 @@
 #ifndef SIMT_LAUNCH_H
 #define SIMT_LAUNCH_H
 
-#include "run/grid.h"
-#include "memory/place.h"
+#include "block/grid.h"
 
 #define MAX_ARRAYS 64
 
@@ -30,10 +29,10 @@ struct launch {
     unsigned most_in_hand;   /* clusters that one worker may have begun */
     cudaError_t cancelled;   /* the error that ended it early */
     bool many_workers;
-    struct grid grid;  /* whose blocks may wait for each other, if the launch is cooperative */
-    unsigned n_lent;   /* race.c: words that hold an older value for now */
+    struct grid grid;   /* whose blocks may wait for each other, if the launch is cooperative */
+    unsigned n_lent;    /* race.c: words that hold an older value for now */
     bool releases_maps; /* map.c: some thread has released a tensor map that it changed */
-    bool synchronises; /* order.c: some thread has used a fence or a volatile access */
+    bool synchronises;  /* order.c: some thread has used a fence or a volatile access */
     /* shared.c */
     unsigned n_arrays, static_bytes, arena_bytes;
     struct array_place arrays[MAX_ARRAYS];

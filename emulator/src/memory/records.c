@@ -1,6 +1,5 @@
 /* Where records are kept: cells for each word, in memory that costs nothing until it is touched, and lists beside them. */
-#include "order/records.h"
-#include "order/race.h"
+#include "memory/records.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Vector clocks, sparse: sorted by block and thread. */
-#include "order/clock.h"
+#include "base/clock.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,12 @@
 #ifndef SIMT_REPORT_H
 #define SIMT_REPORT_H
 
-#include "run/cluster.h"
-#include "order/race.h"
+#include "base/access.h"
+
+struct actor;
+struct cluster;
+struct conflict;
+struct undefined_read;
 
 /* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
 void report_race(const struct conflict *c);
@@ -24,7 +28,6 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
 /* A thread waits in a barrier that a lane of its warp has been in, and then left the kernel. */
 void report_left_loop(struct block *b, unsigned thread, unsigned left) __attribute__((noreturn));
 void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));
-struct undefined_read;
 /* It is used: that thread writes what came of it at pc, or with NULL something else does. */
 void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)
     __attribute__((noreturn));

@@ -1,6 +1,6 @@
 /* A note for each line that deserves one. */
-#include "report/notes.h"
-#include "report/lines.h"
+#include "base/notes.h"
+#include "base/lines.h"
 #include <pthread.h>
 
 #define MOST_NOTES 64

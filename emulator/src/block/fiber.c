@@ -3,9 +3,9 @@
  * with SIMT_UCONTEXT defined, ucontext does the same at some twenty times the cost. A thread that ends hands its
  * stack to the next that starts, so a kernel without barriers runs on one warm stack. */
 #define _GNU_SOURCE
-#include "run/fiber.h"
-#include "run/launch.h"
-#include "run/worker.h"
+#include "block/fiber.h"
+#include "block/launch.h"
+#include "block/worker.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

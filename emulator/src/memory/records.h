@@ -6,8 +6,15 @@
 #ifndef SIMT_RECORDS_H
 #define SIMT_RECORDS_H
 
-#include "run/block.h"
-#include "memory/place.h"
+#include "base/base.h"
+
+#define SHARED_READERS 4
+#define GLOBAL_READERS 2
+
+/* The records of one object, `readers` of them for the reads of each word. */
+struct cells *race_cells(size_t bytes, unsigned readers);
+void race_cells_free(struct cells *cells);
+void race_cells_clear(struct cells *cells);
 
 /* COVERED: of a record beside a cell's last write, a plain store that a strong one has come on top of. It races with whoever
  * is not ordered behind it, though the strong one does not. */

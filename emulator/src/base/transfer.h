@@ -1,0 +1,33 @@
+/* A transfer: what it reads and writes, and what completes it. It goes through every room that has to say something about it. */
+#ifndef SIMT_BASE_TRANSFER_H
+#define SIMT_BASE_TRANSFER_H
+
+#include "base/base.h"
+
+enum completion {
+    BY_GROUP,      /* cp.async: its thread's groups, in the order of their commits */
+    BY_BULK_GROUP, /* bulk copies out of shared memory: likewise, and reading ends before writing does */
+    BY_MBARRIER    /* bytes on an mbarrier */
+};
+
+struct piece {                 /* contiguous bytes */
+    unsigned char *to;         /* NULL: they are read and go nowhere (prefetch) */
+    const unsigned char *from; /* NULL: nothing is read, and the transfer's fill is written */
+    unsigned bytes;
+};
+
+struct transfer {
+    const char *call; /* as a report names it: "cp.async.bulk.tensor.2d" */
+    const void *pc;
+    enum completion completed_by;
+    void *mbarrier; /* BY_MBARRIER: its generic address; its phase in hand counts all bytes of the pieces */
+    bool generic;   /* by the generic proxy, as cp.async; else by the async proxy */
+    bool reduces;   /* writes op(what is there, what was read), by elements of that type */
+    enum simt_atomic_op op;
+    enum simt_type type;
+    u64 fill; /* a pattern of 8 bytes */
+    unsigned n_pieces;
+    struct piece *pieces; /* copied by transfer_issue() */
+};
+
+#endif

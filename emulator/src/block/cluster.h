@@ -1,0 +1,23 @@
+/* A cluster: blocks that are begun together, by one worker, whose threads may wait for each other and wake each other, and
+ * whose shared memory lies side by side. Every block is in one: of its own, unless the launch asks for more. */
+#ifndef SIMT_CLUSTER_H
+#define SIMT_CLUSTER_H
+
+#include "block/block.h"
+
+#define MOST_IN_CLUSTER 16 /* blocks, on an H200; CUDA promises 8 */
+
+struct cluster {
+    struct launch *launch;
+    struct worker *worker;
+    struct cluster *next_in_hand; /* worker.c */
+    u64 number;                   /* among the launch's */
+    unsigned n;                   /* blocks */
+    unsigned cur;                 /* the rank of the block that runs, or that goes on next */
+    /* shared.c */
+    unsigned char *arenas;                 /* n of which, one behind the other, are this cluster's */
+    unsigned char *arena;                  /* the first of those */
+    struct block *blocks[MOST_IN_CLUSTER]; /* by their ranks */
+};
+
+#endif
