@@ -82,7 +82,7 @@ static const char not_a_map[] = "invalid tensor map";
 static void check_space(const struct access *a, const struct place *p)
 {
     if (p->space == SPACE_SHARED)
-        report_access(a, not_a_map, "A copy cannot read its tensor map from shared memory.");
+        report_access(a, "wrong memory space", "A copy cannot read its tensor map from shared memory.");
     if (p->space == SPACE_LOCAL)
         report_access(
             a, not_a_map,
@@ -177,11 +177,11 @@ static void check_map(const struct tensor_map *m, unsigned coordinates, const vo
     if (m->mark != MAP_MARK)
         report_call(not_a_map, pc, "begins a copy of a tensor",
                     "What stands there was not made by cuTensorMapEncodeTiled().");
-    if (m->rank != coordinates)
-        report_call("wrong rank", pc, did, "A tensor copy names as many coordinates as its map has.");
     const char *why = tensor_map_fault(m);
     if (why)
         report_call(not_a_map, pc, "begins a copy by a tensor map that was changed", why);
+    if (m->rank != coordinates)
+        report_call("wrong rank", pc, did, "A tensor copy names as many coordinates as its map has.");
     if (m->interleave)
         report_unsupported_at("interleaved tensors", pc);
 }

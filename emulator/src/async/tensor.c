@@ -115,6 +115,8 @@ static const char *fault_of_box(const struct tensor_map *m)
 
 const char *tensor_map_fault(const struct tensor_map *m)
 {
+    if (m->rank == 0 || m->rank > MOST_RANK)
+        return "A tensor has 1 to 5 dimensions.";
     const char *why = fault_of_modes(m);
     if (!why)
         why = fault_of_memory(m);

@@ -118,7 +118,9 @@ static void prefetch(struct running *r, const struct instruction *in)
     struct tensor_map m;
     int corner[MOST_RANK];
     read_place(r, in, 0, &m, corner);
-    counters_bulk_prefetch(block_here(), r->pc);
+    struct piece box = {.from = m.address, .bytes = (unsigned)tensor_box_bytes(&m)};
+    transfer_issue(&(struct transfer){
+        .call = name_of(in), .pc = r->pc, .completed_by = BY_BULK_GROUP, .n_pieces = 1, .pieces = &box});
 }
 
 /* Are the operands from the first on of those kinds: a address, k place? */
