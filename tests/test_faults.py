@@ -13,7 +13,7 @@ UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 # Faults between threads: the report must name every line marked `expect`, and no other but those marked `perhaps`.
 OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "divergent barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
-              "access to an mbarrier", "race between streams", "race between host and stream"}
+              "access to an mbarrier", "missing proxy fence", "race between streams", "race between host and stream"}
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",

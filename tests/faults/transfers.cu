@@ -2,6 +2,7 @@
 // marks a line that the report on it must name. tests/right/transfers.cu has the right ways.
 
 #include <cuda/ptx>
+#include <cuda_pipeline.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -314,6 +315,119 @@ __global__ void more_bytes_than_it_counts(int *in, int *out)
         EXPECT(&bar, 1 << 20);  // expect more_bytes_than_it_counts: too many bytes
 }
 
+// Between the two proxies.
+__global__ void no_proxy_fence(int *in, int *out)
+{
+    __shared__ tile t;
+    t.of[threadIdx.x] = 1;  // expect no_proxy_fence: missing proxy fence
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        STORE(out, t.of);  // expect no_proxy_fence: missing proxy fence
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+
+__global__ void fence_in_front_of_the_write(int *in, int *out)
+{
+    __shared__ tile t;
+    ptx::fence_proxy_async(ptx::space_shared);
+    t.of[threadIdx.x] = 1;  // expect fence_in_front_of_the_write: missing proxy fence
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        STORE(out, t.of);  // expect fence_in_front_of_the_write: missing proxy fence
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+
+__global__ void fence_of_another_space(int *in, int *out)
+{
+    __shared__ tile t;
+    t.of[threadIdx.x] = 1;  // expect fence_of_another_space: missing proxy fence
+    ptx::fence_proxy_async(ptx::space_global);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        STORE(out, t.of);  // expect fence_of_another_space: missing proxy fence
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+
+// In front of the barrier, it covers what its own thread knows, and that is not what others write.
+__global__ void fence_of_one_thread(int *in, int *out)
+{
+    __shared__ tile t;
+    t.of[threadIdx.x] = 1;  // expect fence_of_one_thread: missing proxy fence
+    if (threadIdx.x == 0)
+        ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        STORE(out, t.of);  // expect fence_of_one_thread: missing proxy fence
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+
+__global__ void fence_behind_the_issue(int *in, int *out)
+{
+    __shared__ tile t;
+    t.of[threadIdx.x] = 1;  // expect fence_behind_the_issue: missing proxy fence
+    __syncthreads();
+    if (threadIdx.x == 0)
+        STORE(out, t.of);  // expect fence_behind_the_issue: missing proxy fence
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+
+__global__ void filled_before_it_is_loaded(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    t.of[threadIdx.x] = 0;  // expect filled_before_it_is_loaded: missing proxy fence
+    start(&bar, 1);
+    if (threadIdx.x == 0) {
+        EXPECT(&bar, BYTES);
+        LOAD(t.of, in, &bar);  // expect filled_before_it_is_loaded: missing proxy fence
+    }
+    WAIT(&bar, 0);
+    out[threadIdx.x] = t.of[threadIdx.x];
+}
+
+__global__ void written_to_global_memory(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    in[threadIdx.x] = 3;  // expect written_to_global_memory: missing proxy fence
+    ptx::fence_proxy_async(ptx::space_shared);
+    start(&bar, 1);
+    if (threadIdx.x == 0) {
+        EXPECT(&bar, BYTES);
+        LOAD(t.of, in, &bar);  // expect written_to_global_memory: missing proxy fence
+    }
+    WAIT(&bar, 0);
+    out[threadIdx.x] = t.of[threadIdx.x];
+}
+
+__global__ void copied_by_the_generic_proxy(int *in, int *out)
+{
+    __shared__ tile t;
+    int *to = &t.of[threadIdx.x];
+    __pipeline_memcpy_async(to, &in[threadIdx.x], 4);  // expect copied_by_the_generic_proxy: missing proxy fence
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        STORE(out, t.of);  // expect copied_by_the_generic_proxy: missing proxy fence
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+
 #define ONE(NAME) {#NAME, NAME, 1}
 #define TWO(NAME) {#NAME, NAME, 2}
 static const struct {
@@ -341,6 +455,14 @@ static const struct {
     TWO(two_blocks_store),
     TWO(added_to_what_is_read),
     ONE(more_bytes_than_it_counts),
+    ONE(no_proxy_fence),
+    ONE(fence_in_front_of_the_write),
+    ONE(fence_of_another_space),
+    ONE(fence_of_one_thread),
+    ONE(fence_behind_the_issue),
+    ONE(filled_before_it_is_loaded),
+    ONE(written_to_global_memory),
+    ONE(copied_by_the_generic_proxy),
 };
 
 int main(int argc, char **argv)

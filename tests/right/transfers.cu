@@ -147,6 +147,26 @@ __global__ void stores_by_two(const int *in, int *out)
         ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
 }
 
+// The fence of a third thread, between two barriers, is as good; there may be many of them.
+__global__ void stores_by_three(const int *in, int *out)
+{
+    __shared__ alignas(128) int tile[TILE];
+    for (int i = 0; i < TILES; i++) {
+        for (int j = threadIdx.x; j < TILE; j += blockDim.x)
+            tile[TILE - 1 - j] = in[i * TILE + j];
+        __syncthreads();
+        for (int j = 0; threadIdx.x == 50 && j <= i; j++)
+            ptx::fence_proxy_async();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out + i * TILE, tile, BYTES);
+            ptx::cp_async_bulk_commit_group();
+            ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+        }
+        __syncthreads();
+    }
+}
+
 // Through shared memory by bulk copies alone; another thread of the block reads the result, and then another block does.
 __device__ int ready;
 __global__ void handed_on(const int *in, int *out, int *between)
@@ -281,7 +301,7 @@ int main()
     int host[TILES * TILE], zeros[TILES * TILE] = {0};
     for (int i = 0; i < TILES * TILE; i++)
         host[i] = i * 7 % 1000;
-    void (*const kernels[])(const int *, int *) = {one_stage, one_waits, ring, stores, stores_by_two};
+    void (*const kernels[])(const int *, int *) = {one_stage, one_waits, ring, stores, stores_by_two, stores_by_three};
     for (auto kernel : kernels) {
         int *in = to_device(host, TILES * TILE), *out = to_device(zeros, TILES * TILE);
         kernel<<<1, kernel == ring ? THREADS + 32 : THREADS>>>(in, out);

@@ -220,11 +220,14 @@ static void report_in_flight(const struct access *a, const struct engine *e, con
                        : access_stores(a->kind) ? "target overwritten in flight"
                                                 : "copy still in flight";
     struct words w;
+    char did[160];
     if (e->actor >= COUNTED_ENGINE)
         mbarrier_say_missing(e, f, a->thread, w.text, sizeof w.text);
     else
         w = of_groups(e, f, source);
-    report_meeting(a, kind, &other, source ? "began to copy from it" : "began to copy to it", w.text);
+    snprintf(did, sizeof did, "began to copy %s it%s%s%s", source ? "from" : "to", f->generic ? "" : " (",
+             f->generic ? "" : f->call, f->generic ? "" : ")");
+    report_meeting(a, kind, &other, did, w.text);
 }
 
 void async_check(const struct access *a)

@@ -23,7 +23,7 @@ struct flying {
         enum simt_type type;
     } as;
     u64 fill;
-    u64 bytes, source_bytes; /* of all pieces, and of those that are read */
+    unsigned bytes, source_bytes; /* of all pieces, and of those that are read */
     unsigned n_pieces;
     struct piece few[FEW_PIECES], *many; /* NULL: few are enough */
     /* What the pieces are to write, one after the other: under checks what the sources held at the issue, and, once they

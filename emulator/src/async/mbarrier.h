@@ -29,7 +29,7 @@ bool mbarrier_test(void *barrier, struct asking for_what, const void *pc); /* is
 void mbarrier_wait(void *barrier, struct asking for_what, const void *pc); /* until it is */
 unsigned mbarrier_pending(u64 token);                                      /* mbarrier.pending_count */
 /* fence.mbarrier_init: what the running thread has initialised is visible to the async proxy. */
-void mbarrier_fence_init(const void *pc);
+void mbarrier_fence_init(void);
 /* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
  * one of those expected; else the barrier expects one more. */
 void async_arrive(void *barrier, bool noinc, const void *pc);

@@ -79,7 +79,7 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
 {
     const struct piece *p = flying_pieces(mine);
     bool any = false;
-    if (!mine->generic || !b->n_guarded || !guard_forbids(b, p->to, (unsigned)mine->bytes, false))
+    if (!mine->generic || !b->n_guarded || !guard_forbids(b, p->to, mine->bytes, false))
         return false;
     for (struct search s = {0}; flight_next(b, &s);) {
         const struct piece *q = flying_pieces(s.flying);
@@ -150,20 +150,24 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     uint32_t *stamp = e->actor >= COUNTED_ENGINE ? &b->flight->counted_stamp : &e->issued;
     (*stamp)++;
     e->issued = *stamp;
-    *f = (struct flying){.call = t->call,
-                         .pc = t->pc,
-                         .thread = b->cur,
-                         .stamp = e->issued,
-                         .issued = b->now,
-                         .group = e->committed,
-                         .generic = t->generic,
-                         .as = {t->reduces, t->op, t->type},
-                         .fill = t->fill,
-                         .n_pieces = t->n_pieces};
-    if (t->n_pieces > FEW_PIECES)
-        f->many = allocate(t->n_pieces * sizeof *f->many);
-    memcpy(f->many ? f->many : f->few, t->pieces, t->n_pieces * sizeof *t->pieces);
+    f->call = t->call;
+    f->pc = t->pc;
+    f->thread = b->cur;
+    f->stamp = e->issued;
+    f->issued = b->now;
+    f->group = e->committed;
+    f->generic = t->generic;
+    f->read = false;
+    f->as = (struct reduction){t->reduces, t->op, t->type};
+    f->fill = t->fill;
+    f->bytes = 0;
+    f->source_bytes = 0;
+    f->n_pieces = t->n_pieces;
+    f->many = t->n_pieces > FEW_PIECES ? allocate(t->n_pieces * sizeof *f->many) : NULL;
+    f->many_held = NULL;
+    struct piece *pieces = f->many ? f->many : f->few;
     for (unsigned i = 0; i < t->n_pieces; i++) {
+        pieces[i] = t->pieces[i];
         f->bytes += t->pieces[i].bytes;
         f->source_bytes += t->pieces[i].from ? t->pieces[i].bytes : 0;
     }

@@ -96,7 +96,11 @@ struct block {
     u64 fenced;                     /* tick of the last fence of any of its threads */
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
+    bool loads; /* the running thread is at a strong load, which message_settle() will look into */
     unsigned n_knowledge;
+    struct proxy_fences *proxy_fences; /* proxy.c: of each thread; NULL before the first */
+    unsigned n_proxy_fences;
+    unsigned proxy_fencer;   /* whose fence was last of use */
     struct engines *engines; /* NULL: none has been waited for */
     /* shared.c */
     unsigned char *arena;          /* one of its cluster's */

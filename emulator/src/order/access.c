@@ -196,7 +196,8 @@ void access_settle(struct worker *w)
         __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
     if (w->block->suspicion->pending)
         race_judge(w->block);
-    message_settle(w->block);
+    if (w->block->loads)
+        message_settle(w->block);
     w->unsettled = false;
 }
 

@@ -199,6 +199,7 @@ static void location_write(const struct access *a, struct knowledge *k, struct l
 void message_settle(struct block *b)
 {
     struct knowledge *k = current(b)->knowledge;
+    b->loads = false;
     if (!k || !k->loaded)
         return;
     struct access a = access_of(b, k->loaded_at, k->loaded, 0, ACCESS_VOLATILE_LOAD);
@@ -291,7 +292,7 @@ void message_load(const struct access *a)
     if (!b->launch->many_workers)
         message_settle(b); /* nobody else runs before it is done */
     else
-        b->worker->unsettled = true;
+        b->loads = b->worker->unsettled = true;
 }
 
 bool message_atomic_begin(const struct access *a)

@@ -5,6 +5,7 @@
  * one thread writes behind it. Widely used programs rely on that, and hardware keeps it, so here the emulator is
  * silent. */
 #include "order/order.h"
+#include "order/proxy.h"
 #include "block/grid.h"
 #include "block/launch.h"
 #include "block/worker.h"
@@ -53,6 +54,7 @@ void order_begin_block(struct block *b)
     b->sequential = 0;
     b->fenced = 0;
     b->n_heard = 0;
+    proxy_begin_block(b);
     clock_clear(&b->acquired);
     clock_clear(&b->released[0]);
     clock_clear(&b->released[1]);
@@ -403,5 +405,3 @@ void order_fence(struct block *b, enum simt_scope scope, bool sequential, const 
         clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
     b->now++;
 }
-
-void order_proxy_fence(struct block *b, unsigned spaces, const void *pc) { (void)b, (void)spaces, (void)pc; }

@@ -20,14 +20,14 @@
 
 struct block;
 
-enum {                                      /* engines */
-       COPY_ENGINE = MAX_THREADS,           /* + t: cp.async of thread t */
-       BULK_READ_ENGINE = 2 * MAX_THREADS,  /* + t: bulk copies of its groups, as far as they read, */
-       BULK_WRITE_ENGINE = 3 * MAX_THREADS, /* and as far as they write: a wait may be for the former alone */
-       COUNTED_ENGINE =
-           4 * MAX_THREADS, /* + i: bulk copies that the block's i-th mbarrier counts; its last ones share one */
-       WGMMA_ENGINE = 5 * MAX_THREADS, /* + w: wgmma of warpgroup w */
-       MAX_ACTORS = 5 * MAX_THREADS + MAX_WARPS / 4
+/* Engines. */
+enum {
+    COPY_ENGINE = MAX_THREADS,           /* + t: cp.async of thread t */
+    BULK_READ_ENGINE = 2 * MAX_THREADS,  /* + t: bulk copies of its groups, as far as they read, */
+    BULK_WRITE_ENGINE = 3 * MAX_THREADS, /* and as far as they write: a wait may be for the former alone */
+    COUNTED_ENGINE = 4 * MAX_THREADS,    /* + i: bulk copies that the i-th mbarrier counts; the last share one */
+    WGMMA_ENGINE = 5 * MAX_THREADS,      /* + w: wgmma of warpgroup w */
+    MAX_ACTORS = 5 * MAX_THREADS + MAX_WARPS / 4
 };
 static inline bool is_engine(unsigned actor) { return actor >= MAX_THREADS; }
 
@@ -76,10 +76,6 @@ void order_release_fenced(struct block *b, unsigned thread, struct release *into
 void order_see(struct block *b, unsigned thread, const struct release *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
-/* fence.proxy.async of the running thread, for these spaces: what has happened before it in memory of theirs may be touched
- * by the async proxy, by bulk copies, from there on. */
-enum proxy_space { PROXY_SHARED = 1, PROXY_GLOBAL = 2 };
-void order_proxy_fence(struct block *b, unsigned spaces, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
 /* The last sequential fence that the thread has behind it. */
 u64 order_sequential(const struct block *b, unsigned thread);

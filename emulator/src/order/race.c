@@ -4,6 +4,8 @@
  * Who touched what is in records (records.c). One store instruction of a warp that writes a word from several lanes is no
  * race: the guide says that one of the writes happens. A record that is lost can lose a report, never invent one. */
 #include "order/race.h"
+#include "order/order.h"
+#include "order/proxy.h"
 #include "base/lines.h"
 #include "base/notes.h"
 #include "base/report.h"
@@ -220,11 +222,41 @@ static bool is_below_floor(const struct block *b, const struct record *r)
     return r->engine ? order_engine_met(b->engines, r->engine, STAMP(r)) : STAMP(r) <= b->floor;
 }
 
+static void report_proxy(struct visit *v, const struct record *r)
+{
+    struct actor writer = {r->serial, WRITER(r), record_pc(r)};
+    struct access a = *v->a;
+    a.address = address_of(v);
+    report_meeting(
+        &a, "missing proxy fence", &writer, "wrote there",
+        v->place->space == SPACE_SHARED
+            ? "A bulk copy goes by the async proxy, which sees what others wrote to shared memory behind "
+              "fence.proxy.async.shared::cta alone: by the thread that wrote, or by one that is ordered behind "
+              "it, before the copy is issued."
+            : "A bulk copy goes by the async proxy, which sees what the kernel wrote to global memory behind "
+              "fence.proxy.async.global alone: by the thread that wrote, or by one that is ordered behind it, "
+              "before the copy is issued.");
+}
+
+/* What a thread of the block wrote by the generic proxy, and the access by the async proxy comes behind. */
+static void check_proxy(struct visit *v, const struct record *r)
+{
+    bool generic = !r->engine || r->engine < BULK_READ_ENGINE;
+    unsigned writer = record_actor(r, WRITER(r));
+    if (r->serial != v->b->serial || !generic || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
+        return; /* else they race */
+    if (!proxy_fenced(v->b, v->a->thread, v->place->space == SPACE_SHARED ? PROXY_SHARED : PROXY_GLOBAL, writer,
+                      STAMP(r)))
+        report_proxy(v, r);
+}
+
 static void meet_write(struct visit *v, const struct record *r)
 {
     if (is_past(v, r))
         return;
     unsigned thread = WRITER(r);
+    if (v->a->proxy == ASYNC_PROXY)
+        check_proxy(v, r);
     if (v->read_only && r->serial >= v->b->launch->first_serial)
         note_conflict(v, r, thread, STRENGTH(r), true, TAKEN_FOR_CONSTANT);
     if (r->serial == v->b->serial && is_met(v->b, r, thread))
@@ -721,7 +753,8 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     if (!a->engine)
         b->threads[a->thread].touched = a->stamp;
     bool *lock = race_lock(b, place);
-    bool loads_words = !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 && !read_only;
+    bool loads_words = a->proxy == GENERIC_PROXY && !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 &&
+                       !read_only;
     if (loads_words && load_words(a, cells, offset, least_serial, key)) {
         race_unlock(lock);
         return;

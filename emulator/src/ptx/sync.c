@@ -3,7 +3,7 @@
 #include "async/async.h"
 #include "async/mbarrier.h"
 #include "order/atomic.h"
-#include "order/order.h"
+#include "order/proxy.h"
 #include "ptx/memory.h"
 #include "ptx/move.h"
 #include "ptx/rows.h"
@@ -75,7 +75,8 @@ static void fence_proxies(struct running *r, const struct instruction *in)
                                       [S_GLOBAL] = PROXY_GLOBAL,
                                       [S_SHARED] = PROXY_SHARED,
                                       [S_CLUSTER] = PROXY_SHARED};
-    order_proxy_fence(running(), spaces[in->field[SPACE]], r->pc);
+    (void)r;
+    proxy_fence(running(), spaces[in->field[SPACE]]);
 }
 static const char *check_proxies(struct instruction *in)
 {
@@ -87,14 +88,14 @@ static const char *check_proxies(struct instruction *in)
 static void fence_proxies_of_cluster(struct running *r, const struct instruction *in)
 {
     fence_of_cluster(r, in);
-    order_proxy_fence(running(), PROXY_SHARED, r->pc);
+    proxy_fence(running(), PROXY_SHARED);
     fence_of_cluster(r, in);
 }
 
 static void fence_initialised(struct running *r, const struct instruction *in)
 {
-    (void)in;
-    mbarrier_fence_init(r->pc);
+    (void)r, (void)in;
+    mbarrier_fence_init();
 }
 
 /* ---- cp.async ---- */

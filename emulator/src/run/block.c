@@ -136,6 +136,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->ahead = 0;
     b->yields = 0;
     b->quiet = 0;
+    b->loads = false;
     b->suspicion->pending = false;
     undefined_drop(b);
     for (unsigned i = 0; i < BARRIERS; i++) {

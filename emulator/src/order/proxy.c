@@ -1,0 +1,81 @@
+/* A fence between the proxies covers what its thread knew when it did it, and so is kept as its stamp and a clock. The last few
+ * of each thread are: where an older one might have been on the way, nothing is said. */
+#include "order/proxy.h"
+#include "order/order.h"
+#include "block/block.h"
+#include "block/launch.h"
+
+#define MOST_FENCES 8
+
+struct proxy_fences { /* of a thread */
+    unsigned n;       /* that it has done */
+    struct proxy_fence {
+        uint32_t stamp;
+        unsigned spaces;
+        struct clock before;
+    } last[MOST_FENCES]; /* [n - 1] and those before it, modulo MOST_FENCES */
+};
+
+void proxy_begin_block(struct block *b)
+{
+    for (unsigned t = 0; b->n_proxy_fences && t < MAX_THREADS; t++)
+        b->proxy_fences[t].n = 0;
+    b->n_proxy_fences = 0;
+}
+
+void proxy_fence(struct block *b, unsigned spaces)
+{
+    if (!simt_checked)
+        return;
+    if (!b->proxy_fences)
+        b->proxy_fences = base_reserve(MAX_THREADS * sizeof *b->proxy_fences);
+    struct proxy_fences *all = &b->proxy_fences[b->cur];
+    struct proxy_fence *f = &all->last[all->n % MOST_FENCES];
+    f->stamp = b->now;
+    f->spaces = spaces;
+    clock_clear(&f->before);
+    order_done(b, b->cur, &f->before);
+    all->n++;
+    b->n_proxy_fences++;
+    b->now++;
+}
+
+struct asked_write {
+    unsigned thread; /* that asks */
+    enum proxy_space space;
+    unsigned writer;
+    uint32_t stamp;
+};
+
+static bool fenced_by(struct block *b, unsigned thread, const struct asked_write *w)
+{
+    const struct proxy_fences *all = &b->proxy_fences[thread];
+    unsigned kept = all->n < MOST_FENCES ? all->n : MOST_FENCES;
+    for (unsigned i = 1; i <= kept; i++) {
+        const struct proxy_fence *f = &all->last[(all->n - i) % MOST_FENCES];
+        bool own = thread == w->writer && w->stamp <= f->stamp;
+        if (!own && !clock_knows(&f->before, b->serial, w->writer, w->stamp))
+            return false; /* nor did those before it */
+        if (f->spaces & w->space && order_before(b, w->thread, b->serial, thread, f->stamp))
+            return true;
+    }
+    return all->n > MOST_FENCES;
+}
+
+bool proxy_fenced(struct block *b, unsigned thread, enum proxy_space space, unsigned writer, uint32_t stamp)
+{
+    struct asked_write w = {thread, space, writer, stamp};
+    if (!b->n_proxy_fences)
+        return false;
+    if (!is_engine(writer) && fenced_by(b, writer, &w))
+        return true;
+    if (fenced_by(b, thread, &w) || fenced_by(b, b->proxy_fencer, &w))
+        return true;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        if (!fenced_by(b, t, &w))
+            continue;
+        b->proxy_fencer = t;
+        return true;
+    }
+    return false;
+}
