@@ -192,3 +192,22 @@ def test_registers_that_nobody_loaded_are_not_zero(compile_cu, program):
     assert product("-") == 16
     for left_out, if_zero in {"A": 8, "B": 0, "C": 16}.items():
         assert product(left_out) != if_zero, left_out
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_one_lane_is_elected(tmp_path, compiler):
+    """By cuda::ptx::elect_sync(), which newer versions of libcu++ have."""
+    source = tmp_path / "elect.cu"
+    source.write_text("""#include <cuda/ptx>
+#include <stdio.h>
+__global__ void elect()
+{
+    if (threadIdx.x >= 5 && cuda::ptx::elect_sync(0xffffffe0))
+        printf("%d\\n", threadIdx.x);
+}
+int main() { elect<<<1, 32>>>(); return cudaDeviceSynchronize(); }
+""")
+    program, done = Program(source, compiler).compile(tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = run(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")

@@ -179,9 +179,8 @@ static void run(const struct kernel *k, struct launch l)
 int main(int argc, char **argv)
 {
     bool list_only = argc > 1 && strcmp(argv[1], "--list") == 0;
-    const int sizes[] = {16,  32,  48,  64,  80,   96,   112,  128,  144,  160,   192,  256,
-                         272, 384, 512, 768, 1024, 1040, 2048, 4096, 8192, 16384, 32768};
-    const int moved[] = {16, 32, 64, 96, 128, 256, 1024};
+    const int sizes[] = {16, 48, 112, 144, 272, 1024, 4096, 32768}, moved[] = {32, 1024};
+    const int several[][2] = {{2, 16}, {2, 1024}, {8, 64}, {32, 256}};  // so many, of so many bytes
     if (!list_only) {
         void *zeros;
         check(cudaMalloc(&zeros, BUFFER));
@@ -193,16 +192,14 @@ int main(int argc, char **argv)
         for (int bytes : sizes)
             run(&k, {bytes, 0, 0, 1, 1});
         for (int bytes : moved)
-            for (int by = 16; by < LINE; by += 16) {
+            for (int by = 16; by < LINE; by += 64) {
                 run(&k, {bytes, by, 0, 1, 1});
                 run(&k, {bytes, 0, by, 1, 1});
             }
-        for (int copies = 2; copies <= 16; copies *= 2)
-            for (int bytes = 16; bytes <= 1024; bytes *= 4)
-                run(&k, {bytes, 0, 0, copies, 1});
-        for (int lanes = 2; lanes <= 32; lanes *= 4)
-            for (int bytes = 16; bytes <= 1024; bytes *= 4)
-                run(&k, {bytes, 0, 0, 1, lanes});
+        for (auto n : several) {
+            run(&k, {n[1], 0, 0, n[0], 1});
+            run(&k, {n[1], 0, 0, 1, n[0]});
+        }
     }
     return 0;
 }
