@@ -156,13 +156,24 @@ def test_a_race_is_reported_before_the_fault_that_ends_the_launch(compile_cu, co
     assert re.findall(r"^simt: ([^:]+): ", text, re.MULTILINE) == ["race in shared memory", "out of bounds"], text
 
 
+def expect_note(compile_cu, name, kernel, compiler):
+    """The program goes on, and one note names the lines of its source that say so."""
+    done = run(compile_cu(Program(TESTS / "faults" / name, compiler)), kernel)
+    assert done.returncode == 0, done.stderr
+    source = (TESTS / "faults" / name).read_text().splitlines()
+    lines = [n for n, code in enumerate(source, 1) if code.endswith("// noted")]
+    assert lines and done.stderr.count("simt: note: ") == 1, done.stderr
+    assert all(f"{name}:{line}" in done.stderr for line in lines), done.stderr
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_two_syncthreads_of_two_roles_are_noted(compile_cu, compiler):
-    done = run(compile_cu(Program(TESTS / "faults" / "roles.cu", compiler)), "two_syncthreads")
-    assert done.returncode == 0, done.stderr
-    source = (TESTS / "faults" / "roles.cu").read_text().splitlines()
-    lines = [n for n, code in enumerate(source, 1) if code.endswith("// noted")]
-    assert done.stderr.count("simt: note: ") == 1 and all(f"roles.cu:{line}" in done.stderr for line in lines), done.stderr
+    expect_note(compile_cu, "roles.cu", "two_syncthreads", compiler)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_an_mbarrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compiler):
+    expect_note(compile_cu, "transfers.cu", "barrier_not_fenced", compiler)
 
 
 @pytest.mark.parametrize("program", [Program(source) for source in UNSUPPORTED], ids=str)

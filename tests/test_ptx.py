@@ -76,6 +76,8 @@ WHY = {
     "bulk_exchange": "no such operation of that type",
     "bulk_floats_in_shared": "no such operation of that type",
     "bulk_reduction_from_global": "it goes from .shared::cta",
+    "map_of_no_cluster": "the space is .shared::cluster",
+    "narrow_map": "a generic address is of type .u64",
     "tensor_without_dimensions": "of dimensions, .1d to .5d, is missing",
     "tensor_of_six": "no modifier .6d",
     "tensor_in_columns": "not .im2col and its like",

@@ -9,7 +9,7 @@
 namespace ptx = cuda::ptx;
 
 constexpr int TILE = 64;
-constexpr unsigned BYTES = TILE * sizeof(int);
+enum : unsigned { BYTES = TILE * sizeof(int) };
 
 struct alignas(128) tile {
     int of[TILE];
@@ -315,6 +315,93 @@ __global__ void more_bytes_than_it_counts(int *in, int *out)
         EXPECT(&bar, 1 << 20);  // expect more_bytes_than_it_counts: too many bytes
 }
 
+__global__ void rewritten_within(int *in, int *out)
+{
+    __shared__ tile t[2];
+    __shared__ uint64_t bar;
+    start(&bar, 1);
+    fill(t[0], 1);
+    if (threadIdx.x == 0) {
+        EXPECT(&bar, BYTES);
+        ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, t[1].of, t[0].of, BYTES, &bar);  // expect rewritten_within: source overwritten in flight
+        out[0] = t[0].of[3];
+        t[0].of[3] = 4;  // expect rewritten_within: source overwritten in flight
+    }
+    WAIT(&bar, 0);
+    out[threadIdx.x] = t[1].of[threadIdx.x];
+}
+
+__global__ void invalidated_in_flight(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    start(&bar, 1);
+    if (threadIdx.x == 0) {
+        EXPECT(&bar, BYTES);
+        LOAD(t.of, in, &bar);
+        asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"((unsigned)__cvta_generic_to_shared(&bar)) : "memory");  // expect invalidated_in_flight: mbarrier in use
+    }
+}
+
+__device__ void arrive_relaxed(uint64_t *bar)
+{
+    asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"((unsigned)__cvta_generic_to_shared(bar))
+                 : "memory");
+}
+
+__device__ void wait_relaxed(uint64_t *bar, unsigned parity)
+{
+    int done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%1], %2; "
+                     "selp.s32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"((unsigned)__cvta_generic_to_shared(bar)), "r"(parity)
+                     : "memory");
+}
+
+__global__ void arrives_without_a_fence(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    start(&bar, TILE);
+    t.of[threadIdx.x] = in[threadIdx.x];  // expect arrives_without_a_fence: race in shared memory
+    arrive_relaxed(&bar);
+    wait_relaxed(&bar, 0);
+    __threadfence_block();
+    out[threadIdx.x] = t.of[TILE - 1 - threadIdx.x];  // expect arrives_without_a_fence: race in shared memory
+}
+
+__global__ void waits_without_a_fence(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    start(&bar, TILE);
+    t.of[threadIdx.x] = in[threadIdx.x];  // expect waits_without_a_fence: race in shared memory
+    __threadfence_block();
+    arrive_relaxed(&bar);
+    wait_relaxed(&bar, 0);
+    out[threadIdx.x] = t.of[TILE - 1 - threadIdx.x];  // expect waits_without_a_fence: race in shared memory
+}
+
+// It works, and is noted.
+__global__ void barrier_not_fenced(int *in, int *out)
+{
+    __shared__ tile t;
+    __shared__ uint64_t bar;
+    if (threadIdx.x == 0)
+        ptx::mbarrier_init(&bar, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        EXPECT(&bar, BYTES);
+        LOAD(t.of, in, &bar);  // noted
+    }
+    WAIT(&bar, 0);
+    out[threadIdx.x] = t.of[threadIdx.x];
+}
+
 // Between the two proxies.
 __global__ void no_proxy_fence(int *in, int *out)
 {
@@ -455,6 +542,11 @@ static const struct {
     TWO(two_blocks_store),
     TWO(added_to_what_is_read),
     ONE(more_bytes_than_it_counts),
+    ONE(rewritten_within),
+    ONE(invalidated_in_flight),
+    ONE(barrier_not_fenced),
+    ONE(arrives_without_a_fence),
+    ONE(waits_without_a_fence),
     ONE(no_proxy_fence),
     ONE(fence_in_front_of_the_write),
     ONE(fence_of_another_space),

@@ -108,6 +108,8 @@ REFUSED(bulk_floats_in_shared, "cp.reduce.async.bulk.shared::cluster.shared::cta
                                "[%1], [%1], 16, [%1]; mov.b32 %0, 1;")
 REFUSED(bulk_reduction_from_global, "cp.reduce.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.add.u32 "
                                     "[%1], [%2], 16, [%1]; mov.b32 %0, 1;")
+REFUSED(map_of_no_cluster, "mapa.shared::cta.u32 %0, %1, 0;")
+REFUSED(narrow_map, "mapa.u32 %0, %1, 0;")
 REFUSED(tensor_without_dimensions,
         "cp.async.bulk.tensor.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
 REFUSED(tensor_of_six, "cp.async.bulk.tensor.6d.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
@@ -294,6 +296,8 @@ int main(int argc, char **argv)
     RUN(bulk_exchange);
     RUN(bulk_floats_in_shared);
     RUN(bulk_reduction_from_global);
+    RUN(map_of_no_cluster);
+    RUN(narrow_map);
     RUN(tensor_without_dimensions);
     RUN(tensor_of_six);
     RUN(tensor_in_columns);

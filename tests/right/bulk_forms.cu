@@ -148,6 +148,33 @@ __global__ void counted(int *out)
         asm volatile("mbarrier.inval.b64 [%0];" ::"l"(&barrier) : "memory");
 }
 
+// The block's own barrier, as a cluster's: by its rank, as CUTLASS does.
+__global__ void by_rank(int *out)
+{
+    __shared__ uint64_t barrier;
+    const unsigned bar = in_shared(&barrier);
+    unsigned remote, rank, generic_rank, generic_same;
+    begin(&barrier, THREADS);
+    asm volatile("{ .reg .b32 address;\n"
+                 "mapa.shared::cluster.u32 address, %1, %2;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [address];\n"
+                 "mov.b32 %0, address; }"
+                 : "=r"(remote)
+                 : "r"(bar), "r"(0)
+                 : "memory");
+    while (!over(bar, 0))
+        ;
+    asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(rank) : "r"(remote));
+    asm volatile("{ .reg .b64 address; .reg .pred p;\n"
+                 "mapa.u64 address, %2, %3;\n"
+                 "getctarank.u64 %0, address;\n"
+                 "setp.eq.u64 p, address, %2;\n"
+                 "selp.u32 %1, 1, 0, p; }"
+                 : "=r"(generic_rank), "=r"(generic_same)
+                 : "l"(&barrier), "r"(0));
+    out[threadIdx.x] = rank + generic_rank + 10 * generic_same;
+}
+
 int main()
 {
     const float *host = numbers(N, 1);
@@ -159,7 +186,10 @@ int main()
         SAME(got[i], 2 * (host[i] + 1));
     of_nothing<<<1, THREADS>>>(in, out);
     SAME(to_host(out, 1)[0], 7);
-    int *counts = to_device<int>(NULL, 2);
+    int *counts = to_device<int>(NULL, THREADS);
+    by_rank<<<1, THREADS>>>(counts);
+    for (int t = 0; t < THREADS; t++)
+        SAME(to_host(counts, THREADS)[t], 10);
     counted<<<1, THREADS>>>(counts);
     SAME(to_host(counts, 2)[0], THREADS);
     SAME(to_host(counts, 2)[1], THREADS - 2);

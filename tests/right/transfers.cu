@@ -9,7 +9,7 @@ namespace ptx = cuda::ptx;
 namespace cg = cooperative_groups;
 
 constexpr int THREADS = 64, TILE = 256, TILES = 6, STAGES = 2;
-constexpr unsigned BYTES = TILE * sizeof(int);
+enum : unsigned { BYTES = TILE * sizeof(int) };
 
 __device__ void wait_for(uint64_t *bar, unsigned parity)
 {
@@ -105,6 +105,90 @@ __global__ void ring(const int *in, int *out)
             reversed(out + i * TILE, tile[s]);
             ptx::mbarrier_arrive(&empty[s]);
         }
+    }
+}
+
+// One lane of each warp waits; the others come behind it by __syncwarp().
+__global__ void one_lane_waits(const int *in, int *out)
+{
+    __shared__ alignas(128) int tile[TILE];
+    __shared__ uint64_t bar;
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+    }
+    __syncthreads();
+    for (int i = 0; i < TILES; i++) {
+        if (threadIdx.x == 0) {
+            expect(&bar, BYTES);
+            load(tile, in + i * TILE, &bar);
+        }
+        if (threadIdx.x % 32 == 7)
+            wait_for(&bar, i & 1);
+        __syncwarp();
+        reversed(out + i * TILE, tile);
+        __syncthreads();
+    }
+}
+
+// Within shared memory: what was loaded is copied on, and the first buffer is refilled when that has been read.
+__global__ void within(const int *in, int *out)
+{
+    __shared__ alignas(128) int tile[2][TILE];
+    __shared__ uint64_t bar[2];
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar[0], 1);
+        ptx::mbarrier_init(&bar[1], 1);
+        ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+        for (int i = 0; i < TILES; i++) {
+            expect(&bar[0], BYTES);
+            load(tile[0], in + i * TILE, &bar[0]);
+            wait_for(&bar[0], i & 1);
+            expect(&bar[1], BYTES);
+            ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, tile[1], tile[0], BYTES, &bar[1]);
+            wait_for(&bar[1], i & 1);
+            for (int j = 0; j < TILE; j++)
+                out[i * TILE + j] = tile[1][TILE - 1 - j];
+        }
+    }
+}
+
+// In place: loaded, changed by all, stored where it was; warps of one role meet in a barrier of their own.
+__global__ void in_place(const int *in, int *out)
+{
+    __shared__ alignas(128) int tile[TILE];
+    __shared__ uint64_t bar;
+    for (int i = threadIdx.x; i < TILES * TILE; i += THREADS)
+        out[i] = in[i];
+    ptx::fence_proxy_async(ptx::space_global);
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    }
+    __syncthreads();
+    for (int i = 0; i < TILES; i++) {
+        if (threadIdx.x == 0) {
+            expect(&bar, BYTES);
+            load(tile, out + i * TILE, &bar);
+        }
+        wait_for(&bar, i & 1);
+        int mine[TILE / THREADS];
+        for (int j = 0; j < TILE / THREADS; j++)
+            mine[j] = tile[TILE - 1 - j * THREADS - threadIdx.x];
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        for (int j = 0; j < TILE / THREADS; j++)
+            tile[j * THREADS + threadIdx.x] = mine[j];
+        ptx::fence_proxy_async(ptx::space_shared);
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        if (threadIdx.x == 33) {
+            ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out + i * TILE, tile, BYTES);
+            ptx::cp_async_bulk_commit_group();
+            ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+        }
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        if (out[i * TILE + threadIdx.x] != mine[0])
+            out[i * TILE] = -1;
+        asm volatile("bar.sync 1, 64;" ::: "memory");
     }
 }
 
@@ -290,6 +374,45 @@ __global__ void counts(int *out)
     out[3] = 1;
 }
 
+__device__ void arrive_relaxed(uint64_t *bar)
+{
+    asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"((unsigned)__cvta_generic_to_shared(bar))
+                 : "memory");
+}
+
+__device__ void wait_relaxed(uint64_t *bar, unsigned parity)
+{
+    int done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%1], %2; "
+                     "selp.s32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"((unsigned)__cvta_generic_to_shared(bar)), "r"(parity)
+                     : "memory");
+}
+
+// Relaxed arrivals and waits, which order what the fences around them do.
+__global__ void by_fences(const int *in, int *out)
+{
+    __shared__ int tile[TILE];
+    __shared__ uint64_t bar;
+    if (threadIdx.x == 0)
+        ptx::mbarrier_init(&bar, THREADS);
+    __syncthreads();
+    for (int i = 0; i < TILES; i++) {
+        for (int j = threadIdx.x; j < TILE; j += THREADS)
+            tile[j] = in[i * TILE + j];
+        __threadfence_block();
+        arrive_relaxed(&bar);
+        wait_relaxed(&bar, i & 1);
+        __threadfence_block();
+        reversed(out + i * TILE, tile);
+        __syncthreads();
+    }
+}
+
 static void check_reversed(const int *in, const int *out, int tiles)
 {
     for (int i = 0; i < tiles * TILE; i++)
@@ -301,7 +424,8 @@ int main()
     int host[TILES * TILE], zeros[TILES * TILE] = {0};
     for (int i = 0; i < TILES * TILE; i++)
         host[i] = i * 7 % 1000;
-    void (*const kernels[])(const int *, int *) = {one_stage, one_waits, ring, stores, stores_by_two, stores_by_three};
+    void (*const kernels[])(const int *, int *) = {one_stage, one_waits, ring,          one_lane_waits, within,
+                                                   in_place,  stores,    stores_by_two, stores_by_three};
     for (auto kernel : kernels) {
         int *in = to_device(host, TILES * TILE), *out = to_device(zeros, TILES * TILE);
         kernel<<<1, kernel == ring ? THREADS + 32 : THREADS>>>(in, out);

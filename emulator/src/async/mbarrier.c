@@ -69,7 +69,7 @@ static struct mbarrier *of_waiting(const struct thread *t)
 
 static void name_of(const struct mbarrier *m, char *name, size_t size)
 {
-    shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, size);
+    shared_name(m->block->launch, shared_offset(m->block, address_of(m)), name, size);
 }
 
 static void describe(FILE *f, const struct thread *t)
@@ -194,9 +194,9 @@ static void end_phase(struct mbarrier *m)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
     *done = m->arriving;
     m->arriving = (struct release){0};
-    for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
-        if (b->threads[t].waits_for == &m->waiting)
-            wake(b, t), m->n_waiting--;
+    if (m->n_waiting)
+        wake_all(b->cluster, &m->waiting);
+    m->n_waiting = 0;
 }
 
 /* Somebody asks for the phase: copies land if nothing else keeps it from its end. */
@@ -267,7 +267,7 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
 
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
-    counters_event_of(m->block, pc, what, (unsigned)(address_of(m) - m->block->arena), (unsigned)phase);
+    counters_event_of(m->block, pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
 }
 
 /* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
@@ -386,10 +386,14 @@ static void store(struct block *b, void *barrier, u64 bits, const void *pc)
         race_judge(b);
 }
 
-static void report_in_use(const struct mbarrier *m, const char *did, const void *pc)
+/* It is about to be something else. */
+static void check_use(const struct mbarrier *m, const char *did, const void *pc)
 {
     struct access a = access_of(m->block, pc, address_of(m), MBARRIER_BYTES, ACCESS_STORE);
-    report_meeting(&a, "mbarrier in use", &m->initialised, did, "Threads are waiting for a phase of it.");
+    if (m->n_waiting)
+        report_meeting(&a, "mbarrier in use", &m->initialised, did, "Threads are waiting for a phase of it.");
+    if (m->engine.n)
+        report_meeting(&a, "mbarrier in use", &m->initialised, did, "A bulk copy that it counts is in flight.");
 }
 
 static bool is_fresh(const struct mbarrier *m, unsigned expected)
@@ -414,9 +418,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         return; /* several threads may do it before any has used it, as in NVIDIA's samples */
     if (!expected || expected > MOST_ARRIVALS)
         report_count(expected, pc);
-    if (*at && (*at)->n_waiting)
-        report_in_use(*at, "had initialised it before", pc);
     if (*at) {
+        check_use(*at, "had initialised it before", pc);
         check_order(b, *at, ACCESS_STORE, pc);
         remove_mbarrier(at);
     }
@@ -445,8 +448,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     struct block *b = m->block;
-    if (m->n_waiting)
-        report_in_use(m, "had initialised it", pc);
+    check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
     store(b, barrier, ~0ull, pc);
 }
@@ -521,7 +523,7 @@ void mbarrier_issue(const struct transfer *t)
     struct mbarrier *m = use(t->mbarrier, t->pc);
     if (simt_checked && !m->published)
         check_published(m, t->pc);
-    counters_transfer(m->block, t, (struct event_of){(unsigned)(address_of(m) - m->block->arena), (unsigned)m->phase});
+    counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
     transfer_begin(m->block, &m->engine, t)->group = m->phase;
     if (m->n_waiting)
         settle(m, t->pc);

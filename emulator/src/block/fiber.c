@@ -249,6 +249,8 @@ unsigned fiber_callers(const struct block *b, unsigned thread, const void *pc, c
     const struct thread *t = &b->threads[thread];
 #ifdef FRAME_SAVED
     bool runs = thread == b->cur && b == b->worker->block;
+    if (!t->stack)
+        return 0; /* it has ended */
     const void **frame = runs ? __builtin_frame_address(0) : ((const void ***)t->sp)[FRAME_SAVED];
 #else
     const void **frame = NULL;

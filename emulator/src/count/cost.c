@@ -75,11 +75,12 @@ void cost_in_global(const struct lane_accesses *a, struct access_counts *counts)
 
 /* ---- bulk copies ---- */
 
-void cost_of_bytes(const void *address, unsigned bytes, struct access_counts *counts)
+u64 cost_of_bytes(const void *address, unsigned bytes, u64 counted, struct access_counts *counts)
 {
-    u64 first = (u64)(uintptr_t)address;
-    counts->sectors += (first + bytes + 31) / 32 - first / 32;
+    u64 first = (u64)(uintptr_t)address / 32, end = ((u64)(uintptr_t)address + bytes + 31) / 32;
+    counts->sectors += end - first - (first < end && first == counted);
     counts->bytes += bytes;
+    return first < end ? end - 1 : counted;
 }
 
 /* ---- cp.async ---- */

@@ -18,6 +18,7 @@ struct lane_accesses { /* of one instruction of a warp */
 void cost_in_shared(const struct lane_accesses *a, bool load, struct access_counts *counts);
 void cost_in_global(const struct lane_accesses *a, struct access_counts *counts);
 void cost_of_copy(const struct lane_accesses *a, struct access_counts *reads, struct access_counts *writes);
-void cost_of_bytes(const void *address, unsigned bytes, struct access_counts *counts); /* of bulk copies: neighbours */
+/* Of bulk copies: neighbouring bytes. counted: a sector that need not be counted again. Returns the last that was. */
+u64 cost_of_bytes(const void *address, unsigned bytes, u64 counted, struct access_counts *counts);
 
 #endif

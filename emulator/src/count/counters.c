@@ -13,6 +13,7 @@
 #include "count/path.h"
 #include "count/profile.h"
 #include "count/timeline.h"
+#include "memory/shared.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,10 +245,7 @@ void counters_event_of(struct block *b, const void *pc, enum event what, unsigne
 
 void counters_event(struct block *b, const void *pc, enum event what) { counters_event_of(b, pc, what, 0, 0); }
 
-static bool in_shared(const struct block *b, const void *address)
-{
-    return (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-}
+static bool in_shared(const struct block *b, const void *address) { return shared_owner(b, address) != NULL; }
 
 static enum counted kind_of(const struct block *b, const struct transfer *t)
 {
@@ -286,12 +284,13 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
     enum counted what = kind_of(b, t);
     unsigned site = site_index(b->counting, t->pc, what);
     struct access_counts *counts = &b->counting->sites[site].counts.access[what];
+    u64 counted = ~0ull; /* the last sector: the next piece may begin in it */
     counts->requests++;
     for (unsigned i = 0; i < t->n_pieces && what != TMA_OTHER; i++) {
         const struct piece *p = &t->pieces[i];
         const void *address = what == TMA_LD ? p->from : p->to;
         if (address)
-            cost_of_bytes(address, p->bytes, counts);
+            counted = cost_of_bytes(address, p->bytes, counted, counts);
     }
     if (b->timeline)
         touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);

@@ -13,6 +13,7 @@
 #include "block/launch.h"
 #include "block/worker.h"
 #include "memory/records.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/messages.h"
 #include "order/overlap.h"
@@ -230,12 +231,12 @@ static void report_proxy(struct visit *v, const struct record *r)
     report_meeting(
         &a, "missing proxy fence", &writer, "wrote there",
         v->place->space == SPACE_SHARED
-            ? "A bulk copy goes by the async proxy, which sees what others wrote to shared memory behind "
-              "fence.proxy.async.shared::cta alone: by the thread that wrote, or by one that is ordered behind "
-              "it, before the copy is issued."
-            : "A bulk copy goes by the async proxy, which sees what the kernel wrote to global memory behind "
-              "fence.proxy.async.global alone: by the thread that wrote, or by one that is ordered behind it, "
-              "before the copy is issued.");
+            ? "A bulk copy goes by the async proxy, and sees what others wrote to shared memory only behind a "
+              "fence.proxy.async.shared::cta that the writing thread, or one that comes behind it, does before "
+              "the copy is issued."
+            : "A bulk copy goes by the async proxy, and sees what the kernel wrote to global memory only behind "
+              "a fence.proxy.async.global that the writing thread, or one that comes behind it, does before "
+              "the copy is issued.");
 }
 
 /* What a thread of the block wrote by the generic proxy, and the access by the async proxy comes behind. */
@@ -737,8 +738,8 @@ static void prepare_store(struct visit *v)
 static const struct cells *cells_of(const struct block *b, const struct place *place, size_t *offset)
 {
     bool shared = place->space == SPACE_SHARED;
-    *offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
-    return shared ? b->cells : place->object->cells;
+    *offset = shared ? shared_offset(b, place->object->base) + place->offset : place->offset;
+    return shared ? shared_owner(b, place->object->base)->cells : place->object->cells;
 }
 
 static void visit(const struct access *a, const struct place *place, bool read_only)

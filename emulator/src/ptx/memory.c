@@ -51,6 +51,29 @@ static void convert_address(struct running *r, const struct instruction *in)
     ptx_set(r, &in->operand[0], a);
 }
 
+/* The same place in the shared memory of that block of the cluster: here of the block itself, which is alone in its cluster. */
+static void map_to_block(struct running *r, const struct instruction *in)
+{
+    unsigned rank = (unsigned)ptx_get(r, &in->operand[2]);
+    char did[80];
+    snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
+    if (rank != block_here()->rank)
+        report_call("invalid rank", r->pc, did, "Its cluster has one block, number 0.");
+    ptx_set(r, &in->operand[0], ptx_get(r, &in->operand[1]));
+}
+static void rank_of(struct running *r, const struct instruction *in)
+{
+    ptx_set(r, &in->operand[0], block_here()->rank);
+}
+
+static const char *check_cluster(struct instruction *in)
+{
+    bool generic = in->field[SPACE] == S_GENERIC;
+    if (!generic && in->field[SPACE] != S_CLUSTER)
+        return "the space is .shared::cluster";
+    return generic && in->type[0] != T_U64 ? "a generic address is of type .u64" : NULL;
+}
+
 static const char *check_conversion(struct instruction *in) { return in->field[SPACE] ? NULL : "the space is missing"; }
 
 bool simt_is_in(enum simt_space space, const void *generic)
@@ -339,6 +362,8 @@ const struct row ptx_memory_rows[] = {
     {"atom", atomic_with_result, ATOMIC_FIELDS, "GaH?H", WIDE | FLOATING | BITS | TYPE(T_B128), check_with_result},
     {"red", atomic_without_result, ATOMIC_FIELDS, "aH", WIDE | FLOATING | BITS, check_without_result},
     {"cvta", convert_address, HAS(TOWARD) | HAS(SPACE), "ds", TYPE(T_U32) | TYPE(T_U64), check_conversion},
+    {"mapa", map_to_block, HAS(SPACE), "dsn", TYPE(T_U32) | TYPE(T_U64), check_cluster},
+    {"getctarank", rank_of, HAS(SPACE), "ms", TYPE(T_U32) | TYPE(T_U64), check_cluster},
     {"isspacep", is_space, HAS(SPACE), "ps", 0, check_conversion},
     {"prefetch", ptx_nothing, HAS(SPACE) | HAS(HINT), "a", 0, NULL},
     {"prefetchu", ptx_nothing, HAS(HINT), "a", 0, NULL},

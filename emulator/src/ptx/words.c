@@ -183,8 +183,7 @@ static const struct {
     const char *stem, *why;
 } refused[] = {
     {"ret", "a statement cannot end its thread"},      {"exit", "a statement cannot end its thread"},
-    {"barrier.cluster", "clusters are not supported"}, {"mapa", "clusters are not supported"},
-    {"getctarank", "clusters are not supported"},      {"st.async", "clusters are not supported"},
+    {"barrier.cluster", "clusters are not supported"}, {"st.async", "clusters are not supported"},
     {"red.async", "clusters are not supported"},       {"wgmma", "products of several warps are not supported"},
     {"setmaxnreg", "registers are not counted"},       {"mma.sp", "sparse products are not supported"},
     {"tcgen05", "tensor memory is not supported"},

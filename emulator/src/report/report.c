@@ -124,6 +124,12 @@ static void say_thread(FILE *f, const struct launch *l, unsigned thread)
     fprintf(f, "thread (%u,%u,%u)", i.x, i.y, i.z);
 }
 
+static void say_actor(FILE *f, const struct launch *l, unsigned thread, unsigned engine)
+{
+    say_thread(f, l, thread);
+    fputs(engine ? "'s copy" : "", f);
+}
+
 static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
 {
     fprintf(f, "  kernel %s, ", l->kernel->name);
@@ -265,7 +271,7 @@ static void say_access(FILE *f, const struct access *a, const char *kind)
     fprintf(f, "simt: %s: %s\n", kind, where(a->pc));
     say_kernel(f, b->launch, b->serial);
     fprintf(f, "  ");
-    say_thread(f, b->launch, a->thread);
+    say_actor(f, b->launch, a->thread, a->engine);
     fprintf(f, " %s %u byte%s %s %s%s\n", present(a->kind), a->bytes, plural(a->bytes),
             addressed && !shared ? "at" : "of", name, called(a->pc));
     say_target(f, b, a->address, a->bytes, true);
@@ -416,6 +422,9 @@ static const char *advice_on_order(const struct race *r)
 {
     const struct finding f = finding_of(r);
     bool mixed = (r->first.now == ACCESS_ATOMIC) != (r->first.before == ACCESS_ATOMIC);
+    if (r->first.other.engine && f.furthest != TWO_BLOCKS)
+        return "A copy is ordered before what comes behind a wait that covers it: a wait is missing, or, behind another "
+               "thread's wait, a barrier.";
     if (mixed)
         return f.furthest == TWO_BLOCKS
                    ? "One of the two is atomic and the other is not: make both atomic, or use a second launch."
@@ -480,7 +489,7 @@ static void say_conflict(FILE *f, const struct conflict *c)
         fprintf(f, "simt: race between streams: %s\n", where(c->pc));
     say_kernel(f, l, c->actor.serial);
     fprintf(f, "  ");
-    say_thread(f, l, c->actor.thread);
+    say_actor(f, l, c->actor.thread, c->actor.engine);
     fprintf(f, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
             called(c->pc));
     fprintf(f, "  ");
@@ -495,7 +504,7 @@ static void say_conflict(FILE *f, const struct conflict *c)
         fprintf(f, ", ");
     }
     if (!of_other_launch(c))
-        say_thread(f, l, c->other.thread);
+        say_actor(f, l, c->other.thread, c->other.engine);
     fprintf(f, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
     if (c->place.space != SPACE_SHARED)
         say_target(f, b, address, c->bytes, false);

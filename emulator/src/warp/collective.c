@@ -167,27 +167,26 @@ static unsigned first_warp(const struct collective_op *op, unsigned warp)
 
 static unsigned warps_of(const struct collective_op *op) { return op->of_warpgroup ? WARPGROUP : 1; }
 
-/* Who meets in it: a block may end in the middle of a warpgroup. */
-static uint32_t wanted_lanes(const struct block *b, unsigned warp, const struct collective *c)
-{
-    return warp * WARP < b->launch->threads ? c->mask & b->warps[warp].live : 0;
-}
-
 /* Lanes run in turn: mostly, the one after the running lane has not come. */
 static bool warp_complete(const struct block *b, unsigned warp, const struct collective *c)
 {
-    uint32_t wanted = wanted_lanes(b, warp, c);
+    uint32_t wanted = c->mask & b->warps[warp].live;
     uint32_t after = wanted & ~1u << b->cur % WARP;
     return have_come(b, warp, after, c) && have_come(b, warp, wanted & ~after, c);
 }
 
+/* A block may end in the middle of a warpgroup. */
+static bool has_warp(const struct block *b, unsigned warp) { return warp * WARP < b->launch->threads; }
+
 /* c: of a lane of that warp, which has come. */
 static bool complete(const struct block *b, unsigned warp, const struct collective *c)
 {
-    unsigned first = first_warp(c->op, warp);
     bool all = warp_complete(b, warp, c);
-    for (unsigned i = 0; i < warps_of(c->op) && all; i++)
-        all = first + i == warp || warp_complete(b, first + i, c);
+    if (!all || !c->op->of_warpgroup)
+        return all;
+    unsigned first = first_warp(c->op, warp);
+    for (unsigned other = first; other < first + WARPGROUP && all; other++)
+        all = other == warp || !has_warp(b, other) || warp_complete(b, other, c);
     return all;
 }
 
@@ -245,7 +244,7 @@ static void finish(struct block *b, unsigned warp, const struct collective *any)
     const struct collective_op *op = any->op;
     struct exchange x = {.b = b, .warp = first_warp(op, warp), .warps = warps_of(op), .mask = any->mask};
     for (unsigned i = 0; i < x.warps; i++)
-        x.lanes[i] = wanted_lanes(b, x.warp + i, any);
+        x.lanes[i] = has_warp(b, x.warp + i) ? any->mask & b->warps[x.warp + i].live : 0;
     if (op->whole)
         require_whole(&x, op);
     if (simt_checked && op->whole)
@@ -272,7 +271,7 @@ void collective_lane_left(struct block *b, unsigned warp)
             finish(b, warp, t->call);
     }
     unsigned first = warp / WARPGROUP * WARPGROUP;
-    for (unsigned other = first; other < first + WARPGROUP && other * WARP < b->launch->threads; other++) {
+    for (unsigned other = first; other < first + WARPGROUP && has_warp(b, other); other++) {
         uint32_t waiting = b->warps[other].in_warpgroup;
         const struct collective *call = waiting ? call_of(b, other, (unsigned)__builtin_ctz(waiting)) : NULL;
         if (call && complete(b, other, call))

@@ -22,26 +22,24 @@ static void gather(struct multiplication *const *lanes, enum operand which, stru
 {
     const struct layout *l = &lanes[0]->layouts->operands[which];
     unsigned n = l->lanes * l->distinct, registers = l->distinct * element_bits(l->type) / 32;
-    for (unsigned lane = 0; lane < l->lanes; lane++) {
-        const uint32_t *own = registers_of(lanes[lane], which);
-        for (unsigned i = 0; i < registers; i++)
-            d->packed[lane * registers + i] = own[i];
-    }
+    const uint16_t *at = l->at;
+    for (unsigned lane = 0; lane < l->lanes; lane++)
+        memcpy(&d->packed[lane * registers], registers_of(lanes[lane], which), registers * sizeof *d->packed);
     dense_widen(l->type, d->packed, n, d->wide);
     for (unsigned i = 0; i < n; i++)
-        matrix[l->at[i]] = d->wide[i];
+        matrix[at[i]] = d->wide[i];
 }
 
-static void scatter(struct multiplication *const *lanes, const union number *sums)
+static void scatter(struct multiplication *const *lanes, struct dense *d)
 {
     const struct layout *l = &lanes[0]->layouts->operands[OPERAND_D];
-    for (unsigned lane = 0; lane < l->lanes; lane++) {
-        const uint16_t *at = &l->at[lane * l->distinct];
-        union number own[MOST_ELEMENTS];
-        for (unsigned i = 0; i < l->elements; i++)
-            own[i] = sums[at[i]];
-        dense_narrow(l->type, own, l->elements, lanes[lane]->d);
-    }
+    unsigned n = l->lanes * l->distinct, registers = layout_registers(l);
+    const uint16_t *at = l->at;
+    for (unsigned i = 0; i < n; i++)
+        d->wide[i] = d->sums[at[i]];
+    dense_narrow(l->type, d->wide, n, d->packed);
+    for (unsigned lane = 0; lane < l->lanes; lane++)
+        memcpy(lanes[lane]->d, &d->packed[lane * registers], registers * sizeof *d->packed);
 }
 
 /* Doubles are half as many, and stand in two registers each. */
@@ -83,7 +81,7 @@ static void multiply(const struct exchange *x)
     gather(lanes, OPERAND_B, d, d->b);
     gather(lanes, OPERAND_C, d, d->sums);
     dense_multiply(p, d->a, d->b, d->sums);
-    scatter(lanes, d->sums);
+    scatter(lanes, d);
 }
 
 static const struct collective_op mma_op = {COLLECTIVE("mma.sync"), .event = EVENTS, .whole = true,

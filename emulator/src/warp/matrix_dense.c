@@ -32,8 +32,11 @@ static union number from_e4m3(uint32_t e) /* no infinity; 0x7f is NaN */
     return from_small((e & 0x80) << 24, e & 0x7f, 0x7f, 0x1p120f, 20);
 }
 
-void dense_widen(enum element_type type, const void *packed, unsigned n, union number *out)
+#define LANES(N) ((N) / WARP * WARP) /* so that the compiler knows that no loop has a rest */
+
+void dense_widen(enum element_type type, const void *restrict packed, unsigned elements, union number *restrict out)
 {
+    unsigned n = LANES(elements);
     const uint8_t *p8 = packed;
     const uint16_t *p16 = packed;
     const uint32_t *p32 = packed;
@@ -75,8 +78,9 @@ void dense_widen(enum element_type type, const void *packed, unsigned n, union n
     }
 }
 
-void dense_narrow(enum element_type type, const union number *sums, unsigned n, void *packed)
+void dense_narrow(enum element_type type, const union number *restrict sums, unsigned elements, void *restrict packed)
 {
+    unsigned n = LANES(elements);
     uint16_t *p16 = packed;
     uint32_t *p32 = packed;
     for (unsigned i = 0; i < n; i++) {

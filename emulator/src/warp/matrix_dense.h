@@ -17,9 +17,9 @@ union number {
     uint32_t bits;
 };
 
-/* `n` elements, packed as in registers, to numbers, and sums back. */
-void dense_widen(enum element_type type, const void *packed, unsigned n, union number *out);
-void dense_narrow(enum element_type type, const union number *sums, unsigned n, void *packed);
+/* Elements, packed as in registers, to numbers, and sums back; their number is a multiple of 32. */
+void dense_widen(enum element_type type, const void *restrict packed, unsigned elements, union number *restrict out);
+void dense_narrow(enum element_type type, const union number *restrict sums, unsigned elements, void *restrict packed);
 
 /* sums [m, n] += a [m, k] b [k, n] */
 void dense_multiply(const struct product *p, const union number *a, const union number *b, union number *sums);
