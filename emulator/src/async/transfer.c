@@ -302,6 +302,8 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
 
 /* ---- groups of bulk copies ---- */
 
+#define MOST_READ 64 /* of a thread, that have been read and not written: beyond, the oldest are */
+
 void transfer_commit(void)
 {
     struct block *b = running();
@@ -321,6 +323,8 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
         transfer_read(b, e, f, pc);
         stamp = f->stamp;
     }
+    while (e->n > MOST_READ && engine_oldest(e)->read)
+        transfer_land_oldest(b, e, pc);
     if (simt_checked) {
         order_learn(b, b->cur, actor_of(e, false), read ? stamp : e->landed);
         order_learn(b, b->cur, e->actor, read ? 0 : e->landed);
