@@ -29,6 +29,8 @@ struct flight *flight_of(struct block *b)
 
 static void forget(struct flying *f)
 {
+    if (!f->many && !f->many_held)
+        return; /* most, which move a few bytes */
     free(f->many);
     free(f->many_held);
 }
