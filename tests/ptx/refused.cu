@@ -110,6 +110,40 @@ REFUSED(bulk_reduction_from_global, "cp.reduce.async.bulk.shared::cluster.global
                                     "[%1], [%2], 16, [%1]; mov.b32 %0, 1;")
 REFUSED(map_of_no_cluster, "mapa.shared::cta.u32 %0, %1, 0;")
 REFUSED(narrow_map, "mapa.u32 %0, %1, 0;")
+REFUSED(tensor_without_dimensions,
+        "cp.async.bulk.tensor.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_of_six, "cp.async.bulk.tensor.6d.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_in_columns, "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+                           "[%1], [%2, {%0, %0, %0}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_gathered, "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+                         "[%1], [%2, {%0, %0}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_multicast,
+        "{.reg .b16 m; cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%1], [%2, {%0}], [%1], m;} mov.b32 %0, 1;")
+REFUSED(tensor_by_no_place, "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%2], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_of_wide_corner, "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%2, {%2}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_to_global_by_bytes, "cp.async.bulk.tensor.1d.global.shared::cta.mbarrier::complete_tx::bytes "
+                                   "[%2, {%0}], [%1], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_within_shared, "cp.async.bulk.tensor.1d.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+                              "[%1], [%2, {%0}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_without_mbarrier,
+        "cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [%1], [%2, {%0}]; mov.b32 %0, 1;")
+REFUSED(tensor_exchanged,
+        "cp.reduce.async.bulk.tensor.1d.global.shared::cta.exch.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_reduced_into_shared,
+        "cp.reduce.async.bulk.tensor.1d.shared::cluster.global.add.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
+REFUSED(tensor_prefetched_to_l1, "cp.async.bulk.prefetch.tensor.1d.L1.shared::cta [%2, {%0}]; mov.b32 %0, 1;")
+REFUSED(place_of_a_load, "ld.global.b32 %0, [%2, {%0}];")
+REFUSED(map_of_no_size, "tensormap.replace.tile.rank.global.b32 [%2], %0; mov.b32 %0, 1;")
+REFUSED(map_in_constants, "tensormap.replace.tile.rank.const.b1024.b32 [%2], %0; mov.b32 %0, 1;")
+REFUSED(map_of_six_sizes, "tensormap.replace.tile.global_dim.global.b1024.b32 [%2], 5, %0; mov.b32 %0, 1;")
+REFUSED(map_of_five_strides, "tensormap.replace.tile.global_stride.global.b1024.b64 [%2], 4, %2; mov.b32 %0, 1;")
+REFUSED(map_of_any_type, "tensormap.replace.tile.elemtype.global.b1024.b32 [%2], %0; mov.b32 %0, 1;")
+REFUSED(map_address_of_32_bits, "tensormap.replace.tile.global_address.global.b1024.b32 [%2], %0; mov.b32 %0, 1;")
+REFUSED(map_fence_of_64_bytes, "fence.proxy.tensormap::generic.acquire.gpu [%2], 64; mov.b32 %0, 1;")
+REFUSED(map_fence_without_scope, "fence.proxy.tensormap::generic.release; mov.b32 %0, 1;")
+REFUSED(map_copied_by_a_thread,
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu [%2], [%1], 128; mov.b32 %0, 1;")
 REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
 REFUSED(sparse, "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1}, %1, 0;")
 
@@ -264,6 +298,29 @@ int main(int argc, char **argv)
     RUN(bulk_reduction_from_global);
     RUN(map_of_no_cluster);
     RUN(narrow_map);
+    RUN(tensor_without_dimensions);
+    RUN(tensor_of_six);
+    RUN(tensor_in_columns);
+    RUN(tensor_gathered);
+    RUN(tensor_multicast);
+    RUN(tensor_by_no_place);
+    RUN(tensor_of_wide_corner);
+    RUN(tensor_to_global_by_bytes);
+    RUN(tensor_within_shared);
+    RUN(tensor_without_mbarrier);
+    RUN(tensor_exchanged);
+    RUN(tensor_reduced_into_shared);
+    RUN(tensor_prefetched_to_l1);
+    RUN(place_of_a_load);
+    RUN(map_of_no_size);
+    RUN(map_in_constants);
+    RUN(map_of_six_sizes);
+    RUN(map_of_five_strides);
+    RUN(map_of_any_type);
+    RUN(map_address_of_32_bits);
+    RUN(map_fence_of_64_bytes);
+    RUN(map_fence_without_scope);
+    RUN(map_copied_by_a_thread);
     RUN(cluster_barrier);
     RUN(sparse);
     RUN(part_of_sum);

@@ -10,19 +10,20 @@
 
 #define MAP_PLACE sizeof(CUtensorMap)
 #define MAP_ALIGNMENT 64
-#define MOST_FENCES 16
+#define MOST_FENCES 128
 
-/* ---- the fences of a block, the last ones ---- */
+/* ---- the fences of a block ---- */
 
-struct acquired {
+struct acquired { /* by lanes of a warp, as long as that stood there */
     const void *map;
-    u64 contents; /* of the map then */
-    unsigned thread;
-    uint32_t stamp;
+    u64 contents;
+    unsigned warp;
+    uint32_t lanes;
+    uint32_t stamp; /* of the first */
 };
 
 struct map_fences {
-    unsigned n;
+    unsigned n; /* more than there is place for: some are forgotten */
     struct acquired acquired[MOST_FENCES];
     bool released;
     uint32_t released_then; /* the last one */
@@ -123,23 +124,46 @@ static bool is_released(const struct block *b, const struct change *c)
     return f && f->released && f->released_then >= c->stamp;
 }
 
-/* NULL: it is fenced. */
+/* The fence by that warp of that map; a new one if there is none. */
+static struct acquired *acquired_by(struct map_fences *f, const void *map, unsigned warp)
+{
+    unsigned i = 0;
+    while (i < f->n && i < MOST_FENCES && (f->acquired[i].map != map || f->acquired[i].warp != warp))
+        i++;
+    if (i < f->n && i < MOST_FENCES)
+        return &f->acquired[i];
+    struct acquired *added = &f->acquired[f->n++ % MOST_FENCES];
+    *added = (struct acquired){.map = map, .warp = warp};
+    return added;
+}
+
+static bool happened_before(const struct access *a, const struct acquired *fence)
+{
+    if (fence->warp == a->thread / WARP && fence->lanes >> a->thread % WARP & 1)
+        return true;
+    for (unsigned lane = 0; lane < WARP; lane++)
+        if (fence->lanes >> lane & 1 &&
+            order_before(a->block, a->thread, a->block->serial, fence->warp * WARP + lane, fence->stamp))
+            return true;
+    return false;
+}
+
+/* NULL: it is fenced, or fences are forgotten. */
 static const char *missing_fence(const struct access *a, const struct change *c)
 {
     const struct map_fences *f = a->block->map_fences;
-    bool acquired = false;
-    for (unsigned i = 0; f && i < f->n && i < MOST_FENCES; i++) {
+    bool acquired = false, stands = false;
+    for (unsigned i = 0; f && i < f->n && i < MOST_FENCES && !stands; i++) {
         const struct acquired *fence = &f->acquired[i];
-        if (fence->map != a->address ||
-            !order_before(a->block, a->thread, a->block->serial, fence->thread, fence->stamp))
-            continue;
-        acquired = true;
-        if (fence->contents == contents_of(a->address))
-            return is_released(a->block, c)
-                       ? NULL
-                       : "Copies read maps by a proxy of their own: behind the change, fence.proxy.tensormap::generic.release "
-                         "is missing, or tensormap.cp_fenceproxy, which is both.";
+        bool counts = fence->map == a->address && happened_before(a, fence);
+        acquired = acquired || counts;
+        stands = counts && fence->contents == contents_of(a->address);
     }
+    if (stands ? is_released(a->block, c) : f && f->n > MOST_FENCES)
+        return NULL;
+    if (stands)
+        return "Copies read maps by a proxy of their own: behind the change, fence.proxy.tensormap::generic.release is missing, "
+               "or tensormap.cp_fenceproxy, which is both.";
     if (acquired)
         return "The map was changed behind the last fence.proxy.tensormap::generic.acquire of it.";
     return "Copies read maps by a proxy of their own: in front of the copy, fence.proxy.tensormap::generic.acquire of this "
@@ -163,8 +187,11 @@ void map_acquire(const void *address, enum simt_scope scope, const void *pc)
     struct map_fences *f = fences_of(b);
     place_of_map(&a);
     fence_do(scope, false, pc);
-    f->acquired[f->n++ % MOST_FENCES] = (struct acquired){
-        .map = address, .contents = contents_of(address), .thread = b->cur, .stamp = b->now};
+    struct acquired *fence = acquired_by(f, address, b->cur / WARP);
+    u64 contents = contents_of(address);
+    if (!fence->lanes || fence->contents != contents)
+        *fence = (struct acquired){.map = address, .contents = contents, .warp = b->cur / WARP, .stamp = b->now};
+    fence->lanes |= 1u << b->cur % WARP;
 }
 
 /* ---- reading ---- */

@@ -4,7 +4,6 @@
 #include "async/transfer.h"
 #include "base/report.h"
 #include "block/worker.h"
-#include "count/counters.h"
 #include "order/access.h"
 #include "ptx/memory.h"
 #include "ptx/move.h"
@@ -115,12 +114,12 @@ static void reduce(struct running *r, const struct instruction *in)
 /* It changes nothing. */
 static void prefetch(struct running *r, const struct instruction *in)
 {
+    struct transfer t = {.call = name_of(in), .pc = r->pc, .completed_by = BY_BULK_GROUP};
     struct tensor_map m;
     int corner[MOST_RANK];
     read_place(r, in, 0, &m, corner);
-    struct piece box = {.from = m.address, .bytes = (unsigned)tensor_box_bytes(&m)};
-    transfer_issue(&(struct transfer){
-        .call = name_of(in), .pc = r->pc, .completed_by = BY_BULK_GROUP, .n_pieces = 1, .pieces = &box});
+    t.n_pieces = tensor_pieces(&m, corner, TENSOR_PREFETCH, NULL, 0, &t.pieces);
+    transfer_issue(&t);
 }
 
 /* Are the operands from the first on of those kinds: a address, k place? */
