@@ -42,7 +42,7 @@ def stop(status, message):
 
 ENUM_DTYPE = {"fp32": 1, "fp16": 2, "bf16": 3}  # enum dtype in common/dtype.h
 ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
-PREPARED_BYTES, PREPARED_ALIGN = 1024, 64       # common/step.h
+PREPARED_BYTES, PREPARED_ALIGN = 1024, 128      # common/step.h
 
 
 def launcher(torch, library, calls):
@@ -289,24 +289,20 @@ class Matmul(Rows):
         return {f"cuBLAS {self.dtype} (torch.matmul, {how})": self.peer(lambda A, B, C: self.torch.matmul(A, B, out=C))}
 
 
-class Softmax(Rows):
-    """Y = softmax of each row of X [rows, cols], in fp32."""
+class Matrix(Rows):
+    """What the operations have in common that make Y of X, both [rows, cols] in fp32. Their rate is held against a copy, which moves the
+    same bytes and computes nothing."""
 
     DTYPES = ["fp32"]
-    SHAPE, LADDER = "8192x1024 for rows, columns", ["8192x8192"]
 
-    class Args(ctypes.Structure):  # struct softmax_args in common/softmax.h
-        _fields_ = [("X", ctypes.c_void_p), ("Y", ctypes.c_void_p),
-                    *((name, ctypes.c_int) for name in ("rows", "cols", "X_pitch", "Y_pitch", "dtype", "variant",
-                                                        "threads_per_row", "rows_per_thread"))]
-
-    def __init__(self, torch, shape, seed):
+    def __init__(self, torch, shape, seed, terms, compute):
+        """compute: Y of some rows of X. Each element of Y is a sum of so many terms."""
         self.rows, self.cols = shape
         X = 1 + torch.randn(self.rows, self.cols, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
         super().__init__(torch, (X, torch.full_like(X, math.nan)))
         self.sample = sampled_rows(torch, self.rows)
-        self.reference = torch.softmax(X[self.sample].double(), dim=1)
-        self.bounds = bounds(torch, "fp32", self.cols, self.reference)
+        self.reference = compute(X[self.sample].double())
+        self.bounds = bounds(torch, "fp32", terms, self.reference)
         self.peer_checks = {COPY: lambda: self.compare(self.layouts[0][0][0][self.sample].double(), 0.0, 0.0)}
 
     @staticmethod
@@ -320,17 +316,57 @@ class Softmax(Rows):
     def flags(shape):
         return ["--rows", str(shape[0]), "--cols", str(shape[1])]
 
+    def calls(self, row_bytes, variant, **more):
+        """The arguments of a launch on each copy."""
+        return [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=x.stride(0), Y_pitch=y.stride(0),
+                          dtype=ENUM_DTYPE["fp32"], variant=variant, **more) for x, y in self.lay_out(row_bytes)]
+
+    def peers(self):
+        return {COPY: self.peer(lambda X, Y: Y.copy_(X))}
+
+
+class Scale(Matrix):
+    """Y = a X."""
+
+    SHAPE, LADDER = "16384x16384 for rows, columns", ["16384x16384"]
+
+    class Args(ctypes.Structure):  # struct scale_args in common/scale.h
+        _fields_ = [("a", ctypes.c_float), *((name, ctypes.c_void_p) for name in ("X", "Y", "prepared")),
+                    *((name, ctypes.c_int) for name in ("rows", "cols", "X_pitch", "Y_pitch", "dtype", "variant"))]
+
+    FACTOR = 2.0
+
+    def __init__(self, torch, shape, seed):
+        super().__init__(torch, shape, seed, 1, lambda X: self.FACTOR * X)
+
+    def launch(self, library, variant, row_bytes=0):
+        """A function that queues one launch of a step's variant on copy i."""
+        return self.writing(launcher(self.torch, library, self.calls(row_bytes, variant, a=self.FACTOR)), row_bytes)
+
+    def peers(self):
+        return super().peers() | {"torch.mul": self.peer(lambda X, Y: self.torch.mul(X, self.FACTOR, out=Y))}
+
+
+class Softmax(Matrix):
+    """Y = softmax of each row of X."""
+
+    SHAPE, LADDER = "8192x1024 for rows, columns", ["8192x8192"]
+
+    class Args(ctypes.Structure):  # struct softmax_args in common/softmax.h
+        _fields_ = [("X", ctypes.c_void_p), ("Y", ctypes.c_void_p),
+                    *((name, ctypes.c_int) for name in ("rows", "cols", "X_pitch", "Y_pitch", "dtype", "variant",
+                                                        "threads_per_row", "rows_per_thread"))]
+
+    def __init__(self, torch, shape, seed):
+        super().__init__(torch, shape, seed, shape[1], lambda X: torch.softmax(X, dim=1))
+
     def launch(self, library, variant, threads_per_row=0, rows_per_thread=0, row_bytes=0):
         """A function that queues one launch of a step's variant on copy i."""
-        calls = [self.Args(X=x.data_ptr(), Y=y.data_ptr(), rows=self.rows, cols=self.cols, X_pitch=x.stride(0),
-                           Y_pitch=y.stride(0), dtype=ENUM_DTYPE["fp32"], variant=variant, threads_per_row=threads_per_row,
-                           rows_per_thread=rows_per_thread) for x, y in self.lay_out(row_bytes)]
+        calls = self.calls(row_bytes, variant, threads_per_row=threads_per_row, rows_per_thread=rows_per_thread)
         return self.writing(launcher(self.torch, library, calls), row_bytes)
 
     def peers(self):
-        """{name: function that queues it on copy i}. The copy moves the same bytes and computes nothing: the bar."""
-        return {COPY: self.peer(lambda X, Y: Y.copy_(X)),
-                "torch.softmax": self.peer(lambda X, Y: self.torch.softmax(X, dim=1, out=Y))}
+        return super().peers() | {"torch.softmax": self.peer(lambda X, Y: self.torch.softmax(X, dim=1, out=Y))}
 
 
 class Strides(ctypes.Structure):  # struct strides in common/attention.h
@@ -540,7 +576,7 @@ class Attention:
                 "max_abs": difference.abs().max().item(), "rows": self.reference[..., 0].numel()}
 
 
-OPERATIONS = {"axpy": Axpy, "sum": Sum, "matmul": Matmul, "softmax": Softmax, "attention": Attention}
+OPERATIONS = {"axpy": Axpy, "sum": Sum, "scale": Scale, "matmul": Matmul, "softmax": Softmax, "attention": Attention}
 TYPES_TOGETHER = {"attention"}  # whose types take turns in one measurement
 
 
@@ -787,7 +823,7 @@ def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed
 
 def table(lines):
     peer = next((line["time"]["median_ms"] for line in lines if line.get("peer") and line["time"]), math.nan)
-    moves = lines[0]["operation"] in ("axpy", "sum", "softmax")  # bytes, and computes little
+    moves = lines[0]["operation"] in ("axpy", "sum", "scale", "softmax")  # bytes, and computes little
     rate, unit = ("gbps", "GB/s") if moves else ("tflops", "TFLOPS")
     with_memory = "device_bytes" in lines[0]
     rows = [("", "median ms", "p10–p90", unit, "of floor", "of peer", "error", *["memory"] * with_memory)]

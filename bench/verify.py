@@ -45,6 +45,9 @@ EDGES = {
     "softmax": ["--rows 1 --cols 1", "--rows 33 --cols 31", "--rows 3 --cols 1027 --input masked",
                 "--rows 130 --cols 4099 --input scaled", "--rows 70 --cols 300 --input huge", "--rows 9 --cols 100003",
                 "--rows 5 --cols 262144 --input masked", "--rows 64 --cols 64 --input equal"],
+    "scale": [f"--rows {rows} --cols {cols}" for rows, cols in (
+        (1, 1), (1, 3), (3, 1), (1, 4), (1, 4095), (1, 4096), (1, 4097), (31, 33), (127, 31), (128, 32), (129, 33), (130, 7), (1, 100003),
+        (100003, 1), (257, 4099), (1000, 1000), (4096, 4100))],
     "attention": [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}"
                   for n, d, kind in ((1, 64, "normal"), (31, 32, "scaled"), (64, 96, "normal"), (65, 128, "huge"),
                                      (257, 32, "equal"), (300, 64, "scaled"), (300, 96, "huge"), (4097, 64, "normal"),
@@ -88,6 +91,7 @@ LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
     "device": ["-n 2200000003"],
     "matmul": ["-m 2097115 -n 5 -k 1100", "-m 5 -n 2097116 -k 1100", "-m 2097116 -n 1100 -k 4"],
+    "scale": ["--rows 2097169 --cols 1030", "--rows 3 --cols 715827890"],
     "softmax": ["--rows 2097169 --cols 1030"],
     "attention": ["--heads 65535 --seqlen 260 --head-dim 128"],
     "32_flash_mma_causal": ["--heads 65535 --seqlen 260 --head-dim 128 --causal"],
@@ -99,9 +103,9 @@ LARGE = {
     "35_flash_mma_tiling_qk": ["--heads 2048 --seqlen 1030 --head-dim 1024"],
 }
 COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
-           "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
+           "scale": "--rows 64 --cols 1024", "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
 LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
-          "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
+          "scale": "--rows 16384 --cols 16384", "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
 # What a lesson analyses at a shape of its own; first what its figures are of, tools/results.py, HEADLINE.
 CAUSAL = [f"{shape} --causal" for shape in (COUNTED["attention"], LADDER["attention"], "--batch 1 --heads 8 --seqlen 8192 --head-dim 128")]
 ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
@@ -116,13 +120,13 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                                             for heads, kv_heads, n_kv, d in ((32, 8, 32768, 128), (8, 2, 512, 64))],
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
 SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
-             "attention": "--heads 2 --seqlen 131 --head-dim 96",
+             "scale": "--rows 300 --cols 1029", "attention": "--heads 2 --seqlen 131 --head-dim 96",
              "32_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
              "33_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
              "34_flash_mma_split_keys": "--heads 4 --kv-heads 2 --seqlen 3 --kv-seqlen 525 --head-dim 96 --causal --lse",
              "35_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320"}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
-         "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
+         "scale": ["1024x1024", "4096x4096", "16384x16384"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
                        *(f"1x8x8192x{d}" for d in (32, 96, 128))]}
 

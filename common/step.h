@@ -21,7 +21,7 @@ struct variant {
 enum { MAX_VARIANTS = 8, MAX_DTYPES = DTYPE_COUNT };
 
 // Host memory that a step's prepare() fills and its launch() reads, of each set of arguments: eight tensor maps.
-enum { PREPARED_BYTES = 1024, PREPARED_ALIGN = 64 };
+enum { PREPARED_BYTES = 1024, PREPARED_ALIGN = 128 };
 
 // Whether rows that lie so many elements apart all begin at multiples of so many bytes, a power of two.
 static inline bool rows_are_aligned(const void *first, int pitch, enum dtype dtype, int bytes)

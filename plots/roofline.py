@@ -10,7 +10,7 @@ from tools import results, roofline
 from tools.floors import three_digits
 from tools.paths import PLOTS
 
-COLOURS = {"matmul": BLUES[2], "softmax": "#3f8f6b", "attention": "#7a5aa6", "axpy": "#8a6d1f", "sum": "#8a6d1f"}
+COLOURS = {"matmul": BLUES[2], "softmax": "#3f8f6b", "attention": "#7a5aa6", "axpy": "#8a6d1f", "sum": "#8a6d1f", "scale": "#8a6d1f"}
 SIZE, LINE = 8.5, 11.5  # points: of the names, and from one of them to the next
 PANEL, NAMES, HIGH = 4.0, 2.8, 5.0  # inches: a panel, the column of its names, their height at the least
 LEFT, BETWEEN, ABOVE, BELOW = 0.5, 0.6, 0.5, 0.35  # inches: around the panels

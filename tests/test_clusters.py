@@ -33,7 +33,7 @@ def said(done):
 
 @pytest.mark.parametrize("workers", [1, 3])
 @CHECKS
-@pytest.mark.parametrize("test, counted", [("count_blocks", 0), ("take_turns", 48000), ("poll", 240), ("poll_alone", 40), ("share", 0), ("meet_grid", 720)])
+@pytest.mark.parametrize("test, counted", [("count_blocks", 0), ("take_turns", 48000), ("poll", 240), ("poll_alone", 40), ("share", 0), ("meet_grid", 720), ("meet_in_one", 48000)])
 def test_blocks_of_a_cluster_reach_each_other(pair, test, counted, checks, workers):
     done = run(pair, test, checks, SIMT_WORKERS=str(workers), timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{counted} counted, 0 wrong\n", "")

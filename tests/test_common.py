@@ -396,7 +396,7 @@ def test_what_a_row_that_sees_no_key_has_is_exact(compile_cu, before, after, fau
 
 # ---- the arguments of a launch, as bench/peers.py passes them ----
 
-@pytest.mark.parametrize("operation", ["axpy", "sum", "matmul", "softmax", "attention"])
+@pytest.mark.parametrize("operation", ["axpy", "sum", "scale", "matmul", "softmax", "attention"])
 def test_peers_pass_the_arguments_that_the_header_declares(operation, tmp_path):
     sys.path.insert(0, str(ROOT / "bench"))
     from peers import ENUM_DTYPE, OPERATIONS

@@ -88,3 +88,19 @@ def test_all_bits_are_those_of_hardware(compile_cu, compiler, name, n_lines):
     emulated = lines_of(done.stdout)
     assert [want for want, have in zip(recorded, emulated) if want != have] == []
     assert len(emulated) == n_lines
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_copies_of_tensors_move_what_they_move_on_hardware(compile_cu, compiler):
+    """Or are faults in both. Which one hardware names by an error, the emulator by a report."""
+    recorded = lines_of((CONFORMANCE / "tensor_tiles_h200.jsonl").read_text())
+    done = run(compile_cu(Program(CONFORMANCE / "tensor_tiles.cu", compiler)), timeout=300)
+    assert done.returncode == 0, done.stderr
+    emulated = {line["case"]: line for line in lines_of(done.stdout)}
+    assert len(recorded) == TILES
+    for line in [*recorded, *emulated.values()]:
+        line["fault"] = "fault" in line
+    assert [want for want in recorded if want != emulated[want["case"]]] == []
+
+
+TILES = 2400

@@ -16,7 +16,7 @@ from bugs import BUGS  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
-FLAGS = {"axpy": ("-n",), "sum": ("-n",), "device": ("-n", "--rounds"), "matmul": ("-m", "-n", "-k"), "softmax": ("--rows", "--cols"),
+FLAGS = {"axpy": ("-n",), "sum": ("-n",), "device": ("-n", "--rounds"), "matmul": ("-m", "-n", "-k"), "softmax": ("--rows", "--cols"), "scale": ("--rows", "--cols"),
          "attention": ("--batch", "--heads", "--seqlen", "--head-dim")}  # an operation's sizes, in their order
 
 

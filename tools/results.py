@@ -4,11 +4,11 @@ from tools.floors import three_digits
 from tools.lines import apart
 
 TUNED = "tuned"  # the variant that is tuning for one compiler or chip, where a step has one
-MOVES_BYTES = {"axpy", "sum", "softmax"}  # operations whose rate is one of bytes
+MOVES_BYTES = {"axpy", "sum", "scale", "softmax"}  # operations whose rate is one of bytes
 
 # One shape throughout tours and plots for each operation, whatever the element type.
 LADDER_SHAPE = {"device": {"bytes": 1 << 30}, "axpy": {"n": 1 << 28}, "sum": {"n": 1 << 28},
-                "matmul": {"m": 4096, "n": 4096, "k": 4096}, "softmax": {"rows": 8192, "cols": 8192},
+                "matmul": {"m": 4096, "n": 4096, "k": 4096}, "softmax": {"rows": 8192, "cols": 8192}, "scale": {"rows": 16384, "cols": 16384},
                 "attention": {"batch": 1, "heads": 8, "kv_heads": 8, "seqlen": 8192, "head_dim": 64, "causal": False}}
 # Steps whose own figures, those of their lesson, are of another shape: what differs in it.
 HEADLINE = {"32_flash_mma_causal": {"causal": True}, "33_flash_mma_gqa": {"causal": True},

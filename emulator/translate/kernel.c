@@ -10,7 +10,7 @@
  *
  * A parameter that is __grid_constant__ is the launch's own, not a thread's copy: behind that,
  *
- *     const auto &simt_p0 = ::simt::of_launch<0>(a, n); { const auto &a = simt_p0;
+ *     const auto &simt_c0 = ::simt::of_launch<0>(a, n); { const auto &a = simt_c0;
  *
  * and the body's `}` is said twice. */
 #include "rewrite.h"
@@ -153,20 +153,22 @@ static bool is_grid_constant(const struct kernel *k, const struct parameter *p)
     return false;
 }
 
-/* Where a pack stands among the parameters, theirs are no numbers that are known here: they stay copies. */
 static const char *grid_constants(const struct kernel *k, const struct parameter *list, int n)
 {
-    const char *values = "", *outer = "", *inner = "";
-    for (int i = 0; i < n; i++) {
-        if (list[i].pack)
-            return "";
-        values = format("%s%s%s", values, i ? ", " : "", list[i].name);
-    }
+    const char *values = "", *outer = "", *inner = "", *packed = "";
     for (int i = 0; i < n; i++)
-        if (is_grid_constant(k, &list[i])) {
-            outer = format("%sconst auto &simt_p%d = ::simt::of_launch<%d>(%s); ", outer, i, i, values);
-            inner = format("%s [[maybe_unused]] const auto &%s = simt_p%d;", inner, list[i].name, i);
+        values = format("%s%s%s%s", values, i ? ", " : "", list[i].name, list[i].pack ? "..." : "");
+    for (int i = 0, number = 0; i < n; i++) {
+        if (list[i].pack) {
+            packed = format("%s + sizeof...(%s)", packed, list[i].name);
+            continue;
         }
+        if (is_grid_constant(k, &list[i])) {
+            outer = format("%sconst auto &simt_c%d = ::simt::of_launch<%d%s>(%s); ", outer, i, number, packed, values);
+            inner = format("%s [[maybe_unused]] const auto &%s = simt_c%d;", inner, list[i].name, i);
+        }
+        number++;
+    }
     return *outer ? format("%s{%s ", outer, inner) : "";
 }
 

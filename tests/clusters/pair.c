@@ -36,6 +36,7 @@ static __attribute__((noinline)) void wait_for_signal(struct block *b)
 {
     wait_for(b, &signals[b->cluster->number][b->rank], CALLER());
 }
+static __attribute__((noinline)) void wait_on(struct block *b, const struct waiting *on) { wait_for(b, on, CALLER()); }
 static __attribute__((noinline)) void signal_other(struct block *b)
 {
     struct block *other = other_of(b);
@@ -133,6 +134,23 @@ static void meet_grid(const void *unused)
     }
 }
 
+/* All threads of both blocks wait for one thing, whose phase the last to come ends. */
+static void meet_in_one(const void *unused)
+{
+    struct block *b = running();
+    unsigned *count = counts[b->cluster->number];
+    (void)unused;
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        struct waiting *phase = &signals[b->cluster->number][round % 2];
+        (*count)++;
+        if (*count == 2 * THREADS * round)
+            wake_all(b->cluster, phase);
+        else
+            wait_on(b, phase);
+        check(*count >= 2 * THREADS * round);
+    }
+}
+
 /* The first block's threads wait for a signal that never comes, some of the second's for each other; the rest leave. */
 static void deadlock(const void *unused)
 {
@@ -214,10 +232,16 @@ int main(int argc, char **argv)
         const char *name;
         void (*thread)(const void *params);
         unsigned clusters;
-    } tests[] = {
-        {"take_turns", take_turns, CLUSTERS}, {"poll", poll, CLUSTERS},           {"poll_alone", poll, 1},
-        {"share", share, CLUSTERS},           {"meet_grid", meet_grid, CLUSTERS}, {"deadlock", deadlock, CLUSTERS},
-        {"abandon", abandon, CLUSTERS},       {"hang", hang, CLUSTERS},           {"hang_alone", hang, 1}};
+    } tests[] = {{"take_turns", take_turns, CLUSTERS},
+                 {"poll", poll, CLUSTERS},
+                 {"poll_alone", poll, 1},
+                 {"share", share, CLUSTERS},
+                 {"meet_grid", meet_grid, CLUSTERS},
+                 {"meet_in_one", meet_in_one, CLUSTERS},
+                 {"deadlock", deadlock, CLUSTERS},
+                 {"abandon", abandon, CLUSTERS},
+                 {"hang", hang, CLUSTERS},
+                 {"hang_alone", hang, 1}};
     if (argc < 3)
         return 2;
     simt_checked = !strcmp(argv[2], "checked");

@@ -514,7 +514,8 @@ static void show(const tile &t, unsigned replaced_bytes = 0)
 
 enum { INSIDE, LOW, HIGH, PLACES };
 
-// A box of a row of that many bytes, of a tensor whose rows are half as long again.
+// A box of a row of that many bytes, of a tensor whose rows are half as long again. LOW is in front of the tensor, but of stores at
+// its beginning.
 static tile plain(int what, int type, int rank, int swizzle, unsigned row, int place)
 {
     static const int sizes[][MOST_RANK] = {{0}, {0, 23}, {0, 9, 6}, {0, 7, 5, 4}, {0, 5, 4, 3, 3}};
@@ -533,7 +534,9 @@ static tile plain(int what, int type, int rank, int swizzle, unsigned row, int p
         t.strides[i] = i ? t.strides[i - 1] * t.sizes[i] + 16 * (i % 2) : (t.sizes[0] * bytes + 15) / 16 * 16 + 16;
         t.box[i] = i ? boxes[rank - 1][i] : row / bytes;
         t.steps[i] = 1;
-        t.corner[i] = place == INSIDE ? inside[i] : place == LOW ? low[i] : (int)(t.sizes[i] - t.box[i] / 2);
+        t.corner[i] = place == INSIDE ? inside[i]
+                      : place == LOW  ? (what < STORE ? low[i] : 0)
+                                      : (int)(t.sizes[i] - t.box[i] / 2);
     }
     t.corner[0] = place == HIGH ? t.corner[0] / unit * unit : t.corner[0] * unit;  // a multiple of 16 bytes
     return t;
@@ -609,7 +612,8 @@ static void show_shapes(int what)
         for (int corner : far) {
             tile t = plain(what, 2, 2, 2, 64, INSIDE);
             t.corner[i] = i ? corner : corner / 4 * 4;
-            show(t);
+            if (what < STORE || corner >= 0)
+                show(t);
         }
     // Rows that share memory, or touch.
     for (unsigned stride = 16; stride <= 96; stride += 16) {
@@ -696,7 +700,7 @@ static void show_doubtful()
         show(plain(reduction[0], reduction[1], 2, 0, 64, INSIDE));
     for (int what = LOAD; what <= STORE; what += STORE)
         for (int swizzle = 0; swizzle < 4; swizzle += 3)
-            for (unsigned at = 16; at <= 64; at *= 2) {
+            for (unsigned at = 16; at <= 64; at *= 4) {
                 tile t = plain(what, 0, 2, swizzle, swizzle ? swizzle_spans[swizzle] : 64, INSIDE);
                 t.at = at;
                 t.box[1] = 5;
@@ -722,13 +726,16 @@ static void show_doubtful()
         }
     // Corners that are no multiples of 16 bytes.
     for (int what : {(int)LOAD, (int)STORE, (int)ADD})
-        for (int type : {2, 6}) {
-            tile t = plain(what, type, 2, 0, 64, INSIDE);
-            t.corner[0]++;
+        for (int corner = -1; corner <= 2; corner += 3) {
+            tile t = plain(what, 2, 2, 0, 64, INSIDE);
+            t.corner[0] = corner;
             show(t);
-            t.corner[0] = 16 / type_bytes[type] / 2;
-            show(t);
-            t.corner[0] = -1;
+        }
+    // Stores that begin in front of the tensor.
+    for (int what : {(int)STORE, (int)ADD})
+        for (int i = 0; i < 3; i++) {
+            tile t = plain(what, 2, 3, 0, 64, INSIDE);
+            t.corner[i] = -4;
             show(t);
         }
 }

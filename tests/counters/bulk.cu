@@ -17,7 +17,7 @@ namespace ptx = cuda::ptx;
 
 constexpr int THREADS = 64, N = 256;
 
-__global__ void copies(float *in, float *out)
+__global__ void __cluster_dims__(1) copies(float *in, float *out)
 {
     __shared__ alignas(16) float tile[N], other[N];
     __shared__ uint64_t bar;

@@ -51,6 +51,38 @@ __global__ void to_no_block(float *in, float *out)
     out[threadIdx.x] = tile[threadIdx.x];
 }
 
+__global__ void within_a_block(float *in, float *out)  // that is in no cluster
+{
+    __shared__ alignas(16) float tile[N], other[N];
+    __shared__ uint64_t bar;
+    begin(&bar, 1);
+    tile[threadIdx.x] = in[threadIdx.x];
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        EXPECT();
+        ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, other, tile, 256, &bar);  // expect within_a_block: invalid copy
+    }
+    WAIT();
+    out[threadIdx.x] = other[threadIdx.x];
+}
+
+__global__ void added_within_a_block(unsigned *in, unsigned *out)
+{
+    __shared__ alignas(16) unsigned tile[N], other[N];
+    __shared__ uint64_t bar;
+    begin(&bar, 1);
+    tile[threadIdx.x] = other[threadIdx.x] = in[threadIdx.x];
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        EXPECT();
+        ptx::cp_reduce_async_bulk(ptx::space_cluster, ptx::space_shared, ptx::op_add, other, tile, 256, &bar);  // expect added_within_a_block: invalid copy
+    }
+    WAIT();
+    out[threadIdx.x] = other[threadIdx.x];
+}
+
 __global__ void arrives_relaxed(float *in, float *out)
 {
     __shared__ float tile[N];
@@ -118,9 +150,12 @@ int main(int argc, char **argv)
         KERNEL(beyond_shared_memory),
         KERNEL(barrier_in_global_memory),
         KERNEL(of_a_second_block),
+        KERNEL(within_a_block),
     };
     for (auto k : kernels)
         if (strcmp(name, k.name) == 0)
             k.kernel<<<1, N>>>(in, out);
+    if (strcmp(name, "added_within_a_block") == 0)
+        added_within_a_block<<<1, N>>>((unsigned *)in, (unsigned *)out);
     return cudaDeviceSynchronize();
 }

@@ -9,7 +9,7 @@
 namespace ptx = cuda::ptx;
 
 constexpr int TILE = 64;
-constexpr unsigned BYTES = TILE * sizeof(int);
+enum : unsigned { BYTES = TILE * sizeof(int) };
 
 struct alignas(128) tile {
     int of[TILE];

@@ -6,10 +6,10 @@ where the emulator watches; the others are built without its checks, and the ste
 
 import dataclasses
 
-from bugs import (AHEAD, ATTENTION, BEFORE_LOOP, BLOCK_SUM, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
+from bugs import (AHEAD, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
                   FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE,
                   SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
-                  SWIZZLED_FLASH, TILED, TILING_QK, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
+                  SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
                   WHOLE_VECTOR, WMMA)
 
 # What every step of an operation is right at, or one step, all its variants: past the fifth tile and past 512 rows, with the
@@ -22,6 +22,7 @@ REACH = {
                "-m 2100 -n 150 -k 20"],  # nine rows of blocks of 256
     "softmax": ["--rows 700 --cols 45 --input masked", "--rows 515 --cols 1100", "--rows 3 --cols 40001",
                 "--rows 3 --cols 200001 --input masked", "--rows 7 --cols 1103"],
+    "scale": ["--rows 700 --cols 45", "--rows 515 --cols 300", "--rows 3 --cols 20001"],
     "attention": [*(f"--heads 1 --seqlen 700 --head-dim {d} --input {kind}"
                     for d, kind in ((32, "normal"), (64, "normal"), (96, "scaled"), (128, "huge"))),
                   "--batch 2 --heads 3 --seqlen 70 --head-dim 32"],
@@ -41,6 +42,7 @@ WATCHED = {
     "device": ["-n 4099 --rounds 3"],
     "matmul": ["-m 33 -n 70 -k 41", "-m 33 -n 68 -k 41", "-m 36 -n 36 -k 20"],
     "softmax": ["--rows 5 --cols 45", "--rows 1 --cols 200001"],
+    "scale": ["--rows 150 --cols 45", "--rows 1 --cols 10001"],
     "attention": ["--batch 2 --heads 3 --seqlen 40 --head-dim 96"],
     "31_flash_mma_warp_rows": ["--heads 1 --seqlen 70 --head-dim 128"],  # where Q stays, and the warp votes
     "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
@@ -122,6 +124,9 @@ SUBTLE = [
            SECOND),
     Subtle(DEVICE, "copied_once", "case COPY: copy<<<", "case COPY: static int copied; if (copied++ < 1) copy<<<",
            SECOND, variant="copy"),
+
+    Subtle(BULK_COPY, "done_once", "    kernel<<<", "    static int done;\n    if (done++ == 0)\n        kernel<<<", SECOND),
+    Subtle(TMA_TILE, "done_once", "    if (tiles > 0)\n", "    static int done;\n    if (tiles > 0 && done++ == 0)\n", SECOND),
 
     # Beyond the fifth tile, and row, column, key or block 512.
     Subtle(NAIVE, "row_512", STORE, "C[(size_t)row * n + col] = row < 512 ? sum : sum * 1.0001f;", "should be",

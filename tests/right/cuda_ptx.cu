@@ -113,9 +113,9 @@ __global__ void phases(unsigned *out)
         out[THREADS] = phase;
 }
 
-// ---- copies ----
+// ---- copies; those within shared memory need a cluster, if only of one block ----
 
-__global__ void copied(const int *in, int *out)
+__global__ void __cluster_dims__(1) copied(const int *in, int *out)
 {
     __shared__ alignas(128) int tile[4][N];
     __shared__ alignas(8) uint64_t barrier;
@@ -191,7 +191,7 @@ template <class T, class Op> __device__ void into_shared(Op op, T *out, T value)
 
 template <class T> __device__ T *row(T *out, int i) { return out + i * (16 / sizeof(T)); }
 
-__global__ void of_unsigned(unsigned *out, unsigned *shared)
+__global__ void __cluster_dims__(1) of_unsigned(unsigned *out, unsigned *shared)
 {
     into_global(ptx::op_add, row(out, 0), 5u);
     into_global(ptx::op_min, row(out, 1), 5u);
@@ -210,7 +210,7 @@ __global__ void of_unsigned(unsigned *out, unsigned *shared)
     into_shared(ptx::op_or_op, row(shared, 6), 5u);
     into_shared(ptx::op_xor_op, row(shared, 7), 5u);
 }
-__global__ void of_int(int *out, int *shared)
+__global__ void __cluster_dims__(1) of_int(int *out, int *shared)
 {
     into_global(ptx::op_add, row(out, 0), -5);
     into_global(ptx::op_min, row(out, 1), -5);
@@ -219,7 +219,7 @@ __global__ void of_int(int *out, int *shared)
     into_shared(ptx::op_min, row(shared, 1), -5);
     into_shared(ptx::op_max, row(shared, 2), -5);
 }
-__global__ void of_wide(uint64_t *out, uint64_t *shared)
+__global__ void __cluster_dims__(1) of_wide(uint64_t *out, uint64_t *shared)
 {
     into_global(ptx::op_add, row(out, 0), (uint64_t)1 << 40);
     into_global(ptx::op_min, row(out, 1), (uint64_t)1 << 40);
@@ -229,7 +229,7 @@ __global__ void of_wide(uint64_t *out, uint64_t *shared)
     into_global(ptx::op_xor_op, row(out, 5), (uint64_t)1 << 40);
     into_shared(ptx::op_add, row(shared, 0), (uint64_t)1 << 40);
 }
-__global__ void of_wide_int(int64_t *out, int64_t *shared)
+__global__ void __cluster_dims__(1) of_wide_int(int64_t *out, int64_t *shared)
 {
     into_global(ptx::op_add, row(out, 0), -((int64_t)1 << 40));
     into_global(ptx::op_min, row(out, 1), -((int64_t)1 << 40));

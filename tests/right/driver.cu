@@ -70,6 +70,15 @@ __global__ void seen(const __grid_constant__ T c, int copied, const __grid_const
     out[i] += c.values[0];
 }
 
+// Parameters that have no name, or come behind a pack; one that no name hides is seen through a lambda.
+template <class... A>
+__global__ void behind_others(const __grid_constant__ constants, A... a, const __grid_constant__ constants c,
+                              float *out)
+{
+    auto last = [&] { return c.values[c.n - 1]; };
+    *out = (a + ... + last());
+}
+
 int main()
 {
     enum { BLOCKS = 3, THREADS = 40, ALL = BLOCKS * THREADS };
@@ -84,5 +93,7 @@ int main()
         SAME(got[i], (i % 5 + 1) * 10 + 100 + i + 1);
         SAME(at[2 * i] == at[0] && at[2 * i + 1] == at[1], true);
     }
+    behind_others<int, int><<<1, 1>>>(constants{}, 10, 20, c, out);
+    SAME(to_host(out, 1)[0], 10 + 20 + 5);
     return 0;
 }

@@ -9,7 +9,7 @@ namespace ptx = cuda::ptx;
 namespace cg = cooperative_groups;
 
 constexpr int THREADS = 64, TILE = 256, TILES = 6, STAGES = 2;
-constexpr unsigned BYTES = TILE * sizeof(int);
+enum : unsigned { BYTES = TILE * sizeof(int) };
 
 __device__ void wait_for(uint64_t *bar, unsigned parity)
 {

@@ -2,10 +2,9 @@
 //
 //   nvcc -std=c++20 -gencode=arch=compute_90a,code=sm_90a bulk.cu -o bulk && ./bulk
 //
-// {load, store, reduce, prefetch, within} x bytes x where the source and the target lie behind a multiple of 128 bytes x how
-// many copies a thread begins x how many threads do. "within" goes from shared memory to shared memory, "reduce" adds
-// whole numbers. Each launch is one warp. The launches come in a fixed order, so that counters can be joined to the
-// printed lines by position. --list prints without running.
+// {load, store, reduce, prefetch} x bytes x where the source and the target lie behind a multiple of 128 bytes x how many copies a
+// thread begins x how many threads do. "reduce" adds whole numbers. Each launch is one warp. The launches come in a fixed
+// order, so that counters can be joined to the printed lines by position. --list prints without running.
 
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
@@ -129,36 +128,14 @@ __global__ void bulk_prefetch(unsigned char *buffer, struct launch l)
                          : "memory");
 }
 
-__global__ void bulk_within(unsigned char *buffer, struct launch l)
-{
-    extern __shared__ __align__(LINE) unsigned char tiles[];  // two
-    __shared__ alignas(8) unsigned long long barrier;
-    unsigned from = shared_address(tiles) + l.source, to = shared_address(tiles + BUFFER) + l.target;
-    unsigned bar = shared_address(&barrier);
-    begin_barrier(bar, l.lanes);
-    fill(tiles, l);
-    if (threadIdx.x < l.lanes) {
-        expect(bar, l.copies * l.bytes);
-        for (int i = 0, at = place(l); i < l.copies; i++, at += l.bytes)
-            asm volatile(
-                "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                    to + at),
-                "r"(from + at), "r"(l.bytes), "r"(bar)
-                : "memory");
-        wait(bar);
-    }
-}
-
 static const struct kernel {
     const char *name;
     void (*run)(unsigned char *buffer, struct launch l);
-    int dynamic;
 } kernels[] = {
-    {"bulk_load", bulk_load, 0},
-    {"bulk_store", bulk_store, 0},
-    {"bulk_reduce", bulk_reduce, 0},
-    {"bulk_prefetch", bulk_prefetch, 0},
-    {"bulk_within", bulk_within, 2 * BUFFER},
+    {"bulk_load", bulk_load},
+    {"bulk_store", bulk_store},
+    {"bulk_reduce", bulk_reduce},
+    {"bulk_prefetch", bulk_prefetch},
 };
 
 static unsigned char *buffer;  // NULL: only list
@@ -170,7 +147,7 @@ static void run(const struct kernel *k, struct launch l)
     if (!buffer)
         return;
     check(cudaProfilerStart());
-    k->run<<<1, 32, k->dynamic>>>(buffer, l);
+    k->run<<<1, 32>>>(buffer, l);
     check(cudaGetLastError());
     check(cudaDeviceSynchronize());
     check(cudaProfilerStop());
@@ -186,7 +163,6 @@ int main(int argc, char **argv)
         check(cudaMalloc(&zeros, BUFFER));
         check(cudaMemset(zeros, 0, BUFFER));
         buffer = (unsigned char *)zeros;
-        check(cudaFuncSetAttribute(bulk_within, cudaFuncAttributeMaxDynamicSharedMemorySize, 2 * BUFFER));
     }
     for (const struct kernel &k : kernels) {
         for (int bytes : sizes)

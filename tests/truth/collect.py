@@ -40,16 +40,8 @@ WITNESSES = [
     "smsp__sass_inst_executed_op_global_{}.sum",
     "smsp__sass_data_bytes_mem_shared_op_{}.sum",
 ]
-# Read beside them for --raw only: how copies within shared memory, and prefetches, are counted.
-TMA_WITNESSES = [
-    "smsp__inst_executed_pipe_tma.sum", "smsp__inst_executed_op_tma_ld.sum", "smsp__inst_executed_op_tma_st.sum",
-    "smsp__sass_inst_executed_op_tma.sum", "smsp__sass_inst_executed_op_dshared_tma_st.sum",
-    "l1tex__m_l1tex2xbar_write_sectors_mem_dshared_op_tma_st.sum", "l1tex__m_l1tex2xbar_write_bytes_mem_dshared_op_tma_st.sum",
-    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared_op_tma_st.sum", "l1tex__m_xbar2l1tex_read_sectors_pipe_tma.sum",
-    "l1tex__m_l1tex2xbar_write_sectors_pipe_tma.sum", "lts__t_sectors_srcunit_tex_op_read.sum",
-    "lts__t_sectors_srcunit_tex_op_write.sum", "lts__t_sectors_srcunit_tex_op_red.sum", "lts__t_requests_srcunit_tex.sum",
-    "lts__t_sectors_srcunit_tex.sum",
-]
+# Read beside them for --raw only: how prefetches are counted.
+TMA_WITNESSES = ["smsp__inst_executed_pipe_tma.sum", "smsp__sass_inst_executed_op_tma.sum", "lts__t_sectors_srcunit_tex.sum"]
 
 
 def both(templates):

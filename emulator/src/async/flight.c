@@ -6,6 +6,7 @@
 #include "base/lines.h"
 #include "base/report.h"
 #include "block/launch.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include <stdlib.h>
 #include <string.h>
@@ -86,15 +87,9 @@ void async_begin_block(struct block *b)
 
 /* ---- guarded words ---- */
 
-static size_t word_of(const struct block *b, const void *address)
-{
-    return (size_t)((const unsigned char *)address - b->arena) / WORD;
-}
+static size_t word_of(const struct block *b, const void *address) { return shared_offset(b, address) / WORD; }
 
-static bool is_shared(const struct block *b, const void *address)
-{
-    return (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-}
+static bool is_shared(const struct block *b, const void *address) { return shared_owner(b, address) == b; }
 
 /* Memory of other spaces is not guarded. */
 static void change(struct block *b, uint16_t *counts, const void *address, u64 bytes, int by)

@@ -17,6 +17,7 @@ struct flying {
     uint32_t issued;
     u64 group;          /* of its thread: how many had been committed before */
     bool generic, read; /* it has been: what it is to write is held */
+    bool rounds;        /* as the transfer says */
     struct reduction {
         bool reduces;
         enum simt_atomic_op op;

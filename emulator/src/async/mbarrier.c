@@ -69,7 +69,7 @@ static struct mbarrier *of_waiting(const struct thread *t)
 
 static void name_of(const struct mbarrier *m, char *name, size_t size)
 {
-    shared_name(m->block->launch, (unsigned)(address_of(m) - m->block->arena), name, size);
+    shared_name(m->block->launch, shared_offset(m->block, address_of(m)), name, size);
 }
 
 static void describe(FILE *f, const struct thread *t)
@@ -194,9 +194,9 @@ static void end_phase(struct mbarrier *m)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
     *done = m->arriving;
     m->arriving = (struct release){0};
-    for (unsigned t = 0; m->n_waiting && t < b->launch->threads; t++)
-        if (b->threads[t].waits_for == &m->waiting)
-            wake(b, t), m->n_waiting--;
+    if (m->n_waiting)
+        wake_all(b->cluster, &m->waiting);
+    m->n_waiting = 0;
 }
 
 /* Somebody asks for the phase: copies land if nothing else keeps it from its end. */
@@ -267,7 +267,7 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
 
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
-    counters_event_of(m->block, pc, what, (unsigned)(address_of(m) - m->block->arena), (unsigned)phase);
+    counters_event_of(m->block, pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
 }
 
 /* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
@@ -523,7 +523,7 @@ void mbarrier_issue(const struct transfer *t)
     struct mbarrier *m = use(t->mbarrier, t->pc);
     if (simt_checked && !m->published)
         check_published(m, t->pc);
-    counters_transfer(m->block, t, (struct event_of){(unsigned)(address_of(m) - m->block->arena), (unsigned)m->phase});
+    counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
     transfer_begin(m->block, &m->engine, t)->group = m->phase;
     if (m->n_waiting)
         settle(m, t->pc);

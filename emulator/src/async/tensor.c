@@ -10,19 +10,19 @@
 #define UNIT 16 /* bytes: of a swizzle, of a store */
 
 const struct tensor_type tensor_types[] = {
-    [CU_TENSOR_MAP_DATA_TYPE_UINT8] = {"u8", 1, false, 0, SIMT_U8},
-    [CU_TENSOR_MAP_DATA_TYPE_UINT16] = {"u16", 2, false, 0, SIMT_U16},
-    [CU_TENSOR_MAP_DATA_TYPE_UINT32] = {"u32", 4, false, 0, SIMT_U32},
-    [CU_TENSOR_MAP_DATA_TYPE_INT32] = {"s32", 4, false, 0, SIMT_I32},
-    [CU_TENSOR_MAP_DATA_TYPE_UINT64] = {"u64", 8, false, 0, SIMT_U64},
-    [CU_TENSOR_MAP_DATA_TYPE_INT64] = {"s64", 8, false, 0, SIMT_I64},
-    [CU_TENSOR_MAP_DATA_TYPE_FLOAT16] = {"f16", 2, true, 0x7fff7fff7fff7fff, SIMT_F16},
-    [CU_TENSOR_MAP_DATA_TYPE_FLOAT32] = {"f32", 4, true, 0x7fffffff7fffffff, SIMT_F32},
-    [CU_TENSOR_MAP_DATA_TYPE_FLOAT64] = {"f64", 8, true, 0x7fffffffffffffff, SIMT_F64},
-    [CU_TENSOR_MAP_DATA_TYPE_BFLOAT16] = {"bf16", 2, true, 0x7fff7fff7fff7fff, SIMT_BF16},
-    [CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ] = {"f32.ftz", 4, true, 0x7fffffff7fffffff, SIMT_F32},
-    [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32] = {"tf32", 4, true, 0x7fffffff7fffffff, SIMT_F32},
-    [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ] = {"tf32.ftz", 4, true, 0x7fffffff7fffffff, SIMT_F32},
+    [CU_TENSOR_MAP_DATA_TYPE_UINT8] = {"u8", 1, false, SIMT_U8},
+    [CU_TENSOR_MAP_DATA_TYPE_UINT16] = {"u16", 2, false, SIMT_U16},
+    [CU_TENSOR_MAP_DATA_TYPE_UINT32] = {"u32", 4, false, SIMT_U32},
+    [CU_TENSOR_MAP_DATA_TYPE_INT32] = {"s32", 4, false, SIMT_I32},
+    [CU_TENSOR_MAP_DATA_TYPE_UINT64] = {"u64", 8, false, SIMT_U64},
+    [CU_TENSOR_MAP_DATA_TYPE_INT64] = {"s64", 8, false, SIMT_I64},
+    [CU_TENSOR_MAP_DATA_TYPE_FLOAT16] = {"f16", 2, true, SIMT_F16},
+    [CU_TENSOR_MAP_DATA_TYPE_FLOAT32] = {"f32", 4, true, SIMT_F32},
+    [CU_TENSOR_MAP_DATA_TYPE_FLOAT64] = {"f64", 8, true, SIMT_F64},
+    [CU_TENSOR_MAP_DATA_TYPE_BFLOAT16] = {"bf16", 2, true, SIMT_BF16},
+    [CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ] = {"f32.ftz", 4, true, SIMT_F32},
+    [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32] = {"tf32", 4, true, SIMT_F32},
+    [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ] = {"tf32.ftz", 4, true, SIMT_F32},
 };
 
 /* ---- what a map may say ---- */
@@ -218,7 +218,7 @@ static bool next_row(const struct tensor_map *m, unsigned *at)
 unsigned tensor_pieces(const struct tensor_map *m, const int *corner, enum tensor_way way, unsigned char *shared,
                        unsigned shared_address, struct piece **pieces)
 {
-    unsigned span = swizzle_span(m), row_bytes = m->box[0] * tensor_types[m->type].bytes;
+    unsigned span = swizzle_span(m), pitch = span ? span : m->box[0] * tensor_types[m->type].bytes;
     struct boxed c = {.map = m, .way = way, .shared = shared, .address = shared_address};
     unsigned at[MOST_RANK] = {0}, offset = 0;
     bool more = true;
@@ -233,7 +233,7 @@ unsigned tensor_pieces(const struct tensor_map *m, const int *corner, enum tenso
             row += inside ? (u64)place * m->strides[i - 1] : 0;
         }
         add_row(&c, offset, row, inside, corner[0]);
-        offset += row_bytes;
+        offset += pitch;
         more = next_row(m, at);
     }
     *pieces = list.pieces;

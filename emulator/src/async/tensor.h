@@ -1,8 +1,8 @@
 /* Tensors in global memory, and the boxes of them that are copied (PTX ISA, "Tensors"; CUDA Driver API, "Tensor Map Object
  * Management").
  *
- * A tensor map says where a tensor lies and how a box of it stands in shared memory: row behind row, without gaps. A swizzle
- * then exchanges the 16-byte pieces of a row, by bits of the address in shared memory. */
+ * A tensor map says where a tensor lies and how a box of it stands in shared memory: row behind row, without gaps, or as far apart
+ * as a swizzle is wide. That then exchanges the 16-byte pieces of a row, by bits of the address in shared memory. */
 #ifndef SIMT_TENSOR_H
 #define SIMT_TENSOR_H
 
@@ -29,10 +29,10 @@ extern const struct tensor_type {
     const char *name;
     unsigned bytes;
     bool floating;
-    u64 nan; /* what is written beyond the edges where a map asks for NaN; as often as it fits into 8 bytes */
     enum simt_type reduced_as;
-} tensor_types[];       /* by CUtensorMapDataType */
-#define TENSOR_TYPES 13 /* behind them come those of 4 and 6 bits */
+} tensor_types[];                        /* by CUtensorMapDataType */
+#define TENSOR_TYPES 13                  /* behind them come those of 4 and 6 bits */
+#define TENSOR_NAN 0x7ff77ff77ff77ff7ull /* beyond the edges, of every type, where a map asks for NaN */
 
 /* What is wrong with it, in a sentence; NULL: nothing. */
 const char *tensor_map_fault(const struct tensor_map *m);

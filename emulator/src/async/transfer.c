@@ -14,6 +14,7 @@
 #include "block/worker.h"
 #include "count/counters.h"
 #include "memory/place.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/atomic.h"
 #include <stdlib.h>
@@ -158,6 +159,7 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     f->group = e->committed;
     f->generic = t->generic;
     f->read = false;
+    f->rounds = t->rounds;
     f->as = (struct reduction){t->reduces, t->op, t->type};
     f->fill = t->fill;
     f->bytes = 0;
@@ -239,6 +241,22 @@ void transfer_read(struct block *b, struct engine *e, struct flying *f, const vo
     f->read = true;
 }
 
+/* To the nearest number of 10 bits, and of two the even one; NaN is one. */
+static uint32_t rounded_to_tf32(uint32_t bits)
+{
+    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fffe000 : (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+}
+
+static void round_words(unsigned char *words, unsigned bytes)
+{
+    for (unsigned at = 0; at < bytes; at += 4) {
+        uint32_t word;
+        memcpy(&word, words + at, sizeof word);
+        word = rounded_to_tf32(word);
+        memcpy(words + at, &word, sizeof word);
+    }
+}
+
 /* Other workers may be at the same words. */
 static void reduce(struct block *b, const struct flying *f, const struct piece *p, const unsigned char *values)
 {
@@ -274,6 +292,8 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
             fill(p->to, p, f->fill);
         else if (p->to)
             memcpy(p->to, held, p->bytes);
+        if (f->rounds && p->to && p->from)
+            round_words(p->to, p->bytes);
         held += p->bytes;
     }
     e->landed = f->stamp;
@@ -281,6 +301,8 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
 }
 
 /* ---- groups of bulk copies ---- */
+
+#define MOST_READ 64 /* of a thread, that have been read and not written: beyond, the oldest are */
 
 void transfer_commit(void)
 {
@@ -301,6 +323,8 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
         transfer_read(b, e, f, pc);
         stamp = f->stamp;
     }
+    while (e->n > MOST_READ && engine_oldest(e)->read)
+        transfer_land_oldest(b, e, pc);
     if (simt_checked) {
         order_learn(b, b->cur, actor_of(e, false), read ? stamp : e->landed);
         order_learn(b, b->cur, e->actor, read ? 0 : e->landed);
@@ -316,7 +340,7 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
 static bool holds_shared(const struct block *b, const struct flying *f)
 {
     for (unsigned i = 0; !f->read && i < f->n_pieces; i++)
-        if ((size_t)(flying_pieces(f)[i].from - b->arena) < SHARED_BYTES)
+        if (shared_owner(b, flying_pieces(f)[i].from))
             return true;
     return false;
 }

@@ -25,7 +25,8 @@ struct transfer {
     bool reduces;   /* writes op(what is there, what was read), by elements of that type */
     enum simt_atomic_op op;
     enum simt_type type;
-    u64 fill; /* a pattern of 8 bytes */
+    bool rounds; /* what is read are floats, which are written rounded to tf32 */
+    u64 fill;    /* a pattern of 8 bytes */
     unsigned n_pieces;
     struct piece *pieces; /* copied by transfer_issue() */
 };

@@ -7,6 +7,7 @@
 #include "base/base.h"
 
 struct block;
+struct cluster;
 struct thread;
 
 struct waiting_kind {
@@ -25,6 +26,7 @@ struct waiting {
 /* The running thread waits for `on`, in the call whose return address is pc; others run until somebody wakes it. */
 void wait_for(struct block *b, const struct waiting *on, const void *pc);
 void wake(struct block *b, unsigned thread);
+void wake_all(const struct cluster *c, const struct waiting *on); /* the threads of all its blocks that wait on it */
 
 /* Accesses after which a thread, perhaps polling, lets others run. */
 #define QUIET_LIMIT (1u << 20)

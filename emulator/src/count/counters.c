@@ -13,6 +13,7 @@
 #include "count/path.h"
 #include "count/profile.h"
 #include "count/timeline.h"
+#include "memory/shared.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,10 +245,7 @@ void counters_event_of(struct block *b, const void *pc, enum event what, unsigne
 
 void counters_event(struct block *b, const void *pc, enum event what) { counters_event_of(b, pc, what, 0, 0); }
 
-static bool in_shared(const struct block *b, const void *address)
-{
-    return (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
-}
+static bool in_shared(const struct block *b, const void *address) { return shared_owner(b, address) != NULL; }
 
 static enum counted kind_of(const struct block *b, const struct transfer *t)
 {

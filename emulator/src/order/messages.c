@@ -6,6 +6,7 @@
 #include "order/messages.h"
 #include "block/launch.h"
 #include "block/worker.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/history.h"
 #include <pthread.h>
@@ -52,7 +53,7 @@ static void location_reset(struct location *x)
 /* Called with the bucket's lock held. */
 static struct location *location_at(struct block *b, struct bucket *bucket, const void *address, bool make)
 {
-    bool shared = (size_t)((const unsigned char *)address - b->arena) < SHARED_BYTES;
+    const struct block *owner = shared_owner(b, address);
     struct location *x = bucket->first;
     while (x && x->address != address)
         x = x->next;
@@ -66,9 +67,9 @@ static struct location *location_at(struct block *b, struct bucket *bucket, cons
     }
     if (!x)
         return NULL;
-    if (shared && x->owner != b->serial)
+    if (owner && x->owner != owner->serial)
         location_reset(x); /* another block's, in the same arena before this one */
-    x->owner = shared ? b->serial : 0;
+    x->owner = owner ? owner->serial : 0;
     return x;
 }
 

@@ -13,6 +13,7 @@
 #include "block/launch.h"
 #include "block/worker.h"
 #include "memory/records.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/messages.h"
 #include "order/overlap.h"
@@ -737,8 +738,8 @@ static void prepare_store(struct visit *v)
 static const struct cells *cells_of(const struct block *b, const struct place *place, size_t *offset)
 {
     bool shared = place->space == SPACE_SHARED;
-    *offset = shared ? (size_t)(place->object->base - b->arena) + place->offset : place->offset;
-    return shared ? b->cells : place->object->cells;
+    *offset = shared ? shared_offset(b, place->object->base) + place->offset : place->offset;
+    return shared ? shared_owner(b, place->object->base)->cells : place->object->cells;
 }
 
 static void visit(const struct access *a, const struct place *place, bool read_only)

@@ -1,6 +1,7 @@
 /* Inline PTX: bulk copies and bulk reductions of contiguous bytes, and the groups of those that leave shared memory (PTX
  * ISA, "Data Movement and Conversion Instructions: Bulk copy"). What is in flight, and until when, says async/transfer.h. */
 #include "async/transfer.h"
+#include "block/launch.h"
 #include "base/report.h"
 #include "count/counters.h"
 #include "memory/place.h"
@@ -50,6 +51,17 @@ static unsigned blocks_of(const struct running *r, unsigned mask)
     report_call("invalid copy", r->pc, did, "Its cluster has one block, number 0: the mask is 1.");
 }
 
+/* Where the launch speaks of clusters, if only of one block each, its blocks may copy within shared memory. */
+static void check_cluster(const struct running *r)
+{
+    const struct launch *l = block_here()->launch;
+    if (!l->kernel->cluster[0] && !l->asked->cluster[0])
+        report_call(
+            "invalid copy", r->pc, "begins a bulk copy within shared memory, in a launch without clusters",
+            "An H200 takes it for an illegal instruction. A launch with clusters may, even if they have one block: "
+            "__cluster_dims__(1).");
+}
+
 /* ---- copies ---- */
 
 /* Operands: target, source, bytes; of those that an mbarrier waits for, it and perhaps a mask of blocks. */
@@ -59,6 +71,8 @@ static void issue(struct running *r, const struct instruction *in, struct transf
     void *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
     const void *from = ptx_address(r, &in->operand[1], in->field[SPACE2]);
     struct piece piece = {.to = to, .from = from, .bytes = bytes};
+    if (in->field[SPACE2] == S_SHARED && in->field[SPACE] == S_CLUSTER)
+        check_cluster(r);
     check_size(r, bytes);
     check_end(r, to, bytes, in->field[SPACE], ACCESS_STORE);
     check_end(r, from, bytes, in->field[SPACE2], ACCESS_LOAD);

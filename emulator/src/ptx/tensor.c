@@ -24,25 +24,33 @@ static const char *name_of(const struct instruction *in)
     return names[in->field[OPERATION] != OP_NONE][in->field[DIMENSIONS] - 1];
 }
 
-static void check_corner(const struct running *r, const struct tensor_map *m, int first)
+/* As an H200 has it. */
+static void check_corner(const struct running *r, const struct tensor_map *m, const int *corner, bool stores)
 {
     char did[96];
     unsigned bytes = tensor_types[m->type].bytes;
-    if (first * (long)bytes % CORNER_ALIGNMENT == 0)
-        return;
-    snprintf(did, sizeof did, "begins a copy of a box from coordinate %d on, of elements of %u bytes", first, bytes);
-    report_call("misaligned access", r->pc, did, "The first coordinate, in bytes, is a multiple of 16.");
+    if (corner[0] * (long)bytes % CORNER_ALIGNMENT) {
+        snprintf(did, sizeof did, "begins a copy of a box from coordinate %d on, of elements of %u bytes", corner[0],
+                 bytes);
+        report_call("misaligned access", r->pc, did, "The first coordinate, in bytes, is a multiple of 16.");
+    }
+    for (unsigned i = 0; i < m->rank && stores; i++)
+        if (corner[i] < 0) {
+            snprintf(did, sizeof did, "stores a box from coordinate %d on, in dimension %u", corner[i], i);
+            report_call("out of bounds", r->pc, did, "Only loads may begin in front of a tensor.");
+        }
 }
 
 /* The map, and the place in its tensor. */
 static void read_place(const struct running *r, const struct instruction *in, unsigned i, struct tensor_map *m,
                        int *corner)
 {
+    bool stores = in->field[COMPLETION] == COMPLETES_GROUP;
     const struct ptx_operand *place = &in->operand[i];
     map_read(m, ptx_address(r, place, S_GENERIC), place->n, r->pc);
     for (unsigned k = 0; k < place->n; k++)
         corner[k] = (int)(uint32_t)ptx_get(r, &place->elements[k]);
-    check_corner(r, m, corner[0]);
+    check_corner(r, m, corner, stores);
 }
 
 static void check_box(const struct running *r, const void *shared, unsigned bytes, enum access_kind kind)
@@ -59,7 +67,9 @@ static void issue(struct running *r, const struct tensor_map *m, const int *corn
     u64 bytes = tensor_box_bytes(m);
     check_box(r, shared, (unsigned)bytes, way == TENSOR_LOAD ? ACCESS_STORE : ACCESS_LOAD);
     t->pc = r->pc;
-    t->fill = m->fill ? tensor_types[m->type].nan : 0;
+    t->fill = m->fill ? TENSOR_NAN : 0;
+    t->rounds = way == TENSOR_LOAD &&
+                (m->type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || m->type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ);
     t->n_pieces = tensor_pieces(m, corner, way, shared, (unsigned)simt_shared_address(shared), &t->pieces);
     transfer_issue(t);
 }

@@ -74,6 +74,14 @@ void wake(struct block *b, unsigned thread)
     warp_of(b, thread)->ready |= 1u << thread % WARP;
 }
 
+void wake_all(const struct cluster *c, const struct waiting *on)
+{
+    for (unsigned rank = 0; rank < c->n; rank++)
+        for (unsigned t = 0; t < c->launch->threads; t++)
+            if (c->blocks[rank]->threads[t].waits_for == on)
+                wake(c->blocks[rank], t);
+}
+
 void wait_for(struct block *b, const struct waiting *on, const void *pc)
 {
     unsigned self = b->cur;
