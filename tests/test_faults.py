@@ -153,9 +153,11 @@ def test_a_race_is_judged_by_the_threads_furthest_apart(compile_cu, compiler):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_a_race_is_reported_before_the_fault_that_ends_the_launch(compile_cu, compiler):
-    text = run(compile_cu(Program(TESTS / "faults" / "races.cu", compiler)), "and_another_fault").stderr
-    assert re.findall(r"^simt: ([^:]+): ", text, re.MULTILINE) == ["race in shared memory", "out of bounds"], text
+@pytest.mark.parametrize("name, kind", [("races.cu", "race in shared memory"),
+                                        ("uninitialised.cu", "uninitialised shared memory")])
+def test_what_is_kept_is_reported_before_the_fault_that_ends_the_launch(compile_cu, name, kind, compiler):
+    text = run(compile_cu(Program(TESTS / "faults" / name, compiler)), "and_another_fault").stderr
+    assert re.findall(r"^simt: ([^:]+): ", text, re.MULTILINE) == [kind, "out of bounds"], text
 
 
 def expect_note(compile_cu, name, kernel, compiler):
