@@ -157,8 +157,8 @@ __global__ void one_thread_waits(const float *in, float *out)  // and tells the 
         out[i] = 2 * tile[TILE - 1 - i];
 }
 
-__global__ void moved(const float *in,
-                      float *out)  // within shared memory, by the form that can reach other blocks of a cluster
+__global__ void __cluster_dims__(1) moved(const float *in,
+                                          float *out)  // within shared memory, which is for clusters alone
 {
     __shared__ alignas(16) float from[TILE], to[TILE];
     __shared__ uint64_t bar;

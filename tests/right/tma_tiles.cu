@@ -1,6 +1,6 @@
 // Tiles of tensors of 1 to 5 dimensions, loaded, stored and added by tensor maps: inside, at every edge and beyond it, with
 // every swizzle, several element types, elements that are skipped, fills by zeros and by NaN. A box begins at a multiple of
-// 16 bytes of its tensor's rows, or as many before them.
+// 16 bytes of its tensor's rows; of a load it may begin in front of the tensor.
 
 #include <cuda_fp16.h>
 #include "../hopper.h"
@@ -169,7 +169,7 @@ __global__ void vector_and_volume(MAP line, MAP volume, float *out)
         MBARRIER_ARRIVE_EXPECT(&bar, 1024);
         TMA_LOAD_1D(tile, &line, 100, &bar);
         MBARRIER_WAIT(&bar, 0);
-        TMA_STORE_3D(&volume, -4, 2, 3, tile);
+        TMA_STORE_3D(&volume, 12, 2, 3, tile);
         BULK_COMMIT();
         BULK_WAIT(0);
         MBARRIER_ARRIVE_EXPECT(&bar, 1024);
@@ -271,8 +271,8 @@ int main(void)
     for (int z = 0; z < 6; z++)
         for (int y = 0; y < 10; y++)
             for (int c = 0; c < 16; c++) {
-                bool inside = c < 4 && y >= 2 && z >= 3;
-                SAME(got[(z * 10 + y) * 16 + c], inside ? line[100 + ((z - 3) * 8 + y - 2) * 8 + c + 4] : 0);
+                bool inside = c >= 12 && y >= 2 && z >= 3;
+                SAME(got[(z * 10 + y) * 16 + c], inside ? line[100 + ((z - 3) * 8 + y - 2) * 8 + c - 12] : 0);
             }
     return 0;
 }
