@@ -180,6 +180,16 @@ def test_an_mbarrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compi
     expect_note(compile_cu, "transfers.cu", "barrier_not_fenced", compiler)
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", ["no_fence", "of_one_thread", "fence_of_memory", "fence_before_it", "by_cuda_barrier"])
+def test_a_barrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compiler, name):
+    done = run(compile_cu(Program(TESTS / "faults" / "bulk_notes.cu", compiler)), name)
+    assert done.returncode == 0, done.stderr
+    source = (TESTS / "faults" / "bulk_notes.cu").read_text().splitlines()
+    lines = [n for n, code in enumerate(source, 1) if code.endswith(f"// noted {name}")]
+    assert done.stderr.count("simt: note: ") == 1 and all(f"bulk_notes.cu:{line}" in done.stderr for line in lines), done.stderr
+
+
 @pytest.mark.parametrize("program", [Program(source) for source in UNSUPPORTED], ids=str)
 def test_unsupported_is_named_with_its_line(compile_output, program):
     executable, done = compile_output(program)

@@ -383,6 +383,34 @@ __global__ void written_for_another_block(const float *in, float *out, float *sc
     }
 }
 
+__global__ void fenced_for_another_block(const float *in, float *out, float *scratch, int *flag)  // by its writers
+{
+    __shared__ alignas(16) float tile[TILE];
+    __shared__ uint64_t bar;
+    SET_UP(bar, 1);
+    if (blockIdx.x == 0) {
+        for (int i = threadIdx.x; i < TILE; i += blockDim.x)
+            scratch[i] = 2 * in[i];
+        FENCE_ASYNC_GLOBAL();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicExch(flag, 1);
+        }
+    } else {
+        if (threadIdx.x == 0) {
+            while (atomicAdd(flag, 0) == 0)
+                ;
+            __threadfence();
+            MBARRIER_ARRIVE_EXPECT(&bar, BYTES);
+            BULK_LOAD(tile, scratch, BYTES, &bar);
+        }
+        MBARRIER_WAIT(&bar, 0);
+        for (int i = threadIdx.x; i < TILE; i += blockDim.x)
+            out[i] = tile[i];
+    }
+}
+
 __global__ void doubled(const float *in, float *out)
 {
     out[blockIdx.x * blockDim.x + threadIdx.x] = 2 * in[blockIdx.x * blockDim.x + threadIdx.x];
@@ -407,9 +435,9 @@ int main(void)
     const int n = 8 * TILE;
     float *x = numbers(n, 1), *in = to_device(x, n), *out = to_device<float>(NULL, n),
           *scratch = to_device<float>(NULL, n);
-    int *flags = to_device<int>(NULL, 2);
+    int *flags = to_device<int>(NULL, 3);
     CHECK(cudaMemset(out, 0, n * sizeof(float)));
-    CHECK(cudaMemset(flags, 0, 2 * sizeof(int)));
+    CHECK(cudaMemset(flags, 0, 3 * sizeof(int)));
 
     for (int bytes : {16, 32, 48, 1008, 1024, 4096, 8192}) {
         loaded<<<1, 96, bytes>>>(in, out, bytes);
@@ -442,6 +470,7 @@ int main(void)
     DOUBLED(own_result, TILE, 1, 64);
     DOUBLED(global_in_between, TILE, 1, 64, scratch);
     DOUBLED(written_for_another_block, TILE, 2, 64, scratch, flags);
+    DOUBLED(fenced_for_another_block, TILE, 2, 64, scratch, flags + 2);
     one_thread_waits<<<1, 64>>>(in, out);
     expect_doubled("one_thread_waits", x, out, TILE, true);
     scaled_in_place<<<1, 64>>>(in, out);
