@@ -315,7 +315,7 @@ __global__ void more_bytes_than_it_counts(int *in, int *out)
         EXPECT(&bar, 1 << 20);  // expect more_bytes_than_it_counts: too many bytes
 }
 
-__global__ void rewritten_within(int *in, int *out)
+__global__ void __cluster_dims__(1) rewritten_within(int *in, int *out)
 {
     __shared__ tile t[2];
     __shared__ uint64_t bar;
