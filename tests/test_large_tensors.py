@@ -23,7 +23,7 @@ SIZES = {
     **{name: [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5), (5, 67109000, 70)]  # and B beyond its first 64 rows
        for name in RINGS},
     "softmax": [(268435471, 17)],  # rows, cols
-    "scale": [(268435471, 19), (1073741807, 19)],  # and 2^32 vectors
+    "scale": [(268435472, 19), (1073741808, 19)],  # 2^32 elements, and 2^32 vectors, with nothing behind the last
     "attention": [(65535, 520, 128)],  # heads, seqlen, head_dim
     "13_flash_scalar": [(65535, 2080, 128)], "15_flash_wmma": [(65535, 4160, 128)],  # which count in vectors
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
