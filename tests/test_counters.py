@@ -87,7 +87,7 @@ def test_the_table_has_bulk_copies_too(compile_cu, tmp_path):
                       for name, kind in kinds)
     assert re.findall(r"^ +(bulk copies: .*)$", table, re.M)[-1] == f"bulk copies: requests {total['tma_requests']}; {words}"
     assert re.findall(r"^ +mbarrier arrivals (\d+)$", table, re.M) == [str(total["mbarrier_arrivals"])] == ["4"]
-    assert total["tma_requests"] == 2 + 64 + 24 + 1 + 1
+    assert total["tma_requests"] == 2 + 64 + 24 + 2 + 1 + 1 + 1
 
 
 @pytest.mark.parametrize("workers", ["1", "4"])

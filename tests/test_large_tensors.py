@@ -23,11 +23,12 @@ SIZES = {
     **{name: [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5), (5, 67109000, 70)]  # and B beyond its first 64 rows
        for name in RINGS},
     "softmax": [(268435471, 17)],  # rows, cols
-    "scale": [(268435471, 19), (1073741807, 19)],  # and 2^32 vectors
+    "scale": [(268435472, 19), (1073741808, 19)],  # 2^32 elements, and 2^32 vectors, with nothing behind the last
     "attention": [(65535, 520, 128)],  # heads, seqlen, head_dim
     "13_flash_scalar": [(65535, 2080, 128)], "15_flash_wmma": [(65535, 4160, 128)],  # which count in vectors
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
 }
+SMS = {"36_bulk_copy": "100000000"}  # where a block on each SM would otherwise go through all of a tensor
 ONLY = {"strided": lambda m, n, k: n <= 32 * 65535}  # CUDA's grids have no more than 65535 blocks along y
 MANY = {"13_flash_scalar": 4, "15_flash_wmma": 4, "16_flash_wmma_warp_max": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
 
@@ -80,7 +81,8 @@ def runs_of(program, step, **environment):
     for variant in step["variants"]:
         for size in SIZES.get(variant) or SIZES.get(step["name"]) or SIZES.get(step["operation"], ()):
             if ONLY.get(variant, lambda *_: True)(*size):
-                done = run(program, variant, *size, SIMT_TIMEOUT="2", **environment)
+                sms = {"SIMT_SMS": SMS[step["name"]]} if step["name"] in SMS else {}
+                done = run(program, variant, *size, SIMT_TIMEOUT="2", **sms, **environment)
                 if done.returncode == 77:
                     pytest.skip(done.stderr)
                 yield (variant, *size), done

@@ -42,9 +42,11 @@ def test_right(folder, step, arguments):
 # bank, as two of 1,024 did in 05. Beside cp.async it counts what the copies read as loads, too, loads from shared memory that no
 # lane executes, and now a few sectors of stores more, now fewer; and the zeros that a copy of fewer bytes than it writes writes first.
 # Of 25's stores, which fill half a sector each, it counts a few sectors more, not as many in every run. Of the parts that 34 stores,
-# ptxas makes two stores of the first pair in three of a lane's four rows.
+# ptxas makes two stores of the first pair in three of a lane's four rows. Beside bulk copies, accesses of threads now and then meet a bank
+# that the engine uses.
 REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requests", "shared_ld_wavefronts")
 SPLIT, STORED, COPIED = ("global_ld_sectors",), ("global_st_sectors",), ("copy_ld_sectors", "copy_ld_bytes")
+ENGINE = (*REQUESTS, "shared_ld_wavefronts", "shared_st_wavefronts", "shared_ld_conflicts", "shared_st_conflicts")
 COPIES = (*LOADS, "shared_ld_conflicts", "global_ld_requests", "global_ld_sectors", "global_st_sectors", "copy_st_wavefronts")
 COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_sum", "atomics"): SPLIT, ("02_warp_sum", "shuffle"): SPLIT,
                      ("02_warp_sum", "tuned"): SPLIT, ("05_matmul_register", "register"): ("shared_st_conflicts",),
@@ -72,6 +74,8 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      ("35_flash_mma_tiling_qk", "slices_of_16"): (*COPIES, *COPIED, *REQUESTS, "copy_ld_requests", "copy_st_requests",
                                                                   "shared_st_wavefronts", "shared_st_conflicts"),
                      ("35_flash_mma_tiling_qk", "slices_of_64"): (*COPIES, *COPIED, *REQUESTS),
+                     **{("36_bulk_copy", variant): ENGINE for variant in ("one_stage", "two_stages", "four_stages", "many_blocks")},
+                     **{("37_tma_tile", variant): ENGINE for variant in ("unswizzled", "swizzle_32", "swizzle_64", "swizzle_128")},
                      **{("22_matmul_fragments_ahead", f"{stages}_stages"): (*COPIES, *COPIED) for stages in ("three", "four")},
                      **{("23_matmul_block_order", order): (*COPIES, *COPIED) for order in ("rows", "bands")}}
 

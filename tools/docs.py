@@ -244,6 +244,7 @@ OF_NCU = {
     "instructions": ("instructions, by warp", lambda line: line["ncu"]["instructions"]),
     "ldmatrix": ("ldmatrix instructions, by warp", lambda line: line["ncu"]["ldmatrix_requests"]),
     "ldmatrix_conflicts": ("bank conflicts of ldmatrix", lambda line: line["ncu"]["ldmatrix_conflicts"]),
+    "bulk": ("bulk copies from global memory", lambda line: line["ncu"]["tma_ld_requests"]),
     "copies": ("sectors that cp.async read", lambda line: line["ncu"]["copy_ld_sectors"]),
     "copy_wavefronts": ("wavefronts of cp.async's writes", lambda line: line["ncu"]["copy_st_wavefronts"]),
     "copy_conflicts": ("bank conflicts of cp.async's writes", lambda line: line["ncu"]["copy_st_conflicts"]),

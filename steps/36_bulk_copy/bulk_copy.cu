@@ -24,8 +24,8 @@ struct buffers {
 // [size] The vectors of a tile: TILE of them, or fewer in the last.
 __device__ int size_of(int tile, size_t vectors)
 {
-    const size_t left = vectors - (size_t)tile * TILE;
-    return left < TILE ? left : TILE;
+    const int whole = vectors / TILE;
+    return tile < whole ? TILE : vectors % TILE;
 }
 
 // [load_tile] One thread tells the barrier how many bytes a tile has, and the engine begins to move them.

@@ -278,7 +278,7 @@ __global__ void ends_before_it_is_read(int *in, int *out)
     __shared__ tile t;
     fill(t, 1);
     if (threadIdx.x == 0) {
-        STORE(out, t.of);  // expect ends_before_it_is_read: source given up in flight
+        STORE(out, t.of);  // expect ends_before_it_is_read: transfer unfinished
         ptx::cp_async_bulk_commit_group();
     }
 }
@@ -315,7 +315,7 @@ __global__ void more_bytes_than_it_counts(int *in, int *out)
         EXPECT(&bar, 1 << 20);  // expect more_bytes_than_it_counts: too many bytes
 }
 
-__global__ void rewritten_within(int *in, int *out)
+__global__ void __cluster_dims__(1) rewritten_within(int *in, int *out)
 {
     __shared__ tile t[2];
     __shared__ uint64_t bar;

@@ -81,6 +81,13 @@ __global__ void beside_a_copy(float *out)
     }
 }
 
+__global__ void and_another_fault(float *out)  // which ends the launch before its end
+{
+    __shared__ float tile[32];
+    float unwritten = tile[threadIdx.x];  // expect and_another_fault: uninitialised shared memory
+    out[64 + threadIdx.x] = unwritten;
+}
+
 static int is(const char *argument, const char *name) { return strcmp(argument, name) == 0; }
 
 int main(int argc, char **argv)
@@ -104,5 +111,7 @@ int main(int argc, char **argv)
         first_atomic<<<1, 32>>>(out);
     if (is(name, "beside_a_copy"))
         beside_a_copy<<<1, 32>>>(out);
+    if (is(name, "and_another_fault"))
+        and_another_fault<<<1, 32>>>(out);
     return cudaDeviceSynchronize();
 }

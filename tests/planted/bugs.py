@@ -57,7 +57,8 @@ BULK_COPY, TMA_TILE = "36_bulk_copy", "37_tma_tile"
 ARRIVED = "mbarrier_wait_parity(&smem->full[stage], parity);  // the tile of X is there"
 READ = "bulk_wait_group_read<0>();  // the engine has read the other tile of Y, "
 ALL_READ = "__syncthreads();                // every"
-NO_FENCE, REWRITTEN = "missing proxy fence", "source overwritten in flight"
+NO_FENCE, RACE = "missing proxy fence", "race in shared memory"
+REWRITTEN, GIVEN_UP = "source overwritten in flight", "source given up in flight"
 WARP_TILE = "20_matmul_warp_tile"
 SWIZZLE = "21_matmul_swizzle"
 AHEAD = "22_matmul_fragments_ahead"
@@ -484,34 +485,34 @@ BUGS = [
     Bug(SHAPED, "write_one_vector_further", STORE_VECTOR, STORE_VECTOR.replace("i * step", "i * step + 1"),
         plain="past the end of Y", checked="out of bounds", shape=(5, 300)),
 
-    Bug(BULK_COPY, "missing_wait", ARRIVED, ";  // the tile of X is there", checked="copy still in flight", shape=(5, 5001)),
+    Bug(BULK_COPY, "missing_wait", ARRIVED, ";  // the tile of X is there", plain=RACE, checked=RACE, shape=(5, 5001)),
     Bug(BULK_COPY, "parity_stays", "parity = 1 - parity;", "parity = 0;", checked="copy still in flight", shape=(5, 5001)),
     Bug(BULK_COPY, "too_few_bytes_expected", "mbarrier_arrive_expect_tx(full, bytes)", "mbarrier_arrive_expect_tx(full, bytes / 2)",
-        checked="copy still in flight", shape=(5, 5001)),
+        plain="barrier deadlock", checked="barrier deadlock", shape=(5, 5001)),
     Bug(BULK_COPY, "missing_fence", "fence_proxy_async_shared();", ";", plain=NO_FENCE, checked=NO_FENCE, shape=(5, 5001)),
     Bug(BULK_COPY, "source_not_waited_for", READ + "which", ";  // the engine has read the other tile of Y, which", checked=REWRITTEN, shape=(5, 5001)),
     Bug(BULK_COPY, "one_tile_of_y", "out = 1 - out;", "", checked=REWRITTEN, shape=(5, 5001)),
-    Bug(BULK_COPY, "missing_barrier", ALL_READ, ";                // every", checked="race in shared memory", shape=(5, 5001)),
+    Bug(BULK_COPY, "missing_barrier", ALL_READ, ";                // every", plain=RACE, checked=RACE, shape=(5, 5001)),
     Bug(BULK_COPY, "lost_last_tile", "(vectors + TILE - 1) / TILE", "vectors / TILE", plain="was never written", checked="was never written",
         shape=(5, 5001)),
     Bug(BULK_COPY, "lost_rest", "threadIdx.x < n % VECTOR", "threadIdx.x + 1 < n % VECTOR", plain="was never written", checked="was never written",
         shape=(1, 5003)),
     Bug(BULK_COPY, "last_share_lost", "<<<ceil_div(tiles, share),", "<<<max(tiles / share, 1),", plain="was never written", checked="was never written",
         shape=(9, 5001)),
-    Bug(BULK_COPY, "ended_too_early", "bulk_wait_group_read<0>();  // shared", ";  // shared", plain="transfer unfinished", checked="transfer unfinished",
+    Bug(BULK_COPY, "ended_too_early", "bulk_wait_group_read<0>();  // shared", ";  // shared", plain=GIVEN_UP, checked=GIVEN_UP,
         shape=(5, 5001)),
     Bug(BULK_COPY, "tile_stored_twice", "bulk_store(&Y4[(size_t)tile * TILE]", "bulk_store(&Y4[(size_t)(tile - tile % 2) * TILE]",
-        plain="was never written", checked="was never written", shape=(5, 5001)),
+        plain="was never written", checked="target overwritten in flight", shape=(5, 5001)),
 
-    Bug(TMA_TILE, "missing_wait", ARRIVED, ";  // the tile of X is there", checked="copy still in flight", shape=(150, 333)),
+    Bug(TMA_TILE, "missing_wait", ARRIVED, ";  // the tile of X is there", plain=RACE, checked=RACE, shape=(150, 333)),
     Bug(TMA_TILE, "parity_stays", "parity = 1 - parity;", "parity = 0;", checked="copy still in flight", shape=(150, 333)),
     Bug(TMA_TILE, "missing_fence", "fence_proxy_async_shared();", ";", plain=NO_FENCE, checked=NO_FENCE, shape=(150, 333)),
     Bug(TMA_TILE, "source_not_waited_for", READ + "which", ";  // the engine has read the other tile of Y, which", checked=REWRITTEN, shape=(150, 333)),
-    Bug(TMA_TILE, "missing_barrier", ALL_READ, ";                // every", checked="race in shared memory", shape=(150, 333)),
+    Bug(TMA_TILE, "missing_barrier", ALL_READ, ";                // every", plain=RACE, checked=RACE, shape=(150, 333)),
     Bug(TMA_TILE, "rows_for_columns", "X_map, tile / tiles_in_row * ROWS, tile % tiles_in_row * COLS", "X_map, tile % tiles_in_row * ROWS, tile / tiles_in_row * COLS",
         shape=(300, 300)),
     Bug(TMA_TILE, "boxes_without_their_size", "&Y_map, tile / tiles_in_row * ROWS,", "&Y_map, tile / tiles_in_row,", shape=(300, 45), plain="was never written",
-        checked="was never written"),
+        checked="race in global memory"),
     Bug(TMA_TILE, "Y_swizzled_otherwise", "args->Y_pitch, ROWS, mode.cols, mode.swizzle", "args->Y_pitch, ROWS, mode.cols, modes[0].swizzle", shape=(150, 333)),
     Bug(TMA_TILE, "lost_last_row_of_boxes", "ceil_div(args->rows, ROWS) *", "(args->rows / ROWS) *", shape=(150, 333), plain="was never written",
         checked="was never written"),

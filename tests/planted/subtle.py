@@ -6,8 +6,8 @@ where the emulator watches; the others are built without its checks, and the ste
 
 import dataclasses
 
-from bugs import (AHEAD, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
-                  FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, REGISTER, RESCALE,
+from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
+                  FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, READ, REGISTER, RESCALE,
                   SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
                   WHOLE_VECTOR, WMMA)
@@ -71,6 +71,7 @@ EACH_SUM = "for (int col = threadIdx.x; col < n; col += THREADS)\n        l +="
 
 ROW_512, SIX_HEADS = "--rows 700 --cols 45 --input masked", "--batch 2 --heads 3 --seqlen 70 --head-dim 32"
 KEYS_32, KEYS_64, KEYS_96, KEYS_128 = REACH["attention"][:4]
+SCALED = REACH["scale"][0]
 CAUSAL_64, CAUSAL_128 = REACH["32_flash_mma_causal"]
 SHARED_HEADS, FEW_KEYS = REACH["33_flash_mma_gqa"]
 PACKED_HEADS, MANY_PARTS, EMPTY_PARTS = REACH["34_flash_mma_split_keys"]
@@ -125,7 +126,7 @@ SUBTLE = [
     Subtle(DEVICE, "copied_once", "case COPY: copy<<<", "case COPY: static int copied; if (copied++ < 1) copy<<<",
            SECOND, variant="copy"),
 
-    Subtle(BULK_COPY, "done_once", "    kernel<<<", "    static int done;\n    if (done++ == 0)\n        kernel<<<", SECOND),
+    Subtle(BULK_COPY, "done_once", "    bulk_copy<STAGES><<<", "    static int done;\n    if (done++ == 0)\n        bulk_copy<STAGES><<<", SECOND),
     Subtle(TMA_TILE, "done_once", "    if (tiles > 0)\n", "    static int done;\n    if (tiles > 0 && done++ == 0)\n", SECOND),
 
     # Beyond the fifth tile, and row, column, key or block 512.
@@ -209,6 +210,18 @@ SUBTLE = [
     Subtle(CP_ASYNC, "memory_not_asked_for",
            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,\n                                                    BYTES<T, STAGES>);",
            "cudaSuccess;", REFUSED, status=2),
+    Subtle(BULK_COPY, "tile_20", "make_float4(a * x.x,", "make_float4((tile == 20 ? 1.0001f : 1) * a * x.x,", "should be", SCALED),
+    Subtle(BULK_COPY, "last_tile_of_the_third_share", "tile < end; tile++", "tile < end - (end == 24); tile++", NEVER, SCALED),
+    Subtle(BULK_COPY, "fence_of_three_warps", "fence_proxy_async_shared();", "if (threadIdx.x < 96)\n            fence_proxy_async_shared();",
+           "missing proxy fence", checked=True),
+    Subtle(BULK_COPY, "no_barrier_in_the_last_pass", ALL_READ, "if (tile + 1 < end) __syncthreads();                // every",
+           "race in shared memory", checked=True),
+    Subtle(BULK_COPY, "one_group_too_few", READ, READ.replace("<0>", "<1>"), "source overwritten in flight", checked=True),
+    Subtle(TMA_TILE, "row_of_boxes_20", "&Y_map, tile / tiles_in_row * ROWS", "&Y_map, min(tile / tiles_in_row, 19) * ROWS", NEVER, SCALED),
+    Subtle(TMA_TILE, "rest_of_row_512", "row < rows && col < cols; col++", "row < min(rows, 512) && col < cols; col++", NEVER, SCALED),
+    Subtle(TMA_TILE, "fence_of_the_issuer_alone", "fence_proxy_async_shared();", "if (issuer)\n            fence_proxy_async_shared();",
+           "missing proxy fence", checked=True),
+    Subtle(TMA_TILE, "one_group_too_few", READ, READ.replace("<0>", "<1>"), "source overwritten in flight", checked=True),
     Subtle(WARP_TILE, "sixth_tile", "ldmatrix_x4(a[y], &smem[stage]", "ldmatrix_x4(a[y], &smem[k - left == 5 * TILE_K ? target : stage]",
            "should be", "-m 33 -n 70 -k 700"),
     Subtle(WARP_TILE, "last_copies_of_the_third_row_of_blocks", "from.A_rows = m - A_first;", "from.A_rows = min(m, 640) - A_first;",

@@ -132,7 +132,7 @@ __global__ void one_lane_waits(const int *in, int *out)
 }
 
 // Within shared memory: what was loaded is copied on, and the first buffer is refilled when that has been read.
-__global__ void within(const int *in, int *out)
+__global__ void __cluster_dims__(1) within(const int *in, int *out)
 {
     __shared__ alignas(128) int tile[2][TILE];
     __shared__ uint64_t bar[2];

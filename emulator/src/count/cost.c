@@ -75,12 +75,31 @@ void cost_in_global(const struct lane_accesses *a, struct access_counts *counts)
 
 /* ---- bulk copies ---- */
 
-u64 cost_of_bytes(const void *address, unsigned bytes, u64 counted, struct access_counts *counts)
+#define LINE 128 /* of shared memory */
+#define SECTOR 32
+
+/* What lies in one line of shared memory is moved at once, by whole sectors. */
+u64 cost_of_bytes(const void *global, const void *shared, unsigned bytes, u64 counted, struct access_counts *counts)
 {
-    u64 first = (u64)(uintptr_t)address / 32, end = ((u64)(uintptr_t)address + bytes + 31) / 32;
-    counts->sectors += end - first - (first < end && first == counted);
-    counts->bytes += bytes;
-    return first < end ? end - 1 : counted;
+    u64 at = (u64)(uintptr_t)global, place = (u64)(uintptr_t)shared, end = at + bytes;
+    while (at < end) {
+        u64 part = LINE - place % LINE < end - at ? LINE - place % LINE : end - at;
+        u64 first = at / SECTOR, last = (at + part - 1) / SECTOR, sectors = last - first + (first != counted);
+        counts->sectors += sectors;
+        counts->bytes += SECTOR * sectors;
+        at += part;
+        place += part;
+        counted = at < end ? ~0ull : last;
+    }
+    return counted;
+}
+
+/* They come from L2 as the others do. */
+void cost_of_fill(u64 bytes, struct access_counts *counts)
+{
+    u64 sectors = (bytes + SECTOR - 1) / SECTOR;
+    counts->sectors += sectors;
+    counts->bytes += SECTOR * sectors;
 }
 
 /* ---- cp.async ---- */

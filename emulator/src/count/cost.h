@@ -18,7 +18,9 @@ struct lane_accesses { /* of one instruction of a warp */
 void cost_in_shared(const struct lane_accesses *a, bool load, struct access_counts *counts);
 void cost_in_global(const struct lane_accesses *a, struct access_counts *counts);
 void cost_of_copy(const struct lane_accesses *a, struct access_counts *reads, struct access_counts *writes);
-/* Of bulk copies: neighbouring bytes. counted: a sector that need not be counted again. Returns the last that was. */
-u64 cost_of_bytes(const void *address, unsigned bytes, u64 counted, struct access_counts *counts);
+/* Of bulk copies: neighbouring bytes of global memory, and where they lie in shared memory. counted: a sector that need not be
+ * counted again. Returns the last that was. */
+u64 cost_of_bytes(const void *global, const void *shared, unsigned bytes, u64 counted, struct access_counts *counts);
+void cost_of_fill(u64 bytes, struct access_counts *counts); /* of a tensor's box, that lie beyond the tensor's edge */
 
 #endif

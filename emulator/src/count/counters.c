@@ -237,7 +237,7 @@ void counters_copy(struct block *b, const void *pc, const void *to, const void *
 
 void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase)
 {
-    if (!b->counting || (what > EVENT_COPY_ARRIVE && !b->timeline))
+    if (!b->counting || (what > EVENT_BULK_COMMIT && !b->timeline))
         return;
     join_request(b, b->cur, site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)what),
                  (struct event_of){object, phase});
@@ -284,14 +284,19 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
     enum counted what = kind_of(b, t);
     unsigned site = site_index(b->counting, t->pc, what);
     struct access_counts *counts = &b->counting->sites[site].counts.access[what];
-    u64 counted = ~0ull; /* the last sector: the next piece may begin in it */
+    u64 counted = ~0ull, filled = 0; /* the last sector: the next piece may begin in it; bytes beyond a tensor's edge */
     counts->requests++;
     for (unsigned i = 0; i < t->n_pieces && what != TMA_OTHER; i++) {
         const struct piece *p = &t->pieces[i];
-        const void *address = what == TMA_LD ? p->from : p->to;
-        if (address)
-            counted = cost_of_bytes(address, p->bytes, counted, counts);
+        const void *global = what == TMA_LD ? p->from : p->to, *shared = what == TMA_LD ? p->to : p->from;
+        filled += global ? 0 : p->bytes;
+        if (!global)
+            continue;
+        cost_of_fill(filled, counts);
+        filled = 0;
+        counted = cost_of_bytes(global, shared, p->bytes, counted, counts);
     }
+    cost_of_fill(filled, counts);
     if (b->timeline)
         touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);
 }
@@ -309,6 +314,8 @@ static void count_request(struct site *site, const struct request *r)
         c->event[EVENT_BARRIER]++;
     else if (site->what == COUNTED_ACCESSES + EVENT_COPY_ARRIVE)
         c->event[EVENT_ARRIVE]++;
+    else if (site->what == COUNTED_ACCESSES + EVENT_BULK_COMMIT)
+        c->access[TMA_OTHER].requests++;
     else if (site->what >= TMA_LD && site->what <= TMA_OTHER) /* counted as it was begun */
         return;
     else if (site->what >= COUNTED_ACCESSES + COUNTED_EVENTS)
@@ -401,7 +408,7 @@ void counters_end(struct block *b)
     struct line_counts *lines = grow(NULL, (c->n_sites + 1) * sizeof *lines);
     unsigned n = 0;
     for (unsigned i = 0; i < c->n_sites; i++)
-        if (c->sites[i].what <= COUNTED_ACCESSES + EVENT_COPY_ARRIVE)
+        if (c->sites[i].what <= COUNTED_ACCESSES + EVENT_BULK_COMMIT)
             lines[n++] = (struct line_counts){c->sites[i].pc, c->sites[i].counts};
     profile_add(b->launch, lines, n);
     free(lines);

@@ -19,7 +19,7 @@ enum counted {
     TMA_LD, /* bulk copies and copies of tensors, of global memory: what they read, write and reduce there */
     TMA_ST,
     TMA_RED,
-    TMA_OTHER, /* within shared memory; prefetches */
+    TMA_OTHER, /* within shared memory, prefetches, commits to a group */
     COUNTED_ACCESSES
 };
 /* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one. */
@@ -34,12 +34,12 @@ enum event {
     COUNTED_EVENTS,
     EVENT_BARRIER_ARRIVE = COUNTED_EVENTS, /* bar.arrive: counted as a barrier */
     EVENT_COPY_ARRIVE,                     /* at an mbarrier behind copies: counted as an arrival */
+    EVENT_BULK_COMMIT,                     /* of bulk copies to a group: counted as one of TMA_OTHER */
     /* the others are not counted, and only a timeline asks for them: */
     EVENT_EXPONENTIAL,
     EVENT_COMMIT, /* of copies to a group, and the wait for groups */
     EVENT_COPY_WAIT,
-    EVENT_BULK_COMMIT, /* the same of bulk copies; the latter until they have read, or written */
-    EVENT_BULK_WAIT_READ,
+    EVENT_BULK_WAIT_READ, /* the latter of bulk copies, until they have read, or written */
     EVENT_BULK_WAIT,
     EVENT_PHASE_WAIT, /* for an mbarrier's phase */
     EVENTS

@@ -1,6 +1,6 @@
 /* Faults in plain words. The first line can be read by a program, `simt: KIND: FILE:LINE`; those that follow say who,
  * what and why. A race lets the launch go on to its end, since others may follow; so does an uninitialised read, which
- * is reported only if no race explains it. Anything else stops at once. Always the program ends with status 1. */
+ * is reported only if no race explains it. Anything else stops at once, and comes behind these. Always the program ends with status 1. */
 #define _GNU_SOURCE
 #include "base/report.h"
 #include "base/lines.h"
@@ -40,13 +40,21 @@ static void stop(void)
 }
 
 static void say_races(void);
+static void say_uninitialised(void);
 
-/* Takes the lock. The races that are kept come before whatever ends the program. */
-static void begin_report(void)
+/* Takes the lock. The races that are kept come before whatever ends the program; */
+static void begin_race(void)
 {
     pthread_mutex_lock(&lock);
     fflush(stdout);
     say_races();
+}
+
+/* and, unless it is another race, the uninitialised read. */
+static void begin_report(void)
+{
+    begin_race();
+    say_uninitialised();
 }
 
 static bool is_known(const void *pc) { return lines_of(pc).line > 0; }
@@ -594,6 +602,13 @@ void report_uninitialised(const struct access *a, bool shared)
     pthread_mutex_unlock(&lock);
 }
 
+/* Called with the lock held. A race explains it. */
+static void say_uninitialised(void)
+{
+    if (!n_races && uninitialised)
+        fputs(uninitialised, stderr);
+}
+
 void report_finish_launch(void)
 {
     if (!n_races && !uninitialised)
@@ -601,8 +616,7 @@ void report_finish_launch(void)
     fflush(stdout);
     if (n_races == MOST_RACES)
         fprintf(stderr, "simt: further races are not listed.\n");
-    if (!n_races)
-        fputs(uninitialised, stderr);
+    say_uninitialised();
     stop();
 }
 
@@ -804,7 +818,7 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
 
 void report_unordered_access(const struct access *a, const char *kind, const char *before, const char *why)
 {
-    begin_report();
+    begin_race();
     say_access(stderr, a, kind);
     fprintf(stderr, "  This ");
     overlap_say_launch(stderr, a->block->launch->first_serial);
@@ -817,7 +831,7 @@ void report_overlap(const char *kind, const void *pc, const char *now, const cha
                     const char *why)
 {
     const struct object *variable = memory_covers(address) ? NULL : symbol_find(address);
-    begin_report();
+    begin_race();
     fprintf(stderr, "simt: %s: %s\n  %s\n  %s\n", kind, where(pc), now, before);
     if (memory_covers(address))
         say_allocation(stderr, NULL, address, 1);
