@@ -89,6 +89,11 @@ class Program:
         return f"{self.source.stem}-{self.compiler}"
 
     @property
+    def needs_hopper(self):
+        """Bulk copies and tensor maps: compute capability 9.0, and of that what later ones have not."""
+        return bool(re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>', self.source.read_text()))
+
+    @property
     def target(self):
         """What the edit is in."""
         return ROOT / "common" / self.header if self.header else self.source
@@ -127,7 +132,8 @@ class Program:
             copy.parent.mkdir(exist_ok=True)
             copy.write_text(self.edited())  # the source finds a header beside itself first
         if self.compiler == "nvcc":
-            return output, run(machine.nvcc(), "-std=c++20", "-arch=native", source, "-o", output)
+            arch = "-gencode=arch=compute_90a,code=sm_90a" if self.needs_hopper else "-arch=native"
+            return output, run(machine.nvcc(), "-std=c++20", arch, source, "-o", output)
         simtcc = ROOT / "emulator" / "simtcc"
         return output, run(simtcc, *self.options, "-o", output, source, *self.libraries, CXX=self.compiler,
                            SIMT_BUILD=str(BUILD))
@@ -297,7 +303,7 @@ class Report:
 
 
 def read_report(stderr):
-    headline = re.search(r"^simt: (.+?): (\S+):(\d+)$", stderr, re.MULTILINE)
+    headline = re.search(r"^simt: (?!note: )(.+?): (\S+):(\d+)$", stderr, re.MULTILINE)
     assert headline, f"no report in:\n{stderr}"
     end = stderr.find("\nsimt: ", headline.end())
     text = stderr[headline.start() : end if end >= 0 else len(stderr)]

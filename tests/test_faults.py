@@ -13,7 +13,8 @@ UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 # Faults between threads: the report must name every line marked `expect`, and no other but those marked `perhaps`.
 OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "divergent barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
-              "access to an mbarrier", "missing proxy fence", "race between streams", "race between host and stream"}
+              "access to an mbarrier", "missing proxy fence", "stale tensor map", "race between streams",
+              "race between host and stream"}
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
@@ -23,7 +24,8 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "roles-half_a_tile", "roles-polls_for_ever", "roles-counts_differ", "mbarriers-who_asks_for_what",
                     "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch", "wmma-in_two_branches",
                     "vectors-half_a_transpose", "vectors-half_a_product",
-                    "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch", "bulk_forms-to_no_block"}
+                    "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch", "bulk_forms-to_no_block", "bulk_bytes",
+                    "tma_tiles-inside_only", "tma_tiles-a_larger_box"}
 
 
 @dataclasses.dataclass
@@ -176,6 +178,16 @@ def test_two_syncthreads_of_two_roles_are_noted(compile_cu, compiler):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_an_mbarrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compiler):
     expect_note(compile_cu, "transfers.cu", "barrier_not_fenced", compiler)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", ["no_fence", "of_one_thread", "fence_of_memory", "fence_before_it", "by_cuda_barrier"])
+def test_a_barrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compiler, name):
+    done = run(compile_cu(Program(TESTS / "faults" / "bulk_notes.cu", compiler)), name)
+    assert done.returncode == 0, done.stderr
+    source = (TESTS / "faults" / "bulk_notes.cu").read_text().splitlines()
+    lines = [n for n, code in enumerate(source, 1) if code.endswith(f"// noted {name}")]
+    assert done.stderr.count("simt: note: ") == 1 and all(f"bulk_notes.cu:{line}" in done.stderr for line in lines), done.stderr
 
 
 @pytest.mark.parametrize("program", [Program(source) for source in UNSUPPORTED], ids=str)

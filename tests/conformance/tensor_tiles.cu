@@ -693,9 +693,8 @@ static void show_reduced(int op, int type)
 
 static void show_doubtful()
 {
-    // The GPU has been asked for each operation with each type; these say enough.
-    const int reductions[][2] = {{ADD, 0}, {ADD, 5}, {ADD, 10}, {ADD, 11}, {MIN, 7}, {MAX, 8},
-                                 {INC, 3}, {DEC, 4}, {AND, 3},  {OR, 5},   {XOR, 7}};
+    // Operations that the type has not.
+    const int reductions[][2] = {{ADD, 0}, {ADD, 10}, {ADD, 11}, {MIN, 7}, {MAX, 8}, {INC, 3}, {DEC, 4}, {XOR, 7}};
     for (const int *reduction : reductions)
         show(plain(reduction[0], reduction[1], 2, 0, 64, INSIDE));
     for (int what = LOAD; what <= STORE; what += STORE)
@@ -725,19 +724,34 @@ static void show_doubtful()
             show(t);
         }
     // Corners that are no multiples of 16 bytes.
-    for (int what : {(int)LOAD, (int)STORE, (int)ADD})
-        for (int corner = -1; corner <= 2; corner += 3) {
-            tile t = plain(what, 2, 2, 0, 64, INSIDE);
-            t.corner[0] = corner;
-            show(t);
-        }
+    for (int rank = 1; rank <= MOST_RANK; rank++) {
+        tile t = plain(LOAD, 9, rank, 3, 128, HIGH);
+        t.corner[0] = 65;
+        show(t);
+    }
+    for (int what : {(int)STORE, (int)ADD}) {
+        tile t = plain(what, 2, 2, 0, 64, INSIDE);
+        t.corner[0] = 2;
+        show(t);
+    }
     // Stores that begin in front of the tensor.
-    for (int what : {(int)STORE, (int)ADD})
-        for (int i = 0; i < 3; i++) {
-            tile t = plain(what, 2, 3, 0, 64, INSIDE);
-            t.corner[i] = -4;
-            show(t);
-        }
+    for (int swizzle = 0; swizzle < 4; swizzle += 3) {
+        tile t = plain(LOAD, 1, 2, swizzle, row_of(swizzle) / 2 / 16 * 16, LOW);
+        t.what = STORE;
+        t.at = 128;
+        show(t);
+    }
+    for (int rank = 1; rank <= 3; rank += 2) {
+        tile t = plain(LOAD, 1, rank, 0, 48, LOW);
+        t.what = STORE;
+        t.steps[0] = 2;
+        show(t);
+    }
+    for (int i = 0; i < 3; i++) {
+        tile t = plain(ADD, 2, 3, 0, 64, INSIDE);
+        t.corner[i] = -4;
+        show(t);
+    }
 }
 
 // How far beyond the tensor's edge a row goes.

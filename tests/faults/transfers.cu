@@ -278,7 +278,7 @@ __global__ void ends_before_it_is_read(int *in, int *out)
     __shared__ tile t;
     fill(t, 1);
     if (threadIdx.x == 0) {
-        STORE(out, t.of);  // expect ends_before_it_is_read: source given up in flight
+        STORE(out, t.of);  // expect ends_before_it_is_read: transfer unfinished
         ptx::cp_async_bulk_commit_group();
     }
 }

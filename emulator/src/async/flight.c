@@ -29,6 +29,8 @@ struct flight *flight_of(struct block *b)
 
 static void forget(struct flying *f)
 {
+    if (!f->many && !f->many_held)
+        return; /* most, which move a few bytes */
     free(f->many);
     free(f->many_held);
 }
@@ -225,6 +227,12 @@ static void report_in_flight(const struct access *a, const struct engine *e, con
     report_meeting(a, kind, &other, did, w.text);
 }
 
+/* Bulk copies in groups read as one actor and write as another; they are kept as the latter's. */
+static unsigned engine_of(unsigned actor)
+{
+    return actor >= BULK_READ_ENGINE && actor < BULK_WRITE_ENGINE ? actor + MAX_THREADS : actor;
+}
+
 void async_check(const struct access *a)
 {
     struct block *b = a->block;
@@ -233,6 +241,8 @@ void async_check(const struct access *a)
     if (!guard_forbids(b, a->address, a->bytes, stores))
         return;
     for (struct search s = {0}; flight_next(b, &s);) {
+        if (engine_of(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
+            continue; /* it is being issued, and this is its own access */
         if (writes_to(s.flying, a->address, a->bytes))
             report_in_flight(a, s.engine, s.flying, false);
         if (stores && !s.flying->read && reads_from(s.flying, a->address, a->bytes))
@@ -245,11 +255,9 @@ void async_check(const struct access *a)
 
 bool async_meets(const struct access *a, unsigned actor, uint32_t stamp, bool stored)
 {
-    bool by_bulk_read = actor >= BULK_READ_ENGINE && actor < BULK_WRITE_ENGINE;
-    unsigned engine = by_bulk_read ? actor + MAX_THREADS : actor;
     for (struct search s = {0}; flight_next(a->block, &s);) {
         const struct flying *f = s.flying;
-        if (s.engine->actor != engine || f->stamp != stamp)
+        if (s.engine->actor != engine_of(actor) || f->stamp != stamp)
             continue;
         if (stored)
             report_in_flight(a, s.engine, f, false);

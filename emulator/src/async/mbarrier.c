@@ -505,7 +505,7 @@ static void check_published(struct mbarrier *m, const void *pc)
 {
     struct block *b = m->block;
     m->published = true;
-    if (proxy_fenced(b, b->cur, PROXY_SHARED, m->initialised.thread, m->initialised_then))
+    if (proxy_fenced(b, b->cur, PROXY_SHARED, m->initialised.serial, m->initialised.thread, m->initialised_then))
         return;
     char text[768];
     struct source_line l = lines_of(m->initialised.pc);

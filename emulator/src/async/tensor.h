@@ -14,15 +14,16 @@
 
 /* What stands in a CUtensorMap. The first dimension is that of neighbours in memory. */
 struct tensor_map {
-    u64 mark; /* MAP_MARK */
     unsigned char *address;
+    u64 mark;                   /* MAP_MARK */
     u64 sizes[MOST_RANK];       /* in elements */
     u64 strides[MOST_RANK - 1]; /* in bytes, of the second dimension and those behind it */
     uint32_t box[MOST_RANK];    /* what is walked over, in elements */
     uint16_t steps[MOST_RANK];  /* of these every so manieth is copied */
     uint8_t rank, type, interleave, swizzle, promotion, fill; /* as the driver numbers them */
 };
-#define MAP_MARK 0x70616d726f736e74ull /* "tnsormap" */
+/* CUTLASS clears bit 21 of a small tensor's second word, against an error of drivers up to 13.1: here it is clear. */
+#define MAP_MARK 0x70616d726f536e74ull /* "tnSormap" */
 _Static_assert(sizeof(struct tensor_map) <= sizeof(CUtensorMap), "a map has a place of 128 bytes");
 
 extern const struct tensor_type {

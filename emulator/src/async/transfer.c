@@ -350,7 +350,7 @@ static void report_unread(const struct block *b, const struct engine *e, const c
     for (unsigned i = 0; simt_checked && i < e->n; i++) {
         const struct flying *f = &e->flying[e->first + i];
         if (holds_shared(b, f))
-            report_call_of(b, f->thread, "source given up in flight", f->pc, did, why);
+            report_call_of(b, f->thread, "transfer unfinished", f->pc, did, why);
     }
 }
 

@@ -99,9 +99,9 @@ struct block {
     bool loads; /* the running thread is at a strong load, which message_settle() will look into */
     unsigned n_knowledge;
     struct proxy_fences *proxy_fences; /* proxy.c: of each thread; NULL before the first */
-    unsigned n_proxy_fences;
-    unsigned proxy_fencer;   /* whose fence was last of use */
-    struct engines *engines; /* NULL: none has been waited for */
+    unsigned n_proxy_fences, n_fenced; /* the latter for global memory */
+    unsigned proxy_fencer;             /* whose fence was last of use */
+    struct engines *engines;           /* NULL: none has been waited for */
     /* shared.c */
     unsigned char *arena;          /* one of its cluster's */
     struct offer *offers;          /* block.c: of each thread, to others of its group; NULL before the first */

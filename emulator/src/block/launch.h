@@ -33,6 +33,7 @@ struct launch {
     unsigned n_lent;    /* race.c: words that hold an older value for now */
     bool releases_maps; /* map.c: some thread has released a tensor map that it changed */
     bool synchronises;  /* order.c: some thread has used a fence or a volatile access */
+    unsigned n_fenced;  /* proxy.c: fences between the proxies, for global memory, of all blocks */
     /* shared.c */
     unsigned n_arrays, static_bytes, arena_bytes;
     struct array_place arrays[MAX_ARRAYS];

@@ -21,6 +21,7 @@ void proxy_begin_block(struct block *b)
     for (unsigned t = 0; b->n_proxy_fences && t < MAX_THREADS; t++)
         b->proxy_fences[t].n = 0;
     b->n_proxy_fences = 0;
+    b->n_fenced = 0;
 }
 
 void proxy_fence(struct block *b, unsigned spaces)
@@ -37,12 +38,17 @@ void proxy_fence(struct block *b, unsigned spaces)
     order_done(b, b->cur, &f->before);
     all->n++;
     b->n_proxy_fences++;
+    if (spaces & PROXY_GLOBAL) {
+        b->n_fenced++;
+        __atomic_fetch_add(&b->launch->n_fenced, 1, __ATOMIC_RELAXED);
+    }
     b->now++;
 }
 
 struct asked_write {
     unsigned thread; /* that asks */
     enum proxy_space space;
+    uint32_t serial;
     unsigned writer;
     uint32_t stamp;
 };
@@ -53,8 +59,8 @@ static bool fenced_by(struct block *b, unsigned thread, const struct asked_write
     unsigned kept = all->n < MOST_FENCES ? all->n : MOST_FENCES;
     for (unsigned i = 1; i <= kept; i++) {
         const struct proxy_fence *f = &all->last[(all->n - i) % MOST_FENCES];
-        bool own = thread == w->writer && w->stamp <= f->stamp;
-        if (!own && !clock_knows(&f->before, b->serial, w->writer, w->stamp))
+        bool own = w->serial == b->serial && thread == w->writer && w->stamp <= f->stamp;
+        if (!own && !clock_knows(&f->before, w->serial, w->writer, w->stamp))
             return false; /* nor did those before it */
         if (f->spaces & w->space && order_before(b, w->thread, b->serial, thread, f->stamp))
             return true;
@@ -62,12 +68,16 @@ static bool fenced_by(struct block *b, unsigned thread, const struct asked_write
     return all->n > MOST_FENCES;
 }
 
-bool proxy_fenced(struct block *b, unsigned thread, enum proxy_space space, unsigned writer, uint32_t stamp)
+bool proxy_fenced(struct block *b, unsigned thread, enum proxy_space space, uint32_t serial, unsigned writer,
+                  uint32_t stamp)
 {
-    struct asked_write w = {thread, space, writer, stamp};
+    struct asked_write w = {thread, space, serial, writer, stamp};
+    bool elsewhere = serial != b->serial;
+    if (elsewhere && __atomic_load_n(&b->launch->n_fenced, __ATOMIC_RELAXED) != b->n_fenced)
+        return true;
     if (!b->n_proxy_fences)
         return false;
-    if (!is_engine(writer) && fenced_by(b, writer, &w))
+    if (!elsewhere && !is_engine(writer) && fenced_by(b, writer, &w))
         return true;
     if (fenced_by(b, thread, &w) || fenced_by(b, b->proxy_fencer, &w))
         return true;

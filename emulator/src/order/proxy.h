@@ -11,8 +11,9 @@ enum proxy_space { PROXY_SHARED = 1, PROXY_GLOBAL = 2 };
 void proxy_begin_block(struct block *b);
 /* fence.proxy.async of the running thread, for memory of these spaces. */
 void proxy_fence(struct block *b, unsigned spaces);
-/* Has what that actor of the block wrote at that stamp, in memory of that space, been fenced before what the thread does now?
- * True as well where it cannot be known. */
-bool proxy_fenced(struct block *b, unsigned thread, enum proxy_space space, unsigned writer, uint32_t stamp);
+/* Has what that actor of a block wrote at that stamp, in memory of that space, been fenced before what the thread does now?
+ * True as well where it cannot be known: fences of other blocks are only counted. */
+bool proxy_fenced(struct block *b, unsigned thread, enum proxy_space space, uint32_t serial, unsigned writer,
+                  uint32_t stamp);
 
 #endif

@@ -239,15 +239,15 @@ static void report_proxy(struct visit *v, const struct record *r)
               "the copy is issued.");
 }
 
-/* What a thread of the block wrote by the generic proxy, and the access by the async proxy comes behind. */
+/* What a thread wrote by the generic proxy, and the access by the async proxy comes behind. */
 static void check_proxy(struct visit *v, const struct record *r)
 {
     bool generic = !r->engine || r->engine < BULK_READ_ENGINE;
     unsigned writer = record_actor(r, WRITER(r));
-    if (r->serial != v->b->serial || !generic || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
+    if (!generic || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
         return; /* else they race */
-    if (!proxy_fenced(v->b, v->a->thread, v->place->space == SPACE_SHARED ? PROXY_SHARED : PROXY_GLOBAL, writer,
-                      STAMP(r)))
+    if (!proxy_fenced(v->b, v->a->thread, v->place->space == SPACE_SHARED ? PROXY_SHARED : PROXY_GLOBAL, r->serial,
+                      writer, STAMP(r)))
         report_proxy(v, r);
 }
 

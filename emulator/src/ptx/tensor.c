@@ -87,20 +87,22 @@ static void copy(struct running *r, const struct instruction *in)
     issue(r, &m, corner, loads ? TENSOR_LOAD : TENSOR_STORE, shared, &t);
 }
 
-/* As an H200 runs them; "cp.reduce.async.bulk" has the same types. */
+/* As "cp.reduce.async.bulk" in the PTX ISA has them, and where only bits matter of signed numbers, too. */
 static bool is_reduced(enum operation op, unsigned type)
 {
 #define OF(TYPE) (1u << CU_TENSOR_MAP_DATA_TYPE_##TYPE)
+#define OF_INTEGERS (OF(UINT32) | OF(INT32) | OF(UINT64) | OF(INT64))
     static const unsigned types[] = {
-        [OP_ADD] = OF(UINT32) | OF(INT32) | OF(UINT64) | OF(FLOAT16) | OF(FLOAT32) | OF(FLOAT64) | OF(BFLOAT16),
-        [OP_MIN] = OF(UINT32) | OF(INT32) | OF(UINT64) | OF(INT64) | OF(FLOAT16) | OF(BFLOAT16),
-        [OP_MAX] = OF(UINT32) | OF(INT32) | OF(UINT64) | OF(INT64) | OF(FLOAT16) | OF(BFLOAT16),
+        [OP_ADD] = OF_INTEGERS | OF(FLOAT16) | OF(FLOAT32) | OF(FLOAT64) | OF(BFLOAT16),
+        [OP_MIN] = OF_INTEGERS | OF(FLOAT16) | OF(BFLOAT16),
+        [OP_MAX] = OF_INTEGERS | OF(FLOAT16) | OF(BFLOAT16),
         [OP_INC] = OF(UINT32),
         [OP_DEC] = OF(UINT32),
-        [OP_AND] = OF(UINT32) | OF(UINT64),
-        [OP_OR] = OF(UINT32) | OF(UINT64),
-        [OP_XOR] = OF(UINT32) | OF(UINT64),
+        [OP_AND] = OF_INTEGERS,
+        [OP_OR] = OF_INTEGERS,
+        [OP_XOR] = OF_INTEGERS,
     };
+#undef OF_INTEGERS
 #undef OF
     return types[op] >> type & 1;
 }
@@ -116,8 +118,8 @@ static void reduce(struct running *r, const struct instruction *in)
     if (!is_reduced(in->field[OPERATION], m.type))
         report_call(
             "invalid reduction", r->pc, "reduces a tensor by an operation that its type has not",
-            "There are .add of u32, s32, u64, f16, bf16, f32 and f64, .min and .max of u32, s32, u64, s64, f16 and "
-            "bf16, .inc and .dec of u32, .and, .or and .xor of u32 and u64.");
+            "There are .add of f32 and f64, .add, .min and .max of f16, bf16 and integers of 32 and 64 bits, .inc and .dec of "
+            "u32, .and, .or and .xor of integers of 32 and 64 bits.");
     issue(r, &m, corner, TENSOR_STORE, shared, &t);
 }
 
