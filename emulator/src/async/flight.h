@@ -90,6 +90,8 @@ bool flight_next(struct block *b, struct search *s);
 void transfer_read(struct block *b, struct engine *e, struct flying *f, const void *waited_at);
 void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_at);
 
+/* A prefetch, or a copy of no bytes: it is done when it is issued. */
+bool transfer_writes_nothing(const struct transfer *t);
 /* Issues it by that engine. */
 struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t);
 

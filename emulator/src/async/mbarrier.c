@@ -37,6 +37,7 @@ struct attachment { /* an arrival that waits for copies */
 struct asked { /* a thread's last wait or test */
     const void *pc;
     u64 over;
+    unsigned failed; /* so many tests for that phase, and no wait */
 };
 
 struct mbarrier {
@@ -57,7 +58,6 @@ struct mbarrier {
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
     u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
-    uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
 };
 
 static const unsigned char *address_of(const struct mbarrier *m) { return m->place.object->base + m->place.offset; }
@@ -331,22 +331,22 @@ static void wait_for_phases(struct mbarrier *m, u64 over, bool relaxed, const vo
 
 static bool test(struct mbarrier *m, u64 over, bool relaxed, const void *pc)
 {
-    uint16_t *tests = &m->tests[m->block->cur];
+    struct asked *asked = &m->asked[m->block->cur];
     if (m->phase < over)
         settle(m, pc);
     if (m->phase >= over && (!simt_checked || knows(m, over))) {
-        *tests = 0;
         acquire(m, over, relaxed, pc);
         return true;
     }
-    (*tests)++;
-    if (*tests == MOST_TESTS)
+    asked->failed++;
+    if (asked->failed == MOST_TESTS) {
         wait_for_phases(m, over, relaxed, pc);
-    if (m->phase < over || *tests == 1) {
+        return true;
+    }
+    if (m->phase < over || asked->failed == 1) {
         give_way(m->block, pc);
         return false;
     }
-    *tests = 0;
     acquire(m, over, relaxed, pc);
     return true;
 }
@@ -382,8 +382,7 @@ static void store(struct block *b, void *barrier, u64 bits, const void *pc)
     if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
-    if (b->suspicion->pending)
-        race_judge(b);
+    race_judge(b);
 }
 
 /* It is about to be something else. */
@@ -524,6 +523,8 @@ void mbarrier_issue(const struct transfer *t)
     if (simt_checked && !m->published)
         check_published(m, t->pc);
     counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
+    if (transfer_writes_nothing(t))
+        return;
     transfer_begin(m->block, &m->engine, t)->group = m->phase;
     if (m->n_waiting)
         settle(m, t->pc);
@@ -555,7 +556,11 @@ void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsign
 static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 {
     u64 over = for_what.by_parity ? over_by_parity(m, for_what.token & 1, pc) : over_by_token(m, for_what.token, pc);
-    m->asked[m->block->cur] = (struct asked){pc, over};
+    struct asked *asked = &m->asked[m->block->cur];
+    if (asked->over != over)
+        asked->failed = 0;
+    asked->pc = pc;
+    asked->over = over;
     return over;
 }
 

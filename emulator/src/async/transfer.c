@@ -104,25 +104,14 @@ static void touch_sources(struct block *b, const struct engine *e, const struct 
     }
 }
 
-/* What is there may be what the transfer will write. */
-static void judge(struct block *b, const struct piece *p, const unsigned char *stores)
-{
-    const struct suspicion *s = b->suspicion;
-    if (!s->pending)
-        return;
-    const struct place *at = &s->conflict.place;
-    race_judge_copy(b, stores + (at->object->base + at->offset - p->to));
-}
-
 static void touch_targets(struct block *b, const struct engine *e, struct flying *f)
 {
     const unsigned char *stores = flying_held(f);
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
         struct access a = flying_access(b, e, f, p->to, p->bytes, f->as.reduces ? ACCESS_ATOMIC : ACCESS_STORE);
-        if (p->to)
-            access_touch(&a);
-        judge(b, p, stores);
+        access_touch(&a);
+        race_judge_copy(b, p->to, stores);
         stores += p->bytes;
     }
 }
@@ -178,14 +167,9 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     return f;
 }
 
-/* A prefetch touches nothing that a program could see, and a GPU makes no fault of one that misses memory. */
-static bool is_prefetch(const struct transfer *t)
-{
-    for (unsigned i = 0; i < t->n_pieces; i++)
-        if (t->pieces[i].to)
-            return false;
-    return true;
-}
+/* A prefetch touches nothing that a program could see, and a GPU makes no fault of one that misses memory. What writes, writes
+ * in each piece. */
+bool transfer_writes_nothing(const struct transfer *t) { return !t->n_pieces || !t->pieces[0].to; }
 
 void transfer_issue(const struct transfer *t)
 {
@@ -196,7 +180,7 @@ void transfer_issue(const struct transfer *t)
         return;
     }
     counters_transfer(b, t, (struct event_of){ALL_GROUPS, 0});
-    if (!is_prefetch(t))
+    if (!transfer_writes_nothing(t))
         transfer_begin(b, t->completed_by == BY_GROUP ? &f->copies[b->cur].engine : &f->bulk[b->cur], t);
 }
 

@@ -681,34 +681,53 @@ static void let_other_store(const struct conflict *c)
     }
 }
 
-/* A plain store is judged when it has been done: one that changes nothing, as when all set a flag, harms nobody. */
+static const unsigned char *stored_at(const struct conflict *c) { return c->place.object->base + c->place.offset; }
+
+static struct suspicion *add_suspicion(struct suspicions *s)
+{
+    if (s->n == s->room) {
+        s->room = s->room ? 2 * s->room : 4;
+        s->of = realloc(s->of, s->room * sizeof *s->of);
+        if (!s->of)
+            base_out_of_memory();
+    }
+    return &s->of[s->n++];
+}
+
+/* A plain store is judged when it has been done: one that changes nothing, as when all set a flag, harms nobody. Those of a move of
+ * many bytes are judged together, piece by piece. */
 static void suspect(struct block *b, const struct conflict *c)
 {
-    struct suspicion *s = b->suspicion;
-    if (s->pending)
-        return;
+    struct suspicion *s = add_suspicion(b->suspicions);
     let_other_store(c);
     s->conflict = *c;
-    const volatile unsigned char *bytes = c->place.object->base + c->place.offset;
+    const volatile unsigned char *bytes = stored_at(c);
     for (unsigned i = 0; i < c->bytes && i < sizeof s->before; i++)
         s->before[i] = bytes[i];
-    s->pending = true;
     b->worker->unsettled = true;
 }
 
-void race_judge_copy(struct block *b, const void *stores)
+static void judge(const struct suspicion *s, const unsigned char *stored)
 {
-    struct suspicion *s = b->suspicion;
     size_t n = s->conflict.bytes < sizeof s->before ? s->conflict.bytes : sizeof s->before;
-    s->pending = false;
-    if (memcmp(s->before, stores, n))
+    if (memcmp(s->before, stored, n))
         report_race(&s->conflict);
+}
+
+void race_judge_copy(struct block *b, const unsigned char *to, const unsigned char *stores)
+{
+    struct suspicions *all = b->suspicions;
+    for (unsigned i = 0; i < all->n; i++)
+        judge(&all->of[i], stores + (stored_at(&all->of[i].conflict) - to));
+    all->n = 0;
 }
 
 void race_judge(struct block *b)
 {
-    const struct conflict *c = &b->suspicion->conflict;
-    race_judge_copy(b, c->place.object->base + c->place.offset);
+    struct suspicions *all = b->suspicions;
+    for (unsigned i = 0; i < all->n; i++)
+        judge(&all->of[i], stored_at(&all->of[i].conflict));
+    all->n = 0;
 }
 
 static void visit_words(struct visit *v, const struct cells *cells, size_t offset)

@@ -34,6 +34,5 @@ void touch_store(const struct exchange *x, const struct touch *t, enum access_ki
 {
     touch_check(x, t, kind);
     memcpy(t->address, value, t->bytes);
-    if (x->b->suspicion->pending)
-        race_judge(x->b);
+    race_judge(x->b);
 }
