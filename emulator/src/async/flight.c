@@ -143,7 +143,7 @@ static struct engine *next_engine(struct block *b, unsigned *i, struct engine *e
     return at == 2 * n ? f->counted : e->next;
 }
 
-bool flight_next(struct block *b, struct search *s)
+bool flight_next(struct block *b, struct flight_search *s)
 {
     if (!b->flight)
         return false;
@@ -189,24 +189,24 @@ static struct words of_groups(const struct engine *e, const struct flying *f, bo
 {
     struct words w;
     bool bulk = e->actor >= BULK_WRITE_ENGINE;
-    if (!e->waited_at || f->stamp > e->issued_before) {
+    if (!e->waited.at || f->stamp > e->waited.issued) {
         snprintf(w.text, sizeof w.text, "That thread has not waited for it since: only a wait makes a copy land.");
         return w;
     }
-    struct source_line l = lines_of(e->waited_at);
+    struct source_line l = lines_of(e->waited.at);
     if (bulk && f->read && !read)
         snprintf(w.text, sizeof w.text, "The wait at %s:%d is by .read: the copy's source has been read, and no more.",
                  l.file, l.line);
-    else if (f->group >= e->committed_before)
+    else if (f->group >= e->waited.committed)
         snprintf(w.text, sizeof w.text, "The wait at %s:%d does not cover it: it had not been committed to a group.",
                  l.file, l.line);
-    else if (e->groups_left == 1)
+    else if (e->waited.groups_left == 1)
         snprintf(w.text, sizeof w.text, "The wait at %s:%d leaves the last group under way, and this copy is in it.",
                  l.file, l.line);
     else
         snprintf(w.text, sizeof w.text,
                  "The wait at %s:%d leaves the last %u groups under way, and this copy is in one of them.", l.file,
-                 l.line, e->groups_left);
+                 l.line, e->waited.groups_left);
     return w;
 }
 
@@ -240,7 +240,7 @@ void async_check(const struct access *a)
     struct actor first = {.serial = b->serial};
     if (!guard_forbids(b, a->address, a->bytes, stores))
         return;
-    for (struct search s = {0}; flight_next(b, &s);) {
+    for (struct flight_search s = {0}; flight_next(b, &s);) {
         if (engine_of(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
             continue; /* it is being issued, and this is its own access */
         if (writes_to(s.flying, a->address, a->bytes))
@@ -255,7 +255,7 @@ void async_check(const struct access *a)
 
 bool async_meets(const struct access *a, unsigned actor, uint32_t stamp, bool stored)
 {
-    for (struct search s = {0}; flight_next(a->block, &s);) {
+    for (struct flight_search s = {0}; flight_next(a->block, &s);) {
         const struct flying *f = s.flying;
         if (s.engine->actor != engine_of(actor) || f->stamp != stamp)
             continue;

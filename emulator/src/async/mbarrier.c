@@ -95,14 +95,13 @@ static const struct waiting_kind mbarrier_kind = {
     .describe = describe,
 };
 
-static void remove_mbarrier(struct mbarrier **at)
+static void free_mbarrier(struct mbarrier **at)
 {
     struct mbarrier *m = *at;
     struct engine **e = &m->block->flight->counted;
     while (*e != &m->engine)
         e = &(*e)->next;
     *e = m->engine.next;
-    guard_open(m->block, address_of(m), MBARRIER_BYTES);
     engine_free(&m->engine);
     *at = m->next;
     clock_free(&m->arriving.others);
@@ -112,10 +111,17 @@ static void remove_mbarrier(struct mbarrier **at)
     free(m);
 }
 
+/* Its memory may be touched again. */
+static void remove_mbarrier(struct mbarrier **at)
+{
+    guard_open((*at)->block, address_of(*at), MBARRIER_BYTES);
+    free_mbarrier(at);
+}
+
 void mbarrier_begin_block(struct block *b)
 {
     while (b->mbarriers)
-        remove_mbarrier(&b->mbarriers);
+        free_mbarrier(&b->mbarriers);
     b->n_mbarriers = 0;
 }
 

@@ -168,7 +168,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->warps[i].ready = b->warps[i].live;
         b->warps[i].in_warpgroup = 0;
     }
-    mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
+    mbarrier_begin_block(b);
     shared_begin_block(b);
     async_begin_block(b);
     map_begin_block(b);
