@@ -956,14 +956,14 @@ uint32_t race_last_stamp(const struct block *b, const struct place *place)
 
 /* ---- what kernels did, seen from outside ---- */
 
-struct search {
+struct outside_search {
     bool store;
     uint32_t least;
     bool (*counts)(const void *context, uint32_t serial);
     const void *context;
 };
 
-static bool matches(const struct search *s, const struct record *r)
+static bool matches(const struct outside_search *s, const struct record *r)
 {
     return r->serial >= s->least && s->counts(s->context, r->serial);
 }
@@ -973,7 +973,7 @@ static struct outside_conflict found_in(const struct record *r, unsigned thread,
     return (struct outside_conflict){{r->serial, thread, record_pc(r)}, store, record_strength(r) != PLAIN};
 }
 
-static bool find_in_reads(const struct search *s, const struct record *reads, unsigned n,
+static bool find_in_reads(const struct outside_search *s, const struct record *reads, unsigned n,
                           struct outside_conflict *found)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -986,7 +986,8 @@ static bool find_in_reads(const struct search *s, const struct record *reads, un
     return false;
 }
 
-static bool find_in_cell(const struct search *s, const struct cell *c, unsigned readers, struct outside_conflict *found)
+static bool find_in_cell(const struct outside_search *s, const struct cell *c, unsigned readers,
+                         struct outside_conflict *found)
 {
     const struct spill *beside = spill_of(c);
     if (matches(s, &c->write)) {
@@ -1000,7 +1001,7 @@ bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool stor
                bool (*counts)(const void *context, uint32_t serial), const void *context,
                struct outside_conflict *found)
 {
-    struct search s = {store, least, counts, context};
+    struct outside_search s = {store, least, counts, context};
     for (size_t at = offset, end = offset + bytes; at < end;) {
         size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
         const struct cell *word = word_cell(cells, at);
