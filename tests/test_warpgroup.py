@@ -1,4 +1,4 @@
-"""A collective of four warps is a row of the table like one of a warp: who meets, who is missed, and what its lanes hold."""
+"""A collective of four warps is described like one of a warp: who meets, who is missed, and what its lanes hold."""
 
 import re
 import shutil

@@ -1,5 +1,5 @@
-/* A block: its threads and warps, its barriers, its shared memory. Blocks know nothing of the OS thread that runs them;
- * each is one of a cluster (cluster.h). */
+/* A block: its threads and warps, its barriers, its shared memory. One worker runs a block from its
+ * beginning to its end (worker.h); each is one of a cluster (cluster.h). */
 #ifndef SIMT_BLOCK_H
 #define SIMT_BLOCK_H
 
