@@ -35,6 +35,7 @@ struct flying {
 
 struct engine {     /* its transfers in flight, oldest first */
     unsigned actor; /* order.h */
+    enum completion completed_by;
     struct flying *flying;
     unsigned first, n, room;
     uint32_t issued; /* the stamp of the last */

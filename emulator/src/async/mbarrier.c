@@ -214,7 +214,7 @@ static void settle(struct mbarrier *m, const void *pc)
     for (unsigned i = 0; i < m->n_attached; i++) {
         const struct attachment *a = &m->attached[i];
         async_land(b, a->thread, a->issued, pc);
-        clock_add(&m->arriving.others, (struct entry){b->serial, COPY_ENGINE + a->thread, a->issued});
+        clock_add(&m->arriving.others, (struct entry){b->serial, engine_of(COPIES, a->thread), a->issued});
     }
     m->pending -= m->n_attached;
     m->n_attached = 0;
@@ -289,8 +289,7 @@ static bool knows(struct mbarrier *m, u64 over)
             return false;
     for (unsigned i = 0; i < done->others.n; i++) {
         struct entry e = done->others.entries[i];
-        if (e.serial == b->serial && is_engine(e.thread) && e.thread != EVERY_THREAD &&
-            !order_before(b, b->cur, e.serial, e.thread, e.stamp))
+        if (e.serial == b->serial && is_engine(e.thread) && !order_before(b, b->cur, e.serial, e.thread, e.stamp))
             return false;
     }
     m->known[b->cur] = over;
@@ -442,7 +441,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;
     struct flight *f = flight_of(b);
-    m->engine.actor = COUNTED_ENGINE + (b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.actor = engine_of(COUNTED, b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.completed_by = BY_MBARRIER;
     m->engine.next = f->counted;
     f->counted = &m->engine;
     b->n_mbarriers++;

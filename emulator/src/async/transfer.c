@@ -25,8 +25,8 @@
 /* Bulk copies in groups read by one engine and write by another: a wait may be for the former alone. */
 static unsigned actor_of(const struct engine *e, bool stores)
 {
-    bool of_groups = e->actor >= BULK_WRITE_ENGINE && e->actor < COUNTED_ENGINE;
-    return of_groups && !stores ? e->actor - MAX_THREADS : e->actor;
+    bool reads = e->completed_by == BY_BULK_GROUP && !stores;
+    return reads ? engine_of(BULK_READS, e->actor % MAX_THREADS) : e->actor;
 }
 
 struct access flying_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
@@ -137,7 +137,7 @@ static void announce(struct block *b, const struct engine *e, struct flying *f)
 struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t)
 {
     struct flying *f = engine_add(e);
-    uint32_t *stamp = e->actor >= COUNTED_ENGINE ? &b->flight->counted_stamp : &e->issued;
+    uint32_t *stamp = e->completed_by == BY_MBARRIER ? &b->flight->counted_stamp : &e->issued;
     (*stamp)++;
     e->issued = *stamp;
     f->call = t->call;

@@ -123,7 +123,7 @@ static void meet_engines(struct block *b, const struct clock *c)
 {
     for (unsigned i = 0; i < c->n; i++) {
         struct entry e = c->entries[i];
-        if (e.serial != b->serial || !is_engine(e.thread) || e.thread == EVERY_THREAD)
+        if (e.serial != b->serial || !is_engine(e.thread))
             continue;
         if (!b->engines)
             b->engines = base_reserve(sizeof *b->engines);

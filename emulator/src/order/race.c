@@ -242,9 +242,8 @@ static void report_proxy(struct visit *v, const struct record *r)
 /* What a thread wrote by the generic proxy, and the access by the async proxy comes behind. */
 static void check_proxy(struct visit *v, const struct record *r)
 {
-    bool generic = !r->engine || r->engine < BULK_READ_ENGINE;
     unsigned writer = record_actor(r, WRITER(r));
-    if (!generic || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
+    if (engine_proxy(r->engine) == ASYNC_PROXY || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
         return; /* else they race */
     if (!proxy_fenced(v->b, v->a->thread, v->place->space == SPACE_SHARED ? PROXY_SHARED : PROXY_GLOBAL, r->serial,
                       writer, STAMP(r)))
