@@ -593,9 +593,10 @@ static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
     struct mbarrier *m = object(barrier, pc);
-    if (!m->tests[m->block->cur])
+    u64 over = over_when(m, for_what, pc);
+    if (!m->asked[m->block->cur].failed)
         touch(m, pc); /* who asks again has touched it already */
-    return test(m, over_when(m, for_what, pc), for_what.relaxed, pc);
+    return test(m, over, for_what.relaxed, pc);
 }
 void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
 {
