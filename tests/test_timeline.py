@@ -103,6 +103,12 @@ def test_a_copy_that_another_warp_waits_for(recorded):
     assert flight.end is wait and (wait.start, wait.column) == (2, 4)
 
 
+def test_a_wait_in_place_of_tests_is_one_wait(recorded):
+    """Who tests too often is made to wait, and acquires once."""
+    found = arranged(recorded("tested_often"))
+    assert described(found)["warp 1"] == "barrier, wait, global load, global store"
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_bulk_copies(recorded, compiler):
     """A load is in flight from its issue to the first wait for its phase; a store, to the wait that covers its group."""

@@ -1,4 +1,4 @@
-"""A collective of four warps is a row of the table like one of a warp: who meets, who is missed, and what its lanes hold."""
+"""A collective of four warps is described like one of a warp: who meets, who is missed, and what its lanes hold."""
 
 import re
 import shutil
@@ -53,3 +53,13 @@ def test_who_does_not_come_is_missed(program, name):
     assert case.must == lines_accused(report, SOURCE.name), report.text
     assert all(words in report.text for words in WORDS[name]), report.text
     assert re.search(rf"kernel {name}, block \(0,0,0\)", report.text), report.text
+
+
+def test_32_columns_are_those_of_wmma_in_wmma_alone(tmp_path):
+    """WMMA's products of 8 by 32 are laid out as those of 32 by 8, with rows for columns; others of 32 columns are not."""
+    compiler = next(filter(shutil.which, ("cc", "gcc", "clang")))
+    source, executable = TESTS / "warpgroup" / "layout.c", tmp_path / "layout"
+    done = run(compiler, "-I", ROOT / "emulator" / "src", "-o", executable, source, BUILD / "libsimt.a", "-lpthread", "-lm", "-ldl")
+    assert done.returncode == 0, done.stderr
+    places = [(8 * (i % 4 // 2) + lane // 4, 8 * (i // 4) + 2 * (lane % 4) + i % 2) for lane in range(32) for i in range(16)]
+    assert run(executable).stdout.split() == [f"{row},{column}" for row, column in places]

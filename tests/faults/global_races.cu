@@ -252,6 +252,22 @@ __global__ void copy_of_a_struct(packed *a)  // a member written while the whole
 
 // ---- between blocks ----
 
+struct wide {
+    int first[8], last[8];
+};
+
+__global__ void structs_that_end_alike(wide *a)  // of what both write, the last bytes are there already
+{
+    a[1 + blockIdx.x].first[0] = 5 + blockIdx.x;
+    a[0] = a[1 + blockIdx.x];  // expect structs_that_end_alike: race in global memory
+}
+
+__global__ void structs_that_begin_alike(wide *a)
+{
+    a[1 + blockIdx.x].last[7] = 5 + blockIdx.x;
+    a[0] = a[1 + blockIdx.x];  // expect structs_that_begin_alike: race in global memory
+}
+
 __global__ void blocks_overlap_by_one(int *a)
 {
     int i = blockIdx.x * 31 + threadIdx.x;
@@ -399,6 +415,8 @@ int main(int argc, char **argv)
     CASE(same_byte)<<<1, 128>>>(a);
     CASE(byte_beside_an_atomic)<<<1, 64>>>(a);
     CASE(copy_of_a_struct)<<<1, 64>>>((packed *)a);
+    CASE(structs_that_end_alike)<<<2, 1>>>((wide *)a);
+    CASE(structs_that_begin_alike)<<<2, 1>>>((wide *)a);
     CASE(blocks_overlap_by_one)<<<4, 32>>>(a);
     CASE(halo_of_the_neighbour)<<<4, 32>>>(a);
     CASE(same_rows)<<<dim3(2, 2), 32>>>(a);

@@ -129,6 +129,35 @@ __global__ void result_ignored(float *out)
     }
 }
 
+// It has waited for the phase before, and a test of the next says once that this one is not over, as any first test may.
+__global__ void result_ignored_behind_a_wait(float *out)
+{
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    __shared__ volatile bool waited, told;
+    __shared__ float number;
+    if (threadIdx.x == 0) {
+        init(&bar, 1);
+        waited = told = false;
+    }
+    __syncthreads();
+    auto native = cuda::device::barrier_native_handle(bar);
+    if (threadIdx.x == 0) {
+        (void)__mbarrier_test_wait_parity(native, 0);
+        bar.wait(bar.arrive());
+        waited = true;
+        while (!told)
+            ;
+        (void)__mbarrier_test_wait_parity(native, 1);
+        out[0] = number;  // expect result_ignored_behind_a_wait: race in shared memory
+    } else if (threadIdx.x == 32) {
+        while (!waited)
+            ;
+        number = 1;  // expect result_ignored_behind_a_wait: race in shared memory
+        (void)bar.arrive();
+        told = true;
+    }
+}
+
 __global__ void one_thread_waits(float *out)
 {
     __shared__ float tile[64];
@@ -252,6 +281,7 @@ int main(int argc, char **argv)
         KERNEL(for_nobody),
         KERNEL(read_as_number),
         KERNEL(result_ignored),
+        KERNEL(result_ignored_behind_a_wait),
         KERNEL(one_thread_waits),
         KERNEL(written_after_arrival),
         KERNEL(token_of_two_phases_ago),

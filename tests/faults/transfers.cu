@@ -294,6 +294,18 @@ __global__ void two_blocks_store(int *in, int *out)
     }
 }
 
+// What one stores first is there already; what differs lies behind it.
+__global__ void two_blocks_begin_alike(int *in, int *out)
+{
+    __shared__ tile t;
+    fill(t, threadIdx.x < TILE / 2 ? 7 : blockIdx.x);
+    if (threadIdx.x == 0) {
+        STORE(out, t.of);  // expect two_blocks_begin_alike: race in global memory
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+    }
+}
+
 __global__ void added_to_what_is_read(int *in, int *out)
 {
     __shared__ tile t;
@@ -540,6 +552,7 @@ static const struct {
     ONE(read_back_after_reading),
     ONE(ends_before_it_is_read),
     TWO(two_blocks_store),
+    TWO(two_blocks_begin_alike),
     TWO(added_to_what_is_read),
     ONE(more_bytes_than_it_counts),
     ONE(rewritten_within),

@@ -413,6 +413,21 @@ __global__ void by_fences(const int *in, int *out)
     }
 }
 
+// A copy of no bytes is done when it is issued: nothing is left in flight of it.
+__global__ void nothing(const int *in, int *out)
+{
+    __shared__ alignas(128) int tile[TILE];
+    __shared__ uint64_t bar;
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+        load(tile, in, &bar, *out);
+        asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"((unsigned)__cvta_generic_to_shared(&bar)) : "memory");
+    }
+    tile[threadIdx.x] = in[threadIdx.x];
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+
 static void check_reversed(const int *in, const int *out, int tiles)
 {
     for (int i = 0; i < tiles * TILE; i++)
@@ -451,6 +466,12 @@ int main()
     got = to_host(out, TILES * TILE);
     for (int i = 0; i < TILES * TILE; i++)
         SAME(got[i], host[(i + TILE) % (TILES * TILE)]);
+
+    in = to_device(host, TILES * TILE), out = to_device(zeros, THREADS);
+    nothing<<<1, THREADS>>>(in, out);
+    got = to_host(out, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        SAME(got[i], host[i]);
 
     out = to_device(zeros, 4);
     counts<<<1, 32>>>(out);

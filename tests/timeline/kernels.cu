@@ -88,6 +88,29 @@ __global__ void copied_for_another(const float *in, float *out)
     }
 }
 
+// Warp 1 tests an mbarrier more often than it would in a wait of an ordinary length.
+__global__ void tested_often(const float *in, float *out)
+{
+    __shared__ unsigned long long full;
+    const unsigned barrier = __cvta_generic_to_shared(&full);
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier) : "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 20000; i++)
+            __nanosleep(1);
+        asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
+    } else if (threadIdx.x == 32) {
+        unsigned done = 0;
+        while (!done)
+            asm volatile("{ .reg .pred p;\n mbarrier.test_wait.parity.shared.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done)
+                         : "r"(barrier)
+                         : "memory");
+    }
+    out[threadIdx.x] = in[threadIdx.x];
+}
+
 __device__ void wait_for(unsigned barrier, int parity)
 {
     unsigned over = 0;
@@ -190,6 +213,7 @@ int main(int argc, char **argv)
                    {"other_turns", other_turns},
                    {"handed_over", handed_over},
                    {"copied_for_another", copied_for_another},
+                   {"tested_often", tested_often},
                    {"bulk_ring", bulk_ring},
                    {"never_the_same", never_the_same},
                    {"many_turns", many_turns}};

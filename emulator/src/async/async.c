@@ -71,7 +71,7 @@ static void land_oldest(struct block *b, struct copies *c, const void *pc)
     transfer_land_oldest(b, &c->engine, pc);
 }
 
-static void land_groups(struct block *b, u64 groups, const void *pc)
+static void land_groups(struct block *b, u64 groups, unsigned groups_left, const void *pc)
 {
     struct copies *c = copies_of(b, b->cur);
     struct engine *e = &c->engine;
@@ -79,9 +79,7 @@ static void land_groups(struct block *b, u64 groups, const void *pc)
         land_oldest(b, c, pc);
     if (simt_checked)
         order_learn(b, b->cur, e->actor, e->landed);
-    e->waited_at = pc;
-    e->issued_before = e->issued;
-    e->committed_before = e->committed;
+    engine_waited(e, groups_left, pc);
 }
 
 void async_wait(unsigned groups_left, const void *pc)
@@ -89,15 +87,14 @@ void async_wait(unsigned groups_left, const void *pc)
     struct block *b = running();
     struct engine *e = &copies_of(b, b->cur)->engine;
     counters_event_of(b, pc, EVENT_COPY_WAIT, groups_left, 0);
-    land_groups(b, e->committed > groups_left ? e->committed - groups_left : 0, pc);
-    e->groups_left = groups_left;
+    land_groups(b, e->committed > groups_left ? e->committed - groups_left : 0, groups_left, pc);
 }
 
 void async_wait_all(const void *pc)
 {
     struct block *b = running();
     counters_event_of(b, pc, EVENT_COPY_WAIT, ALL_GROUPS, 0);
-    land_groups(b, copies_of(b, b->cur)->engine.committed + 1, pc);
+    land_groups(b, copies_of(b, b->cur)->engine.committed + 1, 0, pc);
 }
 
 u64 async_bytes(const struct block *b, unsigned thread) { return b->flight ? b->flight->copies[thread].bytes : 0; }

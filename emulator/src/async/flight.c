@@ -18,8 +18,8 @@ struct flight *flight_of(struct block *b)
         return f;
     f = base_reserve(sizeof *f);
     for (unsigned t = 0; t < MAX_THREADS; t++) {
-        f->copies[t].engine.actor = COPY_ENGINE + t;
-        f->bulk[t].actor = BULK_WRITE_ENGINE + t;
+        f->copies[t].engine = (struct engine){.actor = engine_of(COPIES, t), .completed_by = BY_GROUP};
+        f->bulk[t] = (struct engine){.actor = engine_of(BULK_WRITES, t), .completed_by = BY_BULK_GROUP};
     }
     b->flight = f;
     return f;
@@ -39,7 +39,7 @@ void engine_clear(struct engine *e)
 {
     for (unsigned i = 0; i < e->n; i++)
         forget(&e->flying[e->first + i]);
-    *e = (struct engine){.actor = e->actor, .flying = e->flying, .room = e->room};
+    *e = (struct engine){.actor = e->actor, .completed_by = e->completed_by, .flying = e->flying, .room = e->room};
 }
 
 void engine_free(struct engine *e)
@@ -143,7 +143,7 @@ static struct engine *next_engine(struct block *b, unsigned *i, struct engine *e
     return at == 2 * n ? f->counted : e->next;
 }
 
-bool flight_next(struct block *b, struct search *s)
+bool flight_next(struct block *b, struct flight_search *s)
 {
     if (!b->flight)
         return false;
@@ -188,25 +188,24 @@ struct words {
 static struct words of_groups(const struct engine *e, const struct flying *f, bool read)
 {
     struct words w;
-    bool bulk = e->actor >= BULK_WRITE_ENGINE;
-    if (!e->waited_at || f->stamp > e->issued_before) {
+    if (!e->waited.at || f->stamp > e->waited.issued) {
         snprintf(w.text, sizeof w.text, "That thread has not waited for it since: only a wait makes a copy land.");
         return w;
     }
-    struct source_line l = lines_of(e->waited_at);
-    if (bulk && f->read && !read)
+    struct source_line l = lines_of(e->waited.at);
+    if (e->completed_by == BY_BULK_GROUP && f->read && !read)
         snprintf(w.text, sizeof w.text, "The wait at %s:%d is by .read: the copy's source has been read, and no more.",
                  l.file, l.line);
-    else if (f->group >= e->committed_before)
+    else if (f->group >= e->waited.committed)
         snprintf(w.text, sizeof w.text, "The wait at %s:%d does not cover it: it had not been committed to a group.",
                  l.file, l.line);
-    else if (e->groups_left == 1)
+    else if (e->waited.groups_left == 1)
         snprintf(w.text, sizeof w.text, "The wait at %s:%d leaves the last group under way, and this copy is in it.",
                  l.file, l.line);
     else
         snprintf(w.text, sizeof w.text,
                  "The wait at %s:%d leaves the last %u groups under way, and this copy is in one of them.", l.file,
-                 l.line, e->groups_left);
+                 l.line, e->waited.groups_left);
     return w;
 }
 
@@ -218,7 +217,7 @@ static void report_in_flight(const struct access *a, const struct engine *e, con
                                                 : "copy still in flight";
     struct words w;
     char did[160];
-    if (e->actor >= COUNTED_ENGINE)
+    if (e->completed_by == BY_MBARRIER)
         mbarrier_say_missing(e, f, a->thread, w.text, sizeof w.text);
     else
         w = of_groups(e, f, source);
@@ -228,9 +227,9 @@ static void report_in_flight(const struct access *a, const struct engine *e, con
 }
 
 /* Bulk copies in groups read as one actor and write as another; they are kept as the latter's. */
-static unsigned engine_of(unsigned actor)
+static unsigned kept_as(unsigned actor)
 {
-    return actor >= BULK_READ_ENGINE && actor < BULK_WRITE_ENGINE ? actor + MAX_THREADS : actor;
+    return engine_kind(actor) == BULK_READS ? engine_of(BULK_WRITES, actor % MAX_THREADS) : actor;
 }
 
 void async_check(const struct access *a)
@@ -240,8 +239,8 @@ void async_check(const struct access *a)
     struct actor first = {.serial = b->serial};
     if (!guard_forbids(b, a->address, a->bytes, stores))
         return;
-    for (struct search s = {0}; flight_next(b, &s);) {
-        if (engine_of(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
+    for (struct flight_search s = {0}; flight_next(b, &s);) {
+        if (kept_as(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
             continue; /* it is being issued, and this is its own access */
         if (writes_to(s.flying, a->address, a->bytes))
             report_in_flight(a, s.engine, s.flying, false);
@@ -255,9 +254,9 @@ void async_check(const struct access *a)
 
 bool async_meets(const struct access *a, unsigned actor, uint32_t stamp, bool stored)
 {
-    for (struct search s = {0}; flight_next(a->block, &s);) {
+    for (struct flight_search s = {0}; flight_next(a->block, &s);) {
         const struct flying *f = s.flying;
-        if (s.engine->actor != engine_of(actor) || f->stamp != stamp)
+        if (s.engine->actor != kept_as(actor) || f->stamp != stamp)
             continue;
         if (stored)
             report_in_flight(a, s.engine, f, false);

@@ -15,10 +15,11 @@ struct flying {
     unsigned thread; /* that issued it */
     uint32_t stamp;  /* its engine's, and when it was issued, by the block's clock */
     uint32_t issued;
-    u64 group;          /* of its thread: how many had been committed before */
-    bool generic, read; /* it has been: what it is to write is held */
-    bool rounds;        /* as the transfer says */
-    struct reduction {
+    u64 group;    /* how many its thread had committed before; of one that an mbarrier counts, the phase */
+    bool generic; /* by that proxy */
+    bool read;    /* it has been: what it is to write is held */
+    bool rounds;  /* as the transfer says */
+    struct reducing {
         bool reduces;
         enum simt_atomic_op op;
         enum simt_type type;
@@ -34,15 +35,18 @@ struct flying {
 
 struct engine {     /* its transfers in flight, oldest first */
     unsigned actor; /* order.h */
+    enum completion completed_by;
     struct flying *flying;
     unsigned first, n, room;
     uint32_t issued; /* the stamp of the last */
     uint32_t landed; /* and of the last that has landed */
     u64 committed;
-    const void *waited_at; /* its thread's last wait; NULL: none yet */
-    uint32_t issued_before;
-    u64 committed_before; /* that wait */
-    unsigned groups_left;
+    struct {            /* when its thread last waited for groups */
+        const void *at; /* NULL: not yet */
+        uint32_t issued;
+        u64 committed;
+        unsigned groups_left;
+    } waited;
     struct engine *next; /* of an mbarrier: another's */
 };
 
@@ -73,23 +77,32 @@ void engine_free(struct engine *e);
 struct flying *engine_add(struct engine *e); /* a place behind the last */
 static inline struct flying *engine_oldest(const struct engine *e) { return &e->flying[e->first]; }
 void engine_remove_oldest(struct engine *e);
+static inline void engine_waited(struct engine *e, unsigned groups_left, const void *at)
+{
+    e->waited.at = at;
+    e->waited.issued = e->issued;
+    e->waited.committed = e->committed;
+    e->waited.groups_left = groups_left;
+}
 
 /* What a transfer reads and writes, in the name of the thread that issued it. */
 struct access flying_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
                             unsigned bytes, enum access_kind kind);
 
 /* The transfers in flight of a block, one after the other. */
-struct search {
+struct flight_search {
     struct engine *engine;
     struct flying *flying; /* NULL at first */
     unsigned i;
 };
-bool flight_next(struct block *b, struct search *s);
+bool flight_next(struct block *b, struct flight_search *s);
 
 /* The oldest of an engine's: reads its sources if it has not, and writes. waited_at: where somebody waits for it. */
 void transfer_read(struct block *b, struct engine *e, struct flying *f, const void *waited_at);
 void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_at);
 
+/* A prefetch, or a copy of no bytes: it is done when it is issued. */
+bool transfer_writes_nothing(const struct transfer *t);
 /* Issues it by that engine. */
 struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t);
 

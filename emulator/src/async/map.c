@@ -306,8 +306,7 @@ static void move_map(const struct exchange *x)
     if (simt_checked)
         access_touch(&a);
     memcpy(first->to, first->from, MAP_PLACE);
-    if (x->b->suspicion->pending)
-        race_judge(x->b);
+    race_judge(x->b);
 }
 
 void map_copy(void *to, const void *from, enum simt_scope scope, const void *pc)

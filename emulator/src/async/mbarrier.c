@@ -37,6 +37,7 @@ struct attachment { /* an arrival that waits for copies */
 struct asked { /* a thread's last wait or test */
     const void *pc;
     u64 over;
+    unsigned failed; /* so many tests for that phase, and no wait */
 };
 
 struct mbarrier {
@@ -57,7 +58,6 @@ struct mbarrier {
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
     u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
-    uint16_t tests[MAX_THREADS]; /* that failed, for each thread's next phase */
 };
 
 static const unsigned char *address_of(const struct mbarrier *m) { return m->place.object->base + m->place.offset; }
@@ -95,14 +95,13 @@ static const struct waiting_kind mbarrier_kind = {
     .describe = describe,
 };
 
-static void remove_mbarrier(struct mbarrier **at)
+static void free_mbarrier(struct mbarrier **at)
 {
     struct mbarrier *m = *at;
     struct engine **e = &m->block->flight->counted;
     while (*e != &m->engine)
         e = &(*e)->next;
     *e = m->engine.next;
-    guard_open(m->block, address_of(m), MBARRIER_BYTES);
     engine_free(&m->engine);
     *at = m->next;
     clock_free(&m->arriving.others);
@@ -112,10 +111,17 @@ static void remove_mbarrier(struct mbarrier **at)
     free(m);
 }
 
+/* Its memory may be touched again. */
+static void remove_mbarrier(struct mbarrier **at)
+{
+    guard_open((*at)->block, address_of(*at), MBARRIER_BYTES);
+    free_mbarrier(at);
+}
+
 void mbarrier_begin_block(struct block *b)
 {
     while (b->mbarriers)
-        remove_mbarrier(&b->mbarriers);
+        free_mbarrier(&b->mbarriers);
     b->n_mbarriers = 0;
 }
 
@@ -228,7 +234,7 @@ static void settle(struct mbarrier *m, const void *pc)
     for (unsigned i = 0; i < m->n_attached; i++) {
         const struct attachment *a = &m->attached[i];
         async_land(b, a->thread, a->issued, pc);
-        clock_add(&m->arriving.others, (struct entry){b->serial, COPY_ENGINE + a->thread, a->issued});
+        clock_add(&m->arriving.others, (struct entry){b->serial, engine_of(COPIES, a->thread), a->issued});
     }
     m->pending -= m->n_attached;
     m->n_attached = 0;
@@ -303,8 +309,7 @@ static bool knows(struct mbarrier *m, u64 over)
             return false;
     for (unsigned i = 0; i < done->others.n; i++) {
         struct entry e = done->others.entries[i];
-        if (e.serial == b->serial && is_engine(e.thread) && e.thread != EVERY_THREAD &&
-            !order_before(b, b->cur, e.serial, e.thread, e.stamp))
+        if (e.serial == b->serial && is_engine(e.thread) && !order_before(b, b->cur, e.serial, e.thread, e.stamp))
             return false;
     }
     m->known[b->cur] = over;
@@ -351,22 +356,22 @@ static void wait_for_phases(struct mbarrier *m, u64 over, bool relaxed, const vo
 
 static bool test(struct mbarrier *m, u64 over, bool relaxed, const void *pc)
 {
-    uint16_t *tests = &m->tests[m->block->cur];
+    struct asked *asked = &m->asked[m->block->cur];
     if (m->phase < over)
         settle(m, pc);
     if (m->phase >= over && (!simt_checked || knows(m, over))) {
-        *tests = 0;
         acquire(m, over, relaxed, pc);
         return true;
     }
-    (*tests)++;
-    if (*tests == MOST_TESTS)
+    asked->failed++;
+    if (asked->failed == MOST_TESTS) {
         wait_for_phases(m, over, relaxed, pc);
-    if (m->phase < over || *tests == 1) {
+        return true;
+    }
+    if (m->phase < over || asked->failed == 1) {
         give_way(m->block, pc);
         return false;
     }
-    *tests = 0;
     acquire(m, over, relaxed, pc);
     return true;
 }
@@ -402,8 +407,7 @@ static void store(struct block *b, void *barrier, u64 bits, const void *pc)
     if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
-    if (b->suspicion->pending)
-        race_judge(b);
+    race_judge(b);
 }
 
 /* It is about to be something else. */
@@ -457,7 +461,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;
     struct flight *f = flight_of(b);
-    m->engine.actor = COUNTED_ENGINE + (b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.actor = engine_of(COUNTED, b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.completed_by = BY_MBARRIER;
     m->engine.next = f->counted;
     f->counted = &m->engine;
     b->n_mbarriers++;
@@ -544,6 +549,8 @@ void mbarrier_issue(const struct transfer *t)
     if (simt_checked && !m->published)
         check_published(m, t->pc);
     counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
+    if (transfer_writes_nothing(t))
+        return;
     transfer_begin(m->block, &m->engine, t)->group = m->phase;
     if (m->n_waiting)
         settle(m, t->pc);
@@ -575,16 +582,21 @@ void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsign
 static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 {
     u64 over = for_what.by_parity ? over_by_parity(m, for_what.token & 1, pc) : over_by_token(m, for_what.token, pc);
-    m->asked[m->block->cur] = (struct asked){pc, over};
+    struct asked *asked = &m->asked[m->block->cur];
+    if (asked->over != over)
+        asked->failed = 0;
+    asked->pc = pc;
+    asked->over = over;
     return over;
 }
 
 bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
     struct mbarrier *m = object(barrier, pc);
-    if (!m->tests[m->block->cur])
+    u64 over = over_when(m, for_what, pc);
+    if (!m->asked[m->block->cur].failed)
         touch(m, pc); /* who asks again has touched it already */
-    return test(m, over_when(m, for_what, pc), for_what.relaxed, pc);
+    return test(m, over, for_what.relaxed, pc);
 }
 void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
 {

@@ -10,7 +10,6 @@
 #include "../../include/cuda.h"
 
 #define MOST_RANK 5
-#define MAP_BYTES sizeof(struct tensor_map)
 
 /* What stands in a CUtensorMap. The first dimension is that of neighbours in memory. */
 struct tensor_map {

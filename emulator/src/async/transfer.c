@@ -25,8 +25,8 @@
 /* Bulk copies in groups read by one engine and write by another: a wait may be for the former alone. */
 static unsigned actor_of(const struct engine *e, bool stores)
 {
-    bool of_groups = e->actor >= BULK_WRITE_ENGINE && e->actor < COUNTED_ENGINE;
-    return of_groups && !stores ? e->actor - MAX_THREADS : e->actor;
+    bool reads = e->completed_by == BY_BULK_GROUP && !stores;
+    return reads ? engine_of(BULK_READS, e->actor % MAX_THREADS) : e->actor;
 }
 
 struct access flying_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
@@ -82,7 +82,7 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
     bool any = false;
     if (!mine->generic || !b->n_guarded || !guard_forbids(b, p->to, mine->bytes, false))
         return false;
-    for (struct search s = {0}; flight_next(b, &s);) {
+    for (struct flight_search s = {0}; flight_next(b, &s);) {
         const struct piece *q = flying_pieces(s.flying);
         if (s.flying == mine || q->to >= p->to + mine->bytes || p->to >= q->to + s.flying->bytes)
             continue;
@@ -104,25 +104,14 @@ static void touch_sources(struct block *b, const struct engine *e, const struct 
     }
 }
 
-/* What is there may be what the transfer will write. */
-static void judge(struct block *b, const struct piece *p, const unsigned char *stores)
-{
-    const struct suspicion *s = b->suspicion;
-    if (!s->pending)
-        return;
-    const struct place *at = &s->conflict.place;
-    race_judge_copy(b, stores + (at->object->base + at->offset - p->to));
-}
-
 static void touch_targets(struct block *b, const struct engine *e, struct flying *f)
 {
     const unsigned char *stores = flying_held(f);
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
         struct access a = flying_access(b, e, f, p->to, p->bytes, f->as.reduces ? ACCESS_ATOMIC : ACCESS_STORE);
-        if (p->to)
-            access_touch(&a);
-        judge(b, p, stores);
+        access_touch(&a);
+        race_judge_copy(b, p->to, stores);
         stores += p->bytes;
     }
 }
@@ -148,7 +137,7 @@ static void announce(struct block *b, const struct engine *e, struct flying *f)
 struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t)
 {
     struct flying *f = engine_add(e);
-    uint32_t *stamp = e->actor >= COUNTED_ENGINE ? &b->flight->counted_stamp : &e->issued;
+    uint32_t *stamp = e->completed_by == BY_MBARRIER ? &b->flight->counted_stamp : &e->issued;
     (*stamp)++;
     e->issued = *stamp;
     f->call = t->call;
@@ -160,7 +149,7 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     f->generic = t->generic;
     f->read = false;
     f->rounds = t->rounds;
-    f->as = (struct reduction){t->reduces, t->op, t->type};
+    f->as = (struct reducing){t->reduces, t->op, t->type};
     f->fill = t->fill;
     f->bytes = 0;
     f->source_bytes = 0;
@@ -178,26 +167,20 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     return f;
 }
 
-/* A prefetch touches nothing that a program could see, and a GPU makes no fault of one that misses memory. */
-static bool is_prefetch(const struct transfer *t)
-{
-    for (unsigned i = 0; i < t->n_pieces; i++)
-        if (t->pieces[i].to)
-            return false;
-    return true;
-}
+/* A prefetch touches nothing that a program could see, and a GPU makes no fault of one that misses memory. What writes, writes
+ * in each piece. */
+bool transfer_writes_nothing(const struct transfer *t) { return !t->n_pieces || !t->pieces[0].to; }
 
 void transfer_issue(const struct transfer *t)
 {
     struct block *b = running();
-    struct flight *f = flight_of(b);
     if (t->completed_by == BY_MBARRIER) {
         mbarrier_issue(t);
         return;
     }
     counters_transfer(b, t, (struct event_of){ALL_GROUPS, 0});
-    if (!is_prefetch(t))
-        transfer_begin(b, t->completed_by == BY_GROUP ? &f->copies[b->cur].engine : &f->bulk[b->cur], t);
+    if (!transfer_writes_nothing(t))
+        transfer_begin(b, &flight_of(b)->bulk[b->cur], t);
 }
 
 /* ---- reading and writing ---- */
@@ -283,16 +266,16 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
         if (simt_checked)
-            guard_open(b, p->to, p->to ? p->bytes : 0);
-        if (p->to && f->as.reduces)
+            guard_open(b, p->to, p->bytes);
+        if (f->as.reduces)
             reduce(b, f, p, held);
-        else if (p->to && moves && p->from)
+        else if (moves && p->from)
             memcpy(p->to, p->from, p->bytes);
-        else if (p->to && moves)
+        else if (moves)
             fill(p->to, p, f->fill);
-        else if (p->to)
+        else
             memcpy(p->to, held, p->bytes);
-        if (f->rounds && p->to && p->from)
+        if (f->rounds && p->from)
             round_words(p->to, p->bytes);
         held += p->bytes;
     }
@@ -302,7 +285,7 @@ void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_
 
 /* ---- groups of bulk copies ---- */
 
-#define MOST_READ 64 /* of a thread, that have been read and not written: beyond, the oldest are */
+#define MOST_READ 64 /* of a thread, that have been read and not written: beyond, the oldest land */
 
 void transfer_commit(void)
 {
@@ -310,29 +293,44 @@ void transfer_commit(void)
     flight_of(b)->bulk[b->cur].committed++;
 }
 
+/* The stamp of the last that has been read. */
+static uint32_t read_groups(struct block *b, struct engine *e, u64 groups, const void *pc)
+{
+    uint32_t stamp = e->landed;
+    unsigned n = 0;
+    for (; n < e->n && e->flying[e->first + n].group < groups; n++) {
+        struct flying *f = &e->flying[e->first + n];
+        transfer_read(b, e, f, pc);
+        stamp = f->stamp;
+    }
+    for (; n > MOST_READ; n--)
+        transfer_land_oldest(b, e, pc);
+    return stamp;
+}
+
+static void land_groups(struct block *b, struct engine *e, u64 groups, const void *pc)
+{
+    while (e->n && engine_oldest(e)->group < groups)
+        transfer_land_oldest(b, e, pc);
+}
+
 void transfer_wait(unsigned groups_left, bool read, const void *pc)
 {
     struct block *b = running();
     struct engine *e = &flight_of(b)->bulk[b->cur];
     u64 groups = e->committed > groups_left ? e->committed - groups_left : 0;
-    uint32_t stamp = e->landed;
-    while (!read && e->n && engine_oldest(e)->group < groups)
-        transfer_land_oldest(b, e, pc);
-    for (unsigned i = 0; read && i < e->n && e->flying[e->first + i].group < groups; i++) {
-        struct flying *f = &e->flying[e->first + i];
-        transfer_read(b, e, f, pc);
-        stamp = f->stamp;
+    uint32_t stamp;
+    if (read) {
+        stamp = read_groups(b, e, groups, pc);
+    } else {
+        land_groups(b, e, groups, pc);
+        stamp = e->landed;
+        if (simt_checked)
+            order_learn(b, b->cur, e->actor, stamp);
     }
-    while (e->n > MOST_READ && engine_oldest(e)->read)
-        transfer_land_oldest(b, e, pc);
-    if (simt_checked) {
-        order_learn(b, b->cur, actor_of(e, false), read ? stamp : e->landed);
-        order_learn(b, b->cur, e->actor, read ? 0 : e->landed);
-    }
-    e->waited_at = pc;
-    e->issued_before = e->issued;
-    e->committed_before = e->committed;
-    e->groups_left = groups_left;
+    if (simt_checked)
+        order_learn(b, b->cur, actor_of(e, false), stamp);
+    engine_waited(e, groups_left, pc);
 }
 
 /* ---- ends ---- */

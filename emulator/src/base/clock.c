@@ -59,7 +59,7 @@ bool clock_knows(const struct clock *c, uint32_t serial, unsigned thread, uint32
         return false;
     if (clock_stamp(c, serial, thread) >= stamp)
         return true;
-    return thread < MAX_THREADS && clock_stamp(c, serial, EVERY_THREAD) >= stamp; /* engines have clocks of their own */
+    return !is_engine(thread) && clock_stamp(c, serial, EVERY_THREAD) >= stamp; /* engines have clocks of their own */
 }
 
 void clock_add(struct clock *c, struct entry e)
@@ -86,7 +86,7 @@ static void clock_coarsen(struct clock *c)
         struct entry all = {.serial = c->entries[i].serial, .thread = EVERY_THREAD};
         for (; i < c->n && c->entries[i].serial == all.serial; i++) {
             struct entry e = c->entries[i];
-            bool of_engine = e.thread >= MAX_THREADS && e.thread != EVERY_THREAD;
+            bool of_engine = is_engine(e.thread);
             if (of_engine)
                 c->entries[n++] = e;
             else if (e.stamp > all.stamp)

@@ -5,6 +5,8 @@
 #include "base/base.h"
 
 #define EVERY_THREAD 0xffffffffu
+/* Numbers of threads come first. */
+static inline bool is_engine(unsigned actor) { return actor >= MAX_THREADS && actor != EVERY_THREAD; }
 
 struct entry { /* what that thread of that block did up to that stamp is known */
     uint32_t serial, thread, stamp;

@@ -5,7 +5,7 @@
 #include "base/base.h"
 
 enum completion {
-    BY_GROUP,      /* cp.async: its thread's groups, in the order of their commits */
+    BY_GROUP,      /* cp.async, by async_copy(): its thread's groups, in the order of their commits */
     BY_BULK_GROUP, /* bulk copies out of shared memory: likewise, and reading ends before writing does */
     BY_MBARRIER    /* bytes on an mbarrier */
 };
@@ -28,7 +28,7 @@ struct transfer {
     bool rounds; /* what is read are floats, which are written rounded to tf32 */
     u64 fill;    /* a pattern of 8 bytes */
     unsigned n_pieces;
-    struct piece *pieces; /* copied by transfer_issue() */
+    struct piece *pieces; /* copied by transfer_begin() */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* A block: its threads and warps, its barriers, its shared memory. Blocks know nothing of the OS thread that runs them;
- * each is one of a cluster (cluster.h). */
+/* A block: its threads and warps, its barriers, its shared memory. One worker runs a block from its
+ * beginning to its end (worker.h); each is one of a cluster (cluster.h). */
 #ifndef SIMT_BLOCK_H
 #define SIMT_BLOCK_H
 
@@ -111,7 +111,7 @@ struct block {
     unsigned char *written;        /* a bit for each byte of the arena */
     struct cells *cells;           /* of the arena */
     struct trial *trial;           /* undefined.c: copies of it run; NULL: none does */
-    struct suspicion *suspicion;   /* race.c */
+    struct suspicions *suspicions; /* race.c */
     struct flight *flight;         /* async.c: copies in flight; NULL before the first */
     struct map_fences *map_fences; /* map.c: of tensor maps; NULL before the first */
     struct mbarrier *mbarriers;    /* mbarrier.c: those that have been initialised */

@@ -10,10 +10,10 @@
 struct cluster {
     struct launch *launch;
     struct worker *worker;
-    struct cluster *next_in_hand; /* worker.c */
-    u64 number;                   /* among the launch's */
-    unsigned n;                   /* blocks */
-    unsigned cur;                 /* the rank of the block that runs, or that goes on next */
+    struct cluster *next; /* worker.c: of those in hand, or of those that are idle */
+    u64 number;           /* among the launch's */
+    unsigned n;           /* blocks */
+    unsigned cur;         /* the rank of the block that runs, or that goes on next */
     /* shared.c */
     unsigned char *arenas;                 /* n of which, one behind the other, are this cluster's */
     unsigned char *arena;                  /* the first of those */

@@ -137,18 +137,18 @@ static void copy_through_l1(const struct lane_accesses *a, bool reads, struct ac
 
 /* Past L1, data come from L2 by sectors of 32 bytes. What goes from one sector to one sector, both halves of it as they
  * are or both exchanged, is one transfer. */
-struct transfer {
+struct sector_move {
     u64 from, to; /* sectors */
     unsigned exchanged, halves;
 };
 
-static unsigned transfers_of(const struct lane_accesses *a, struct transfer *transfers)
+static unsigned moves_of(const struct lane_accesses *a, struct sector_move *transfers)
 {
     unsigned n = 0;
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(a->lanes >> lane & 1))
             continue;
-        struct transfer t = {a->source[lane] / 32, a->address[lane] / 32, 0, 1u << a->source[lane] / 16 % 2};
+        struct sector_move t = {a->source[lane] / 32, a->address[lane] / 32, 0, 1u << a->source[lane] / 16 % 2};
         t.exchanged = (a->source[lane] ^ a->address[lane]) / 16 % 2;
         unsigned i = 0;
         while (i < n &&
@@ -163,15 +163,15 @@ static unsigned transfers_of(const struct lane_accesses *a, struct transfer *tra
 
 /* Transfers from one line of 128 bytes to one line go together when they are of the same halves, and all or none of them
  * from an even sector to an odd one or the other way; but of those that share a sector, only one at a time. */
-static unsigned wavefronts_of(const struct transfer *transfers, unsigned n)
+static unsigned wavefronts_of(const struct sector_move *transfers, unsigned n)
 {
     bool done[WARP] = {false};
     unsigned wavefronts = 0;
     for (unsigned i = 0; i < n; i++) {
         unsigned from[4] = {0}, to[4] = {0};
-        const struct transfer *t = &transfers[i];
+        const struct sector_move *t = &transfers[i];
         for (unsigned j = i; j < n; j++) {
-            const struct transfer *u = &transfers[j];
+            const struct sector_move *u = &transfers[j];
             bool lines = u->from / 4 == t->from / 4 && u->to / 4 == t->to / 4;
             bool way = u->exchanged == t->exchanged && u->halves == t->halves &&
                        !((u->from ^ u->to ^ t->from ^ t->to) & 1);
@@ -213,9 +213,9 @@ void cost_of_copy(const struct lane_accesses *a, struct access_counts *reads, st
     struct lane_accesses read = *a;
     read.lanes = readers(a);
     unsigned n = 0;
-    struct transfer transfers[WARP];
+    struct sector_move transfers[WARP];
     if (a->past_l1)
-        n = transfers_of(&read, transfers);
+        n = moves_of(&read, transfers);
     memcpy(read.address, a->source, sizeof read.address);
     reads->requests++;
     reads->sectors += a->past_l1 ? n : count_distinct(&read, 32);

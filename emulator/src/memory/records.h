@@ -20,10 +20,12 @@ void race_cells_clear(struct cells *cells);
  * is not ordered behind it, though the strong one does not. */
 enum strength { PLAIN, VOLATILE, VOLATILE_BLOCK, ATOMIC_BLOCK, ATOMIC_DEVICE, COVERED };
 
+#define STAMP_BITS 29
+
 struct record {
     uint32_t serial; /* of the block; 0: nobody */
     uint32_t who;    /* the lanes; of a cell's last write: lane 5 | turn 8, and the flags below */
-    u64 key;         /* stamp 29 | collective 1 | strength 3 | read-only 1 | code address 30 */
+    u64 key;         /* stamp STAMP_BITS | collective 1 | strength 3 | read-only 1 | code address 30 */
     uint32_t warps;  /* a bit for each */
     uint32_t engine; /* 0: these threads themselves; else it did it for the one of them */
 };
@@ -31,7 +33,7 @@ struct record {
 #define CARELESS 0x2000u
 #define COMPARES 0x4000u /* by atomicCAS, which may have written nothing */
 #define SPILLED 0x8000u  /* of this cell's reads, some are kept beside it */
-#define STAMP(r) ((uint32_t)((r)->key >> 35))
+#define STAMP(r) ((uint32_t)((r)->key >> (64 - STAMP_BITS)))
 #define IS_COLLECTIVE(r) ((bool)((r)->key >> 34 & 1))
 #define STRENGTH(r) ((enum strength)((r)->key >> 31 & 7))
 #define IS_READ_ONLY(r) ((bool)((r)->key >> 30 & 1)) /* a load by the path that takes memory for constant */
@@ -59,6 +61,8 @@ static inline struct cell *part_cell(const struct cells *c, size_t offset)
     return (struct cell *)(c->parts + offset * c->cell_bytes);
 }
 
+_Static_assert(STAMP_BITS + 1 + 3 + 1 + 30 == 64, "a key is full");
+
 /* Code addresses in 30 bits: from the program's start, or, in shared objects, from a table. */
 extern char __ehdr_start[]; /* of the program, or of the shared object that this runtime is in */
 #define NEAR_BITS (1u << 29)
@@ -73,7 +77,7 @@ static inline u64 record_key(uint32_t stamp, bool collective, enum strength stre
 {
     size_t offset = (size_t)((const char *)pc - __ehdr_start);
     unsigned place = offset < NEAR_BITS ? (unsigned)offset : record_distant(pc);
-    return (u64)stamp << 35 | (u64)collective << 34 | (u64)strength << 31 | (u64)read_only << 30 | place;
+    return (u64)stamp << (64 - STAMP_BITS) | (u64)collective << 34 | (u64)strength << 31 | (u64)read_only << 30 | place;
 }
 const void *record_pc(const struct record *r);
 

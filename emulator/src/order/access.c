@@ -195,8 +195,7 @@ void access_settle(struct worker *w)
         race_take_back(w);
     if (w->touching)
         __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
-    if (w->block->suspicion->pending)
-        race_judge(w->block);
+    race_judge(w->block);
     if (w->block->loads)
         message_settle(w->block);
     w->unsettled = false;
@@ -208,16 +207,12 @@ static inline bool is_local(const struct worker *w, const void *address, unsigne
     return (size_t)((const unsigned char *)address - w->stack) < STACK_SLOT && !((uintptr_t)address & (bytes - 1));
 }
 
-static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access_kind kind,
-                                                            const void *pc, enum manner manner, enum simt_scope scope)
+/* Of a thread whose last access is done, or another piece of this one. */
+static inline __attribute__((always_inline)) void access_piece(struct worker *w, const void *address, unsigned bytes,
+                                                               enum access_kind kind, const void *pc,
+                                                               enum manner manner, enum simt_scope scope)
 {
-    struct worker *w = simt_worker;
-    if (!w) {
-        host_access(address, bytes, kind, pc);
-        return;
-    }
     struct block *b = w->block;
-    moves_on(w);
     if (is_local(w, address, bytes))
         return;
     if (kind == ACCESS_STORE) {
@@ -233,6 +228,18 @@ static inline __attribute__((always_inline)) void access_as(const void *address,
     access_check(&a);
     if (kind == ACCESS_VOLATILE_LOAD)
         message_load(&a);
+}
+
+static inline __attribute__((always_inline)) void access_as(const void *address, unsigned bytes, enum access_kind kind,
+                                                            const void *pc, enum manner manner, enum simt_scope scope)
+{
+    struct worker *w = simt_worker;
+    if (!w) {
+        host_access(address, bytes, kind, pc);
+        return;
+    }
+    moves_on(w);
+    access_piece(w, address, bytes, kind, pc, manner, scope);
 }
 
 void access_in_manner(const void *address, unsigned bytes, enum access_kind kind, enum manner manner,
@@ -274,13 +281,20 @@ static unsigned widest(const void *address, size_t bytes)
     return piece;
 }
 
-/* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. */
+/* Moves of other sizes, or of types that need not be aligned so far: in the widest pieces that the address allows. All of them
+ * are done together, behind the last; and g++ announces the store of a struct before the load that belongs to it. */
 static void range(const void *address, size_t bytes, enum access_kind kind, const void *pc)
 {
-    enum manner manner = simt_worker ? manner_of_move(block_here(), address, bytes, kind) : AS_WRITTEN;
+    struct worker *w = simt_worker;
+    enum manner manner = w ? manner_of_move(w->block, address, bytes, kind) : AS_WRITTEN;
+    if (w && (kind == ACCESS_STORE || !w->storing))
+        moves_on(w);
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
-        access_as(p, piece, kind, pc, manner, SIMT_SCOPE_SYSTEM);
+        if (w)
+            access_piece(w, p, piece, kind, pc, manner, SIMT_SCOPE_SYSTEM);
+        else
+            host_access(p, piece, kind, pc);
         p += piece;
     }
 }

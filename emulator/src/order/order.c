@@ -9,10 +9,13 @@
 #include "block/grid.h"
 #include "block/launch.h"
 #include "block/worker.h"
+#include "memory/records.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STAMPS (1u << 29) /* race.c has 30 bits for one */
+/* Behind a block that has come so far the clock begins anew. The bit that is left is for the block that begins below: beyond it
+ * records would seem older than they are, and lose reports. */
+#define MOST_STAMPS (1u << (STAMP_BITS - 1))
 
 static u64 later(u64 a, u64 b) { return a > b ? a : b; }
 
@@ -120,7 +123,7 @@ static void meet_engines(struct block *b, const struct clock *c)
 {
     for (unsigned i = 0; i < c->n; i++) {
         struct entry e = c->entries[i];
-        if (e.serial != b->serial || !is_engine(e.thread) || e.thread == EVERY_THREAD)
+        if (e.serial != b->serial || !is_engine(e.thread))
             continue;
         if (!b->engines)
             b->engines = base_reserve(sizeof *b->engines);

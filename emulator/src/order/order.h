@@ -20,16 +20,27 @@
 
 struct block;
 
-/* Engines. */
-enum {
-    COPY_ENGINE = MAX_THREADS,           /* + t: cp.async of thread t */
-    BULK_READ_ENGINE = 2 * MAX_THREADS,  /* + t: bulk copies of its groups, as far as they read, */
-    BULK_WRITE_ENGINE = 3 * MAX_THREADS, /* and as far as they write: a wait may be for the former alone */
-    COUNTED_ENGINE = 4 * MAX_THREADS,    /* + i: bulk copies that the i-th mbarrier counts; the last share one */
-    WGMMA_ENGINE = 5 * MAX_THREADS,      /* + w: wgmma of warpgroup w */
-    MAX_ACTORS = 5 * MAX_THREADS + MAX_WARPS / 4
+/* Of each kind, one for each thread or mbarrier. */
+enum engine_kind {
+    NO_ENGINE,   /* a thread */
+    COPIES,      /* cp.async of a thread */
+    BULK_READS,  /* bulk copies of a thread's groups, as far as they read, */
+    BULK_WRITES, /* and as far as they write: a wait may be for the former alone */
+    COUNTED,     /* bulk copies that an mbarrier counts; the last mbarriers share one */
+    ENGINE_KINDS
 };
-static inline bool is_engine(unsigned actor) { return actor >= MAX_THREADS; }
+enum { MAX_ACTORS = ENGINE_KINDS * MAX_THREADS };
+static inline unsigned engine_of(enum engine_kind kind, unsigned i) { return kind * MAX_THREADS + i; }
+static inline enum engine_kind engine_kind(unsigned actor) { return (enum engine_kind)(actor / MAX_THREADS); }
+static inline enum proxy engine_proxy(unsigned actor)
+{
+    static const enum proxy proxies[] = {[NO_ENGINE] = GENERIC_PROXY,
+                                         [COPIES] = GENERIC_PROXY,
+                                         [BULK_READS] = ASYNC_PROXY,
+                                         [BULK_WRITES] = ASYNC_PROXY,
+                                         [COUNTED] = ASYNC_PROXY};
+    return proxies[engine_kind(actor)];
+}
 
 /* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
  * what the last holder wrote. */

@@ -242,9 +242,8 @@ static void report_proxy(struct visit *v, const struct record *r)
 /* What a thread wrote by the generic proxy, and the access by the async proxy comes behind. */
 static void check_proxy(struct visit *v, const struct record *r)
 {
-    bool generic = !r->engine || r->engine < BULK_READ_ENGINE;
     unsigned writer = record_actor(r, WRITER(r));
-    if (!generic || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
+    if (engine_proxy(r->engine) == ASYNC_PROXY || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
         return; /* else they race */
     if (!proxy_fenced(v->b, v->a->thread, v->place->space == SPACE_SHARED ? PROXY_SHARED : PROXY_GLOBAL, r->serial,
                       writer, STAMP(r)))
@@ -681,34 +680,53 @@ static void let_other_store(const struct conflict *c)
     }
 }
 
-/* A plain store is judged when it has been done: one that changes nothing, as when all set a flag, harms nobody. */
+static const unsigned char *stored_at(const struct conflict *c) { return c->place.object->base + c->place.offset; }
+
+static struct suspicion *add_suspicion(struct suspicions *s)
+{
+    if (s->n == s->room) {
+        s->room = s->room ? 2 * s->room : 4;
+        s->of = realloc(s->of, s->room * sizeof *s->of);
+        if (!s->of)
+            base_out_of_memory();
+    }
+    return &s->of[s->n++];
+}
+
+/* A plain store is judged when it has been done: one that changes nothing, as when all set a flag, harms nobody. Those of a move of
+ * many bytes are judged together, piece by piece. */
 static void suspect(struct block *b, const struct conflict *c)
 {
-    struct suspicion *s = b->suspicion;
-    if (s->pending)
-        return;
+    struct suspicion *s = add_suspicion(b->suspicions);
     let_other_store(c);
     s->conflict = *c;
-    const volatile unsigned char *bytes = c->place.object->base + c->place.offset;
+    const volatile unsigned char *bytes = stored_at(c);
     for (unsigned i = 0; i < c->bytes && i < sizeof s->before; i++)
         s->before[i] = bytes[i];
-    s->pending = true;
     b->worker->unsettled = true;
 }
 
-void race_judge_copy(struct block *b, const void *stores)
+static void judge(const struct suspicion *s, const unsigned char *stored)
 {
-    struct suspicion *s = b->suspicion;
     size_t n = s->conflict.bytes < sizeof s->before ? s->conflict.bytes : sizeof s->before;
-    s->pending = false;
-    if (memcmp(s->before, stores, n))
+    if (memcmp(s->before, stored, n))
         report_race(&s->conflict);
+}
+
+void race_judge_copy(struct block *b, const unsigned char *to, const unsigned char *stores)
+{
+    struct suspicions *all = b->suspicions;
+    for (unsigned i = 0; i < all->n; i++)
+        judge(&all->of[i], stores + (stored_at(&all->of[i].conflict) - to));
+    all->n = 0;
 }
 
 void race_judge(struct block *b)
 {
-    const struct conflict *c = &b->suspicion->conflict;
-    race_judge_copy(b, c->place.object->base + c->place.offset);
+    struct suspicions *all = b->suspicions;
+    for (unsigned i = 0; i < all->n; i++)
+        judge(&all->of[i], stored_at(&all->of[i].conflict));
+    all->n = 0;
 }
 
 static void visit_words(struct visit *v, const struct cells *cells, size_t offset)
@@ -937,14 +955,14 @@ uint32_t race_last_stamp(const struct block *b, const struct place *place)
 
 /* ---- what kernels did, seen from outside ---- */
 
-struct search {
+struct outside_search {
     bool store;
     uint32_t least;
     bool (*counts)(const void *context, uint32_t serial);
     const void *context;
 };
 
-static bool matches(const struct search *s, const struct record *r)
+static bool matches(const struct outside_search *s, const struct record *r)
 {
     return r->serial >= s->least && s->counts(s->context, r->serial);
 }
@@ -954,7 +972,7 @@ static struct outside_conflict found_in(const struct record *r, unsigned thread,
     return (struct outside_conflict){{r->serial, thread, record_pc(r)}, store, record_strength(r) != PLAIN};
 }
 
-static bool find_in_reads(const struct search *s, const struct record *reads, unsigned n,
+static bool find_in_reads(const struct outside_search *s, const struct record *reads, unsigned n,
                           struct outside_conflict *found)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -967,7 +985,8 @@ static bool find_in_reads(const struct search *s, const struct record *reads, un
     return false;
 }
 
-static bool find_in_cell(const struct search *s, const struct cell *c, unsigned readers, struct outside_conflict *found)
+static bool find_in_cell(const struct outside_search *s, const struct cell *c, unsigned readers,
+                         struct outside_conflict *found)
 {
     const struct spill *beside = spill_of(c);
     if (matches(s, &c->write)) {
@@ -981,7 +1000,7 @@ bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool stor
                bool (*counts)(const void *context, uint32_t serial), const void *context,
                struct outside_conflict *found)
 {
-    struct search s = {store, least, counts, context};
+    struct outside_search s = {store, least, counts, context};
     for (size_t at = offset, end = offset + bytes; at < end;) {
         size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
         const struct cell *word = word_cell(cells, at);

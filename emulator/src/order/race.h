@@ -17,10 +17,10 @@ void race_access(const struct access *a, const struct place *place);
  * whether to try at all. */
 void race_tries(struct block *b, const void *address, unsigned bytes);
 
-/* Called before a thread does anything else: its last store is done, and can be judged by what it changed. */
+/* Called before a thread does anything else: its last stores are done, and can be judged by what they changed. */
 void race_judge(struct block *b);
-/* The running thread has begun a copy that will store these bytes at the place that race_access() was last called for. */
-void race_judge_copy(struct block *b, const void *stores);
+/* The same of stores that are to be done later, of these bytes, which will lie from `to` on. */
+void race_judge_copy(struct block *b, const unsigned char *to, const unsigned char *stores);
 /* While one has it, no other worker touches the records of that place, or its memory to hold an older value; NULL: there
  * are no others. */
 bool *race_lock(const struct block *b, const struct place *place);
@@ -68,10 +68,13 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     struct way way; /* FENCE_MISSING; written.pc NULL: not known */
 };
 
-struct suspicion { /* a store that races, unless it stores what is there already: known once it has been done */
-    bool pending;
-    unsigned char before[16];
-    struct conflict conflict;
+/* Stores that race, unless they store what is there already: known once they have been done. */
+struct suspicions {
+    unsigned n, room;
+    struct suspicion {
+        unsigned char before[16];
+        struct conflict conflict;
+    } *of;
 };
 
 #endif

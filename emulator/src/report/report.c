@@ -1004,7 +1004,7 @@ void report_endless(void)
         fprintf(stderr, " is at %s%s\n", where(pc), called(pc));
         say_waiters(stderr, b);
         bool between = false; /* stopped on its way from that cluster to another, which it may be beginning */
-        for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next_in_hand) {
+        for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next) {
             groups = add_cluster(groups, &n_groups, c, NULL);
             between |= c == b->cluster;
         }

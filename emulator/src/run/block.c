@@ -83,7 +83,7 @@ struct block *block_new(struct cluster *c, unsigned rank)
     b->worker = c->worker;
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
-    b->suspicion = base_reserve(sizeof *b->suspicion);
+    b->suspicions = base_reserve(sizeof *b->suspicions);
     for (unsigned i = 0; i < BARRIERS; i++)
         b->barriers[i].id = i;
     b->barriers[0].waiting.kind = &whole_barrier;
@@ -137,7 +137,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->yields = 0;
     b->quiet = 0;
     b->loads = false;
-    b->suspicion->pending = false;
+    b->suspicions->n = 0;
     undefined_drop(b);
     for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].arrived = 0;
@@ -168,7 +168,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->warps[i].ready = b->warps[i].live;
         b->warps[i].in_warpgroup = 0;
     }
-    mbarrier_begin_block(b); /* those of the block before, which lie in its arena */
+    mbarrier_begin_block(b);
     shared_begin_block(b);
     async_begin_block(b);
     map_begin_block(b);

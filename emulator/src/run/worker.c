@@ -40,11 +40,11 @@ static struct cluster *take_idle(struct worker *w, const struct launch *l)
 {
     struct cluster **at = &w->idle;
     while (*at && (*at)->n != l->cluster_blocks)
-        at = &(*at)->next_in_hand;
+        at = &(*at)->next;
     if (!*at)
         return cluster_new(w, l->cluster_blocks);
     struct cluster *c = *at;
-    *at = c->next_in_hand;
+    *at = c->next;
     return c;
 }
 
@@ -62,7 +62,7 @@ static struct cluster *begin(struct worker *w, struct launch *l)
 static struct cluster *take_first(struct worker *w)
 {
     struct cluster *c = w->in_hand;
-    w->in_hand = c->next_in_hand;
+    w->in_hand = c->next;
     w->n_in_hand--;
     return c;
 }
@@ -80,8 +80,8 @@ static void put_last(struct worker *w, struct cluster *c)
 {
     struct cluster **end = &w->in_hand;
     while (*end)
-        end = &(*end)->next_in_hand;
-    c->next_in_hand = NULL;
+        end = &(*end)->next;
+    c->next = NULL;
     *end = c;
     w->n_in_hand++;
 }
@@ -89,7 +89,7 @@ static void put_last(struct worker *w, struct cluster *c)
 static void put_away(struct worker *w, struct cluster *c)
 {
     cluster_free_stacks(c);
-    c->next_in_hand = w->idle;
+    c->next = w->idle;
     w->idle = c;
 }
 
@@ -120,7 +120,7 @@ static void run_clusters(struct worker *w, struct launch *l)
         put_away(w, take_first(w));
     w->block = NULL;
     simt_worker = NULL;
-    for (c = w->idle; c; c = c->next_in_hand)
+    for (c = w->idle; c; c = c->next)
         for (unsigned rank = 0; rank < c->n; rank++)
             counters_end(c->blocks[rank]);
 }
@@ -128,7 +128,7 @@ static void run_clusters(struct worker *w, struct launch *l)
 void workers_forget_records(void)
 {
     for (unsigned i = 0; i < simt_n_workers; i++)
-        for (struct cluster *c = simt_workers[i].idle; c; c = c->next_in_hand)
+        for (struct cluster *c = simt_workers[i].idle; c; c = c->next)
             for (unsigned rank = 0; rank < c->n; rank++)
                 if (c->blocks[rank]->cells)
                     race_cells_clear(c->blocks[rank]->cells);

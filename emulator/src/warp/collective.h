@@ -1,6 +1,6 @@
-/* Collectives: operations that the lanes of a warp do together, or the four warps of a warpgroup. Each is a row of one
- * table (collective.c, matrix*.c): how a report calls it, what is counted, and the function that exchanges the lanes'
- * payloads. */
+/* Collectives: operations that the lanes of a warp do together, or the four warps of a warpgroup. Each has one
+ * description, beside the function that joins it: how a report calls it, what is counted, and the function that exchanges the
+ * lanes' payloads. */
 #ifndef SIMT_COLLECTIVE_H
 #define SIMT_COLLECTIVE_H
 

@@ -99,12 +99,12 @@ static size_t place_in_memory(const struct fragment *f, unsigned row, unsigned c
     return f->column_major ? (size_t)column * f->stride + row : (size_t)row * f->stride + column;
 }
 
-static struct touch touch_of(const struct fragment *f, const struct piece *p)
+static struct lane_touch touch_of(const struct fragment *f, const struct piece *p)
 {
-    return (struct touch){.lane = p->lane,
-                          .address = f->first + place_in_memory(f, p->row, p->column) * element_bytes(f),
-                          .bytes = p->elements * element_bytes(f),
-                          .pc = f->pc};
+    return (struct lane_touch){.lane = p->lane,
+                               .address = f->first + place_in_memory(f, p->row, p->column) * element_bytes(f),
+                               .bytes = p->elements * element_bytes(f),
+                               .pc = f->pc};
 }
 
 /* ---- what the guide asks of a call ---- */
@@ -166,7 +166,7 @@ static void check_loads(const struct exchange *x, const struct fragment *f)
     check_call(x, ACCESS_FRAGMENT_LOAD);
     unsigned n = rows ? cut_rows(f, pieces) : cut(f, pieces);
     for (unsigned i = 0; i < n; i++) {
-        struct touch t = touch_of(f, &pieces[i]);
+        struct lane_touch t = touch_of(f, &pieces[i]);
         touch_check(x, &t, rows ? ACCESS_MATRIX_LOAD : ACCESS_FRAGMENT_LOAD);
     }
 }
@@ -203,7 +203,7 @@ static void store_fragment(const struct exchange *x)
     unsigned n = cut(f, pieces);
     for (unsigned i = 0; i < n; i++) {
         unsigned char value[ROW_BYTES];
-        struct touch t = touch_of(f, &pieces[i]);
+        struct lane_touch t = touch_of(f, &pieces[i]);
         for (unsigned e = 0; e < pieces[i].elements; e++)
             copy_element(bytes, value, e, matrix, index_in(f, &pieces[i], e));
         touch_store(x, &t, ACCESS_STORE, value);

@@ -102,10 +102,10 @@ static struct position in_b(unsigned k, unsigned packed, unsigned lane, unsigned
     return (struct position){.row = 4 * packed * r + packed * (lane % 4) + i % packed, .column = 8 * tile + lane / 4};
 }
 
-static struct position in_sums(unsigned m, unsigned lane, unsigned i)
+static struct position in_sums(unsigned n, unsigned lane, unsigned i)
 {
     unsigned tile = i / 4, row = 8 * (i % 4 / 2) + lane / 4, column = 2 * (lane % 4) + i % 2;
-    return m == 32 ? (struct position){16 * tile + row, column} : (struct position){row, 8 * tile + column};
+    return n == 8 ? (struct position){16 * tile + row, column} : (struct position){row, 8 * tile + column};
 }
 
 static unsigned layout_k(const struct product *p) { return p->k / element_numbers(p->a); }
@@ -113,7 +113,7 @@ static unsigned layout_k(const struct product *p) { return p->k / element_number
 static struct position position_of(const struct product *p, enum operand which, unsigned lane, unsigned i)
 {
     unsigned packed = p->a == E_F64 ? 1 : 32 / element_bits(p->a);
-    if (p->n == 32) {
+    if (p->family == LAYOUT_WMMA && has_shape(p, 8, 32, p->k)) {
         struct product transposed = *p;
         transposed.m = 32, transposed.n = 8;
         enum operand of = which == OPERAND_A ? OPERAND_B : which == OPERAND_B ? OPERAND_A : which;
@@ -126,7 +126,7 @@ static struct position position_of(const struct product *p, enum operand which, 
     case OPERAND_C:
     case OPERAND_D: break;
     }
-    return in_sums(p->m, lane, i);
+    return in_sums(p->n, lane, i);
 }
 
 static void *need(void *memory)

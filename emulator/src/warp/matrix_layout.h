@@ -5,8 +5,7 @@
 #include "../../include/simt/matrix.h"
 #include "base/base.h"
 
-#define MOST_ELEMENTS 128 /* of an operand in one lane: the sums of a warpgroup's product of m64n256 */
-#define MOST_OF_WARP 512  /* elements of an operand that one warp holds */
+#define MOST_OF_WARP 512 /* elements of an operand that one warp holds */
 
 struct layout { /* of one operand */
     enum element_type type;

@@ -22,9 +22,9 @@ static uint16_t *element(matrix8 m, bool transposed, unsigned lane, unsigned i)
     return transposed ? &m[column][row] : &m[row][column];
 }
 
-static struct touch touch_of(const struct rows *r, unsigned lane)
+static struct lane_touch touch_of(const struct rows *r, unsigned lane)
 {
-    return (struct touch){.lane = lane, .address = r->row, .bytes = ROW_BYTES, .pc = r->pc};
+    return (struct lane_touch){.lane = lane, .address = r->row, .bytes = ROW_BYTES, .pc = r->pc};
 }
 
 static void load_rows(const struct exchange *x)
@@ -32,7 +32,7 @@ static void load_rows(const struct exchange *x)
     matrix8 matrices[4];
     const struct rows *first = collective_payload(x, 0);
     for (unsigned lane = 0; lane < 8 * first->n; lane++) {
-        struct touch t = touch_of(collective_payload(x, lane), lane);
+        struct lane_touch t = touch_of(collective_payload(x, lane), lane);
         touch_load(x, &t, ACCESS_MATRIX_LOAD, matrices[lane / 8][lane % 8]);
     }
     for (unsigned lane = 0; lane < WARP; lane++) {
@@ -55,7 +55,7 @@ static void store_rows(const struct exchange *x)
         }
     }
     for (unsigned lane = 0; lane < 8 * first->n; lane++) {
-        struct touch t = touch_of(collective_payload(x, lane), lane);
+        struct lane_touch t = touch_of(collective_payload(x, lane), lane);
         touch_store(x, &t, ACCESS_MATRIX_STORE, matrices[lane / 8][lane % 8]);
     }
 }

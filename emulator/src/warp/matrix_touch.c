@@ -13,7 +13,7 @@ static void check_row(const struct access *a)
         report_access(a, "wrong memory space", "ldmatrix and stmatrix take rows of shared memory.");
 }
 
-void touch_check(const struct exchange *x, const struct touch *t, enum access_kind kind)
+void touch_check(const struct exchange *x, const struct lane_touch *t, enum access_kind kind)
 {
     struct access a = access_of(x->b, t->pc, t->address, t->bytes, kind);
     if (!simt_checked)
@@ -24,16 +24,15 @@ void touch_check(const struct exchange *x, const struct touch *t, enum access_ki
     access_check(&a);
 }
 
-void touch_load(const struct exchange *x, const struct touch *t, enum access_kind kind, void *value)
+void touch_load(const struct exchange *x, const struct lane_touch *t, enum access_kind kind, void *value)
 {
     touch_check(x, t, kind);
     memcpy(value, t->address, t->bytes);
 }
 
-void touch_store(const struct exchange *x, const struct touch *t, enum access_kind kind, const void *value)
+void touch_store(const struct exchange *x, const struct lane_touch *t, enum access_kind kind, const void *value)
 {
     touch_check(x, t, kind);
     memcpy(t->address, value, t->bytes);
-    if (x->b->suspicion->pending)
-        race_judge(x->b);
+    race_judge(x->b);
 }

@@ -7,7 +7,7 @@
 
 #define ROW_BYTES 16 /* what ldmatrix and stmatrix move for one address: 8 elements of 16 bits */
 
-struct touch {
+struct lane_touch {
     unsigned lane;
     void *address;
     unsigned bytes;
@@ -15,8 +15,8 @@ struct touch {
 };
 
 /* Is that lane allowed to touch it? Before it does. */
-void touch_check(const struct exchange *x, const struct touch *t, enum access_kind kind);
-void touch_load(const struct exchange *x, const struct touch *t, enum access_kind kind, void *value);
-void touch_store(const struct exchange *x, const struct touch *t, enum access_kind kind, const void *value);
+void touch_check(const struct exchange *x, const struct lane_touch *t, enum access_kind kind);
+void touch_load(const struct exchange *x, const struct lane_touch *t, enum access_kind kind, void *value);
+void touch_store(const struct exchange *x, const struct lane_touch *t, enum access_kind kind, const void *value);
 
 #endif
