@@ -60,10 +60,40 @@ __global__ void out_of_turn(const int *in, int *out)
         ptx::mbarrier_arrive(&empty);
 }
 
+// A flag says that the tile is there, but so far it has only been read out of shared memory.
+__global__ void handed_on_too_early(const int *in, int *out)
+{
+    __shared__ alignas(16) int tile[TILE];
+    int *flag = out + TILE;
+    if (blockIdx.x == 0) {
+        if (threadIdx.x < TILE)
+            tile[threadIdx.x] = in[threadIdx.x];
+        ptx::fence_proxy_async(ptx::space_shared);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out, tile, sizeof tile);  // expect handed_on_too_early: race in global memory, in wait_group
+            ptx::cp_async_bulk_commit_group();
+            ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+            __threadfence();
+            atomicExch(flag, 1);
+        }
+    } else if (threadIdx.x == 0) {
+        while (!atomicAdd(flag, 0)) {
+        }
+        __threadfence();
+        out[TILE + 1] = out[TILE - 1];  // expect handed_on_too_early: race in global memory, in wait_group
+    }
+}
+
 static const struct {
     const char *name;
     void (*kernel)(const int *, int *);
-} kernels[] = {{"a_crowd_polls", a_crowd_polls}, {"out_of_turn", out_of_turn}};
+    int blocks;
+} kernels[] = {
+    {"a_crowd_polls", a_crowd_polls, 1},
+    {"out_of_turn", out_of_turn, 1},
+    {"handed_on_too_early", handed_on_too_early, 2},
+};
 
 int main(int argc, char **argv)
 {
@@ -72,9 +102,10 @@ int main(int argc, char **argv)
     cudaMalloc(&out, THREADS * sizeof *out);
     for (int i = 0; i < 2 * TILE; i++)
         cudaMemset(in + i, i, sizeof *in);
+    cudaMemset(out, 0, THREADS * sizeof *out);
     for (const auto &k : kernels)
         if (argc > 1 && !strcmp(argv[1], k.name))
-            k.kernel<<<1, THREADS>>>(in, out);
+            k.kernel<<<k.blocks, THREADS>>>(in, out);
     printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
     return 0;
 }

@@ -433,6 +433,9 @@ static const char *advice_on_order(const struct race *r)
     if (r->first.other.engine && f.furthest != TWO_BLOCKS)
         return "A copy is ordered before what comes behind a wait that covers it: a wait is missing, or, behind another "
                "thread's wait, a barrier.";
+    if (r->first.other.engine)
+        return "Another block comes behind a copy if the copy's thread waits for it (cp.async.bulk.wait_group, and not .read, "
+               "where it writes), and then releases that by a fence and an atomic operation, or by a barrier of the grid.";
     if (mixed)
         return f.furthest == TWO_BLOCKS
                    ? "One of the two is atomic and the other is not: make both atomic, or use a second launch."
