@@ -642,7 +642,9 @@ def against(step, other):
 WHERE_COUNTED = {"ldmatrix requests": "ldmatrix_requests", "its wavefronts": "ldmatrix_wavefronts",
                  "its bank conflicts": "ldmatrix_conflicts", "products of fragments": "mma",
                  "cp.async requests": "copy_ld_requests", "sectors read": "copy_ld_sectors",
-                 "wavefronts written": "copy_st_wavefronts", "bank conflicts of the writes": "copy_st_conflicts"}
+                 "wavefronts written": "copy_st_wavefronts", "bank conflicts of the writes": "copy_st_conflicts",
+                 "bulk loads": "tma_ld_requests", "their sectors": "tma_ld_sectors",
+                 "bulk stores": "tma_st_requests", "sectors of these": "tma_st_sectors"}
 
 
 def counter_row(name, counts, more):
@@ -684,7 +686,7 @@ def compared(name, counts, ncu):
 def counters(step):
     """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
     rows, shape, notes, seen, of_all = [], "", [], False, list(counted(step))
-    more = [column for column, counter in WHERE_COUNTED.items() if any(counts[counter] for _, _, counts in of_all)]
+    more = [column for column, counter in WHERE_COUNTED.items() if any(counts.get(counter) for _, _, counts in of_all)]
     for variant, done, counts in of_all:
         name = variant or steps.short(step)
         shape = run.shape_words(done["case"]["shape"])

@@ -22,7 +22,7 @@ from tools.submission import Refused
 
 JUDGE_SECONDS = 120
 # Programs that have --seed, --write-output and --check-output.
-TAKES_OPTIONS = re.compile(r"\b(axpy_begin|program_begin|(sum|matmul|softmax|attention|device)_main)\(")
+TAKES_OPTIONS = re.compile(r"\b(axpy_begin|program_begin|(sum|scale|matmul|softmax|attention|device)_main)\(")
 # Beside what the author's program calls, and the functions of <math.h>: what the emulator and a compiler make of device code.
 DEVICE_CALLS = re.compile(
     r"simt_\w+|__sanitizer_cov_\w+|__cxa_guard_\w+|__cxa_begin_catch|__cxa_throw_bad_array_new_length|_ZSt9terminatev|_Unwind_Resume|__gxx_personality_v0|"

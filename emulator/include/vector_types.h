@@ -60,7 +60,7 @@ SIMT_VECTORS(int, int, 8, 16)
 SIMT_VECTORS(uint, unsigned, 8, 16)
 SIMT_VECTORS(float, float, 8, 16)
 
-/* The 32-byte ones move as two 16-byte halves, on a GPU too. */
+/* The 32-byte ones move as two 16-byte halves, on a GPU too; CUDA 13 has them by two names more, which say how they are aligned. */
 #define SIMT_WIDE_VECTORS(T, E) \
     typedef struct T##1 { E x; } \
     T##1; \
@@ -68,7 +68,11 @@ SIMT_VECTORS(float, float, 8, 16)
     typedef struct T##3 { E x, y, z; } \
     T##3; \
     typedef struct __attribute__((aligned(16))) T##4 { E x, y, z, w; } \
-    T##4;
+    T##4; \
+    typedef struct __attribute__((aligned(16))) T##4_16a { E x, y, z, w; } \
+    T##4_16a; \
+    typedef struct __attribute__((aligned(32))) T##4_32a { E x, y, z, w; } \
+    T##4_32a;
 
 SIMT_WIDE_VECTORS(long, long)
 SIMT_WIDE_VECTORS(ulong, unsigned long)

@@ -196,4 +196,14 @@ SIMT_MAKE(float, float)
 SIMT_MAKE(double, double)
 #undef SIMT_MAKE
 
+#define SIMT_MAKE_WIDE(T, E) \
+    SIMT_INLINE T##4_16a make_##T##4_16a(E x, E y, E z, E w) { return T##4_16a {x, y, z, w}; } \
+    SIMT_INLINE T##4_32a make_##T##4_32a(E x, E y, E z, E w) { return T##4_32a {x, y, z, w}; }
+SIMT_MAKE_WIDE(long, long)
+SIMT_MAKE_WIDE(ulong, unsigned long)
+SIMT_MAKE_WIDE(longlong, long long)
+SIMT_MAKE_WIDE(ulonglong, unsigned long long)
+SIMT_MAKE_WIDE(double, double)
+#undef SIMT_MAKE_WIDE
+
 #endif

@@ -171,19 +171,39 @@ static void check_order(struct block *b, const struct mbarrier *m, enum access_k
     report_race(&c);
 }
 
-/* The object there, for an operation of the running thread. */
-static struct mbarrier *use(void *barrier, const void *pc)
+static struct access access_of_mbarrier(struct block *b, const void *barrier, const void *pc)
+{
+    struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
+    a.scope = SIMT_SCOPE_BLOCK;
+    return a;
+}
+
+/* The object there, which the running thread may use. */
+static struct mbarrier *object(void *barrier, const void *pc)
 {
     struct block *b = running();
     place_of_mbarrier(b, barrier, pc);
     struct mbarrier *m = *find(b, barrier);
-    struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
-    a.scope = SIMT_SCOPE_BLOCK;
-    if (!m)
+    if (!m) {
+        struct access a = access_of_mbarrier(b, barrier, pc);
         report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
+    }
     check_order(b, m, ACCESS_ATOMIC, pc);
+    return m;
+}
+
+static void touch(const struct mbarrier *m, const void *pc)
+{
+    struct access a = access_of_mbarrier(m->block, address_of(m), pc);
     if (simt_checked)
         race_access(&a, &m->place);
+}
+
+/* The object there, for an operation of the running thread. */
+static struct mbarrier *use(void *barrier, const void *pc)
+{
+    struct mbarrier *m = object(barrier, pc);
+    touch(m, pc);
     return m;
 }
 
@@ -572,8 +592,11 @@ static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 
 bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
-    return test(m, over_when(m, for_what, pc), for_what.relaxed, pc);
+    struct mbarrier *m = object(barrier, pc);
+    u64 over = over_when(m, for_what, pc);
+    if (!m->asked[m->block->cur].failed)
+        touch(m, pc); /* who asks again has touched it already */
+    return test(m, over, for_what.relaxed, pc);
 }
 void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
 {

@@ -156,7 +156,8 @@ static enum space check(const struct access *a)
         memory_touched(p.object, a->kind == ACCESS_ATOMIC && a->scope == SIMT_SCOPE_SYSTEM);
     if (p.object->written) {
         bool reads = !stores || a->kind == ACCESS_ATOMIC;
-        bool carries = access_collective_load(a->kind) && p.space == SPACE_SHARED; /* what nobody has written, as NaN */
+        bool carries = (access_collective_load(a->kind) || a->proxy == ASYNC_PROXY) &&
+                       p.space == SPACE_SHARED; /* what nobody has written, as NaN */
         if (reads && !carries && a->manner != AS_COPY && !is_initialised(a, p.object, p.offset))
             report_uninitialised(a, p.space == SPACE_SHARED);
         if (stores)
