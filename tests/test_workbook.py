@@ -397,3 +397,9 @@ def test_a_file_with_older_marks_that_the_reader_changed_is_judged_and_stays(lea
     said(learn("check", "04.1"), 1, "✗ The marks are in place.", "`// [load]` and `// [end load]`")
     LOAD.file.write_text(mine.replace("threadIdx.x]) = a;", "threadIdx.x]) = nonsense;"))
     said(learn("check", "04.1"), 1, "✗ It compiles.", f"1_load.cu:{mine[:mine.index('threadIdx.x]) = a;')].count(chr(10)) + 1}")
+
+
+def test_the_next_lesson_lies_ahead_or_is_called_the_first_unsolved():
+    at = {steps.called(step): step for step in steps.load()}
+    assert progress.next_lesson({}, at["02"]).startswith("Or go on to the next lesson: steps/0")
+    assert progress.next_lesson({}, at["37"]) == "Or go on to the first lesson that you have not solved: steps/00_first_kernel/README.md"

@@ -63,12 +63,16 @@ def next_exercise():
 
 
 def next_lesson(passed, here):
-    """The README of the next step on the short path whose task is not solved, one behind `here` if there is any; or None."""
+    """Words on the next step on the short path whose task is not solved, one behind `here` if there is any; or None."""
     names = [step["name"] for step in steps.load()]
     tasks = [exercise for exercise in exercises.every() if exercise.number == 1 and exercise.id not in passed
              and steps.called(exercise.step) not in SIDE_STEPS and exercise.step is not here]
     tasks.sort(key=lambda exercise: names.index(exercise.step["name"]) < names.index(here["name"]))
-    return f"{tasks[0].step['dir']}/README.md" if tasks else None
+    if not tasks:
+        return None
+    is_behind = names.index(tasks[0].step["name"]) > names.index(here["name"])
+    which = "the next lesson" if is_behind else "the first lesson that you have not solved"
+    return f"Or go on to {which}: {tasks[0].step['dir']}/README.md"
 
 
 def next_words():
@@ -84,7 +88,7 @@ def next_words():
     if exercise.file.exists():
         lines.insert(1, f"  {exercise.file.relative_to(exercises.ROOT)}")
     if exercise.number > 1 and (lesson := next_lesson(load()["passed"], exercise.step)):
-        lines.append(f"Or go on to the next lesson: {lesson}")
+        lines.append(lesson)
     return "\n".join(lines)
 
 

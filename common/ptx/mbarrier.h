@@ -48,7 +48,8 @@ __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, unsi
     return over;
 }
 
-// Waits until that phase is over. Each thread that reads what the copies brought calls it; it then sees all of their bytes.
+// Waits until that phase is over. Each thread that reads what the copies brought calls it, or stands at a barrier behind one that has;
+// it then sees all of their bytes.
 __device__ __forceinline__ void mbarrier_wait_parity(uint64_t *barrier, unsigned parity)
 {
     while (!mbarrier_try_wait_parity(barrier, parity)) {
