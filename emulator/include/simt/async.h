@@ -1,4 +1,4 @@
-/* Asynchronous copies and mbarriers, as the C++ headers over them ask the runtime for them (src/async/async.h). */
+/* Asynchronous copies and mbarriers, as the C++ headers over them ask the runtime for them (src/async/cp_async.h, mbarrier.h). */
 #ifndef SIMT_INCLUDE_ASYNC_H
 #define SIMT_INCLUDE_ASYNC_H
 

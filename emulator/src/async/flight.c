@@ -1,10 +1,10 @@
 /* What is in flight, and which words of shared memory nobody may touch or write meanwhile: how many forbid it is counted,
  * since several transfers may read one word, or write parts of it. */
 #include "async/flight.h"
-#include "async/async.h"
 #include "async/mbarrier.h"
 #include "base/lines.h"
 #include "base/report.h"
+#include "block/async.h"
 #include "block/launch.h"
 #include "memory/shared.h"
 #include "order/access.h"
@@ -70,7 +70,7 @@ void engine_remove_oldest(struct engine *e)
     e->first = e->n ? e->first + 1 : 0;
 }
 
-void async_begin_block(struct block *b)
+void flight_begin_block(struct block *b)
 {
     struct flight *f = b->flight;
     if (!f)

@@ -1,4 +1,5 @@
-/* Transfers in flight, engine by engine, and the words of shared memory that they keep. For the files of this room. */
+/* Transfers in flight, engine by engine, and the words of shared memory that they keep. For the files of this room; what others
+ * ask, block/async.h has. */
 #ifndef SIMT_FLIGHT_H
 #define SIMT_FLIGHT_H
 
@@ -67,6 +68,7 @@ struct flight {
     } guards;
 };
 
+void flight_begin_block(struct block *b);
 struct flight *flight_of(struct block *b); /* made if there is none */
 
 static inline const struct piece *flying_pieces(const struct flying *f) { return f->many ? f->many : f->few; }
@@ -85,10 +87,6 @@ static inline void engine_waited(struct engine *e, unsigned groups_left, const v
     e->waited.groups_left = groups_left;
 }
 
-/* What a transfer reads and writes, in the name of the thread that issued it. */
-struct access flying_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
-                            unsigned bytes, enum access_kind kind);
-
 /* The transfers in flight of a block, one after the other. */
 struct flight_search {
     struct engine *engine;
@@ -96,19 +94,6 @@ struct flight_search {
     unsigned i;
 };
 bool flight_next(struct block *b, struct flight_search *s);
-
-/* The oldest of an engine's: reads its sources if it has not, and writes. waited_at: where somebody waits for it. */
-void transfer_read(struct block *b, struct engine *e, struct flying *f, const void *waited_at);
-void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_at);
-
-/* A prefetch, or a copy of no bytes: it is done when it is issued. */
-bool transfer_writes_nothing(const struct transfer *t);
-/* Issues it by that engine. */
-struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t);
-
-void mbarrier_issue(const struct transfer *t); /* one that an mbarrier counts */
-/* Whose phase a thread has to wait for, so that a transfer of that engine lands, in words. */
-void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size);
 
 /* Their bytes are forbidden, or to be read alone, until they are let go. */
 void guard_close(struct block *b, const void *address, u64 bytes);

@@ -10,7 +10,7 @@
  * A test or a wait may ask for the phase in hand or for the one before it. A token says which it means; a parity means
  * one of the two, and so the thread must know that what came before them is over: else the barrier may be two phases on. */
 #include "async/mbarrier.h"
-#include "async/async.h"
+#include "async/cp_async.h"
 #include "async/flight.h"
 #include "base/lines.h"
 #include "base/notes.h"
@@ -617,7 +617,7 @@ static struct attachment *new_attachment(struct mbarrier *m)
     return &m->attached[m->n_attached++];
 }
 
-void async_arrive(void *barrier, bool noinc, const void *pc)
+void mbarrier_arrive_behind_copies(void *barrier, bool noinc, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     struct block *b = m->block;
@@ -659,4 +659,4 @@ void simt_mbarrier_wait_parity(void *barrier, unsigned parity)
     mbarrier_wait(barrier, (struct asking){.token = parity, .by_parity = true}, CALLER());
 }
 unsigned simt_mbarrier_pending(unsigned long long token) { return mbarrier_pending(token); }
-void simt_async_arrive(void *barrier, bool noinc) { async_arrive(barrier, noinc, CALLER()); }
+void simt_async_arrive(void *barrier, bool noinc) { mbarrier_arrive_behind_copies(barrier, noinc, CALLER()); }

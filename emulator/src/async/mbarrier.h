@@ -32,11 +32,21 @@ unsigned mbarrier_pending(u64 token);                                      /* mb
 void mbarrier_fence_init(void);
 /* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
  * one of those expected; else the barrier expects one more. */
-void async_arrive(void *barrier, bool noinc, const void *pc);
+void mbarrier_arrive_behind_copies(void *barrier, bool noinc, const void *pc);
 
 /* ---- for the other rooms ---- */
 
 void mbarrier_begin_block(struct block *b);
+
+/* ---- for the files of this room ---- */
+
+struct engine;
+struct flying;
+struct transfer;
+
+void mbarrier_issue(const struct transfer *t); /* one that an mbarrier counts */
+/* Whose phase a thread has to wait for, so that a transfer of that engine lands, in words. */
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size);
 /* The mbarrier object on these bytes: its address; NULL: none. */
 const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised);
 

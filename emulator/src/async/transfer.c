@@ -5,7 +5,6 @@
  * Under checks what it is to write may not be touched meanwhile, nor may what it reads from shared memory be written, and what
  * other sources held is kept to be compared with. For order both are touched once, at the issue, by the engine: what others did
  * before must be ordered before the issue, what they do afterwards behind a wait that covers it. */
-#include "async/async.h"
 #include "async/flight.h"
 #include "async/mbarrier.h"
 #include "base/lines.h"
@@ -29,8 +28,8 @@ static unsigned actor_of(const struct engine *e, bool stores)
     return reads ? engine_of(BULK_READS, e->actor % MAX_THREADS) : e->actor;
 }
 
-struct access flying_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
-                            unsigned bytes, enum access_kind kind)
+struct access transfer_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
+                              unsigned bytes, enum access_kind kind)
 {
     struct access a = access_of(b, f->pc, address, bytes, kind);
     a.thread = f->thread;
@@ -98,7 +97,7 @@ static void touch_sources(struct block *b, const struct engine *e, const struct 
 {
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
-        struct access a = flying_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
+        struct access a = transfer_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
         if (p->from)
             access_touch(&a);
     }
@@ -109,7 +108,7 @@ static void touch_targets(struct block *b, const struct engine *e, struct flying
     const unsigned char *stores = flying_held(f);
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
-        struct access a = flying_access(b, e, f, p->to, p->bytes, f->as.reduces ? ACCESS_ATOMIC : ACCESS_STORE);
+        struct access a = transfer_access(b, e, f, p->to, p->bytes, f->as.reduces ? ACCESS_ATOMIC : ACCESS_STORE);
         access_touch(&a);
         race_judge_copy(b, p->to, stores);
         stores += p->bytes;
@@ -197,7 +196,7 @@ static void check_sources(struct block *b, const struct engine *e, struct flying
         if (!p->from || at == p->bytes)
             continue;
         char why[800];
-        struct access a = flying_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
+        struct access a = transfer_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
         struct place place = place_of(b, p->from + at, 1);
         struct source_line l = lines_of(waited_at);
         struct actor writer;
@@ -352,7 +351,7 @@ static void report_unread(const struct block *b, const struct engine *e, const c
     }
 }
 
-void async_thread_left(struct block *b)
+void transfer_thread_left(struct block *b)
 {
     if (b->flight)
         report_unread(
@@ -361,7 +360,7 @@ void async_thread_left(struct block *b)
             "by cp.async.bulk.wait_group.read at least.");
 }
 
-void async_block_left(struct block *b)
+void transfer_block_left(struct block *b)
 {
     struct flight *f = b->flight;
     for (struct engine *e = f ? f->counted : NULL; e; e = e->next)

@@ -112,11 +112,11 @@ struct block {
     struct cells *cells;           /* of the arena */
     struct trial *trial;           /* undefined.c: copies of it run; NULL: none does */
     struct suspicions *suspicions; /* race.c */
-    struct flight *flight;         /* async.c: copies in flight; NULL before the first */
+    struct flight *flight;         /* flight.c: copies in flight; NULL before the first */
     struct map_fences *map_fences; /* map.c: of tensor maps; NULL before the first */
     struct mbarrier *mbarriers;    /* mbarrier.c: those that have been initialised */
     unsigned n_mbarriers;          /* that ever were */
-    unsigned n_guarded;            /* async.c: words of shared memory that no access may touch now */
+    unsigned n_guarded;            /* flight.c: words of shared memory that no access may touch now */
     struct counting *counting;     /* counters.c; NULL when nothing is counted */
     struct paths *paths;           /* path.c; likewise */
     struct timeline *timeline;     /* timeline.c; NULL when this block is not recorded */

@@ -1,6 +1,5 @@
 /* Inline PTX: mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"). */
 #include "async/mbarrier.h"
-#include "async/async.h"
 #include "ptx/memory.h"
 #include "ptx/rows.h"
 

@@ -1,6 +1,6 @@
 /* Inline PTX: barriers, fences and asynchronous copies by threads (PTX ISA, "Parallel Synchronization and Communication
  * Instructions", "Asynchronous copy"). */
-#include "async/async.h"
+#include "async/cp_async.h"
 #include "async/mbarrier.h"
 #include "order/atomic.h"
 #include "order/proxy.h"
@@ -142,7 +142,7 @@ static void wait_all(struct running *r, const struct instruction *in)
 }
 static void copies_arrive(struct running *r, const struct instruction *in)
 {
-    async_arrive(ptx_address(r, &in->operand[0], in->field[SPACE]), in->field[NO_INCREMENT], r->pc);
+    mbarrier_arrive_behind_copies(ptx_address(r, &in->operand[0], in->field[SPACE]), in->field[NO_INCREMENT], r->pc);
 }
 
 const struct row ptx_sync_rows[] = {

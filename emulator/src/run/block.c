@@ -1,8 +1,9 @@
 /* The threads of one block, and the barriers that all of them meet in. */
 #include "run/block.h"
-#include "async/async.h"
+#include "async/flight.h"
 #include "async/map.h"
 #include "async/mbarrier.h"
+#include "async/transfer.h"
 #include "base/lines.h"
 #include "base/notes.h"
 #include "base/report.h"
@@ -170,7 +171,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     }
     mbarrier_begin_block(b);
     shared_begin_block(b);
-    async_begin_block(b);
+    flight_begin_block(b);
     map_begin_block(b);
     counters_begin(b);
 }
@@ -525,7 +526,7 @@ void block_thread_done(struct block *b)
 {
     unsigned self = b->cur;
     struct warp *warp = warp_of(b, self);
-    async_thread_left(b);
+    transfer_thread_left(b);
     order_thread_left(b);
     warp->live &= ~(1u << self % WARP);
     warp->ready &= ~(1u << self % WARP);
@@ -542,7 +543,7 @@ void block_thread_done(struct block *b)
     }
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
-        async_block_left(b);
+        transfer_block_left(b);
         undefined_end(b);
         counters_block_joined(b);
         grid_block_left(b);

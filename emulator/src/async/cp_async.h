@@ -1,10 +1,10 @@
-/* Asynchronous copies from global to shared memory (PTX ISA, "Asynchronous copy").
+/* cp.async: copies from global to shared memory (PTX ISA, "Asynchronous copy").
  *
  * Asynchrony is adversarial: a copy lands as late as it may, at the wait that covers it and not before. From its issue to
  * that wait it is in flight: whoever reads or writes its target meanwhile, or changes its source, is reported with both
  * lines. For order, a copy occupies the whole interval, beginning with what its issuer knew. */
-#ifndef SIMT_ASYNC_H
-#define SIMT_ASYNC_H
+#ifndef SIMT_CP_ASYNC_H
+#define SIMT_CP_ASYNC_H
 
 #include "block/async.h"
 #include "order/race.h"
@@ -17,12 +17,6 @@ void async_wait(unsigned groups_left, const void *pc); /* cp.async.wait_group */
 void async_wait_all(const void *pc);                   /* cp.async.wait_all: what was not committed, too */
 
 /* ---- for the other rooms ---- */
-
-void async_begin_block(struct block *b);
-
-/* The running thread leaves, and then its block: what they have in flight is looked at. */
-void async_thread_left(struct block *b);
-void async_block_left(struct block *b);
 
 /* An mbarrier waits for all copies that the running thread has issued: returns how many these are. */
 uint32_t async_attach(struct block *b);

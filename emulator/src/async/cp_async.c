@@ -1,8 +1,9 @@
 /* cp.async: its copies, their groups and their waits (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous
  * copy"). Each is a transfer of its thread's engine; a thread that ends without a wait leaves its copies in flight for good. */
-#include "async/async.h"
+#include "async/cp_async.h"
 #include "async/flight.h"
 #include "base/report.h"
+#include "block/async.h"
 #include "block/worker.h"
 #include "count/counters.h"
 #include "memory/place.h"
