@@ -93,6 +93,17 @@ def test_says_what_a_reader_needs(exercise):
     assert all(len(line) <= 130 for line in lines)
 
 
+def strange_names(exercise):
+    """The names that hints give to questions or regions that the exercise does not have."""
+    named = {name for hint in exercise.data["hints"] for name in re.findall(r"(?:^|[.?;,] |\b[Ff]or |\band )`(\w+)`:", hint)}
+    return named - {question["name"] for question in exercise.questions} - set(exercise.data.get("region", {}))
+
+
+@pytest.mark.parametrize("exercise", EVERY, ids=ident)
+def test_hints_name_what_the_exercise_asks(exercise):
+    assert not strange_names(exercise)
+
+
 MEASURE = [exercise for exercise in EVERY if not exercise.asks_for_program]
 
 

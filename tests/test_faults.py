@@ -127,12 +127,16 @@ BARRIER = "Nothing orders the two: a __syncthreads() is missing between them."
 OF_A_WARP = ("Nothing orders the two: a __syncthreads() is missing between them, or, if they are always threads of one warp, as they were "
              "here, a __syncwarp().")
 ONE_PLACE = "Two threads write one place. If each is to have its own, the index is wrong; else use an atomic operation, or put a barrier between."
+COPY_LAST = ("Either the thread waits until the copy is complete, or the copy begins behind a barrier, or an mbarrier's phase, that comes after "
+             "the access of every such thread.")
 TWO_BLOCKS = "Nothing orders two blocks of a launch but its end: use an atomic operation, or a second launch."
 ADVICE = {("global_races", "reduction_without_barrier"): BARRIER, ("races", "reduction"): OF_A_WARP,
           ("races", "missing_first_barrier"): BARRIER, ("races", "missing_syncwarp"): OF_A_WARP,
           ("races", "syncwarp_of_halves"): OF_A_WARP, ("races", "syncwarp_for_block"): BARRIER,
           ("races", "last_writer"): ONE_PLACE, ("races", "not_atomic"): ONE_PLACE, ("races", "index_of_the_warp"): ONE_PLACE,
           ("global_races", "halo_of_the_neighbour"): TWO_BLOCKS,
+          ("bulk_waits", "lane_zero_waits"): COPY_LAST, ("bulk_rings", "nobody_releases"): COPY_LAST,
+          ("bulk_rings", "one_of_two_counts_as_both"): COPY_LAST,
           ("grid", "no_barrier"): "Nothing orders the two blocks: a barrier of the grid, grid.sync(), is missing between them."}
 
 

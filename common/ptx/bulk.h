@@ -39,7 +39,8 @@ __device__ __forceinline__ void bulk_wait_group_read()
 }
 
 // fence.proxy.async (PTX ISA, "membar / fence": proxy fences): what this thread has written to shared memory, by the generic proxy, may
-// from here on be read by the async proxy. Each thread that wrote calls it before the barrier behind which the copy is issued.
+// from here on be read by the async proxy. Each thread that wrote calls it before the barrier behind which the copy is issued, or
+// the thread that issues the copy calls it behind that barrier, for all.
 __device__ __forceinline__ void fence_proxy_async_shared()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -436,6 +436,9 @@ static const char *advice_on_order(const struct race *r)
     if (r->first.other.engine)
         return "Another block comes behind a copy if the copy's thread waits for it (cp.async.bulk.wait_group, and not .read, "
                "where it writes), and then releases that by a fence and an atomic operation, or by a barrier of the grid.";
+    if (r->first.actor.engine && f.furthest != TWO_BLOCKS)
+        return "Either the thread waits until the copy is complete, or the copy begins behind a barrier, or an mbarrier's phase, that "
+               "comes after the access of every such thread.";
     if (mixed)
         return f.furthest == TWO_BLOCKS
                    ? "One of the two is atomic and the other is not: make both atomic, or use a second launch."
