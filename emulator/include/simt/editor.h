@@ -18,6 +18,7 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sh
 #define __shared__
 #define __constant__
 #define __managed__
+#define __grid_constant__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 

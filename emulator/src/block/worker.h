@@ -16,7 +16,10 @@ struct worker {
     unsigned n_in_hand;
     struct stacks *stacks; /* fiber.c */
     void *main_sp;         /* of the worker itself, while a cluster runs */
-    const void *storing;   /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
+    /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
+    const void *storing;
+    size_t storing_bytes;
+    uint32_t storing_serial; /* its block's */
     void *lent; /* race.c: a word that holds an older value, for the load that its thread is about to do; NULL: none */
     unsigned lent_bytes;
     u64 lent_value; /* and what it holds else */

@@ -207,6 +207,14 @@ static inline bool is_local(const struct worker *w, const void *address, unsigne
     return (size_t)((const unsigned char *)address - w->stack) < STACK_SLOT && !((uintptr_t)address & (bytes - 1));
 }
 
+static inline void announce_store(struct worker *w, const void *address, size_t bytes)
+{
+    __atomic_store_n(&w->storing_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->storing_serial, w->block->serial, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
+    w->unsettled = true;
+}
+
 /* Of a thread whose last access is done, or another piece of this one. */
 static inline __attribute__((always_inline)) void access_piece(struct worker *w, const void *address, unsigned bytes,
                                                                enum access_kind kind, const void *pc,
@@ -215,12 +223,10 @@ static inline __attribute__((always_inline)) void access_piece(struct worker *w,
     struct block *b = w->block;
     if (is_local(w, address, bytes))
         return;
-    if (kind == ACCESS_STORE) {
-        __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
-        w->unsettled = true;
-    }
+    if (kind == ACCESS_STORE && !w->storing)
+        announce_store(w, address, bytes);
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
-    if (b->quiet >= QUIET_LIMIT && kind != ACCESS_STORE && kind != ACCESS_VOLATILE_STORE)
+    if (b->quiet >= QUIET_LIMIT && kind != ACCESS_VOLATILE_STORE && !w->storing)
         give_way(b, pc); /* a store must be done first */
     struct access a = access_of(b, pc, address, bytes, kind);
     a.manner = manner;
@@ -289,6 +295,8 @@ static void range(const void *address, size_t bytes, enum access_kind kind, cons
     enum manner manner = w ? manner_of_move(w->block, address, bytes, kind) : AS_WRITTEN;
     if (w && (kind == ACCESS_STORE || !w->storing))
         moves_on(w);
+    if (w && kind == ACCESS_STORE && !is_local(w, address, 1))
+        announce_store(w, address, bytes);
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
         if (w)

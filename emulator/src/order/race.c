@@ -666,6 +666,13 @@ void race_end_launch(void)
     spills_end_launch();
 }
 
+static bool is_storing(const struct worker *w, uint32_t serial, const unsigned char *address)
+{
+    const unsigned char *first = __atomic_load_n(&w->storing, __ATOMIC_ACQUIRE);
+    return first && __atomic_load_n(&w->storing_serial, __ATOMIC_RELAXED) == serial && first <= address &&
+           address < first + __atomic_load_n(&w->storing_bytes, __ATOMIC_RELAXED);
+}
+
 /* The other thread may be about to do its store, on another worker: what it stores must be there to be compared with.
  */
 static void let_other_store(const struct conflict *c)
@@ -675,8 +682,9 @@ static void let_other_store(const struct conflict *c)
         const struct worker *w = &simt_workers[i];
         if (w == simt_worker)
             continue;
-        for (unsigned spin = 0; spin < 1u << 20 && __atomic_load_n(&w->storing, __ATOMIC_ACQUIRE) == address; spin++) {
-        }
+        for (unsigned spin = 0; spin < 1u << 15 && is_storing(w, c->other.serial, address); spin++)
+            if (spin >= 1u << 10)
+                sched_yield();
     }
 }
 

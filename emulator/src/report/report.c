@@ -43,17 +43,17 @@ static void say_races(void);
 static void say_uninitialised(void);
 
 /* Takes the lock. The races that are kept come before whatever ends the program; */
-static void begin_race(void)
+static void begin_explaining(void)
 {
     pthread_mutex_lock(&lock);
     fflush(stdout);
     say_races();
 }
 
-/* and, unless it is another race, the uninitialised read. */
+/* and so does the uninitialised read, unless what is reported explains it: another race, or threads that did not come. */
 static void begin_report(void)
 {
-    begin_race();
+    begin_explaining();
     say_uninitialised();
 }
 
@@ -720,7 +720,7 @@ static void say_waiters(FILE *f, const struct block *b)
 void report_deadlock(const struct cluster *c)
 {
     const struct thread *first = NULL, *shown = NULL;
-    begin_report();
+    begin_explaining();
     for (unsigned rank = 0; rank < c->n; rank++) {
         const struct block *b = c->blocks[rank];
         for (unsigned t = 0; t < b->launch->threads; t++) {
@@ -747,7 +747,7 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
                        const void *other_pc)
 {
     const struct collective *collective = b->threads[thread].call;
-    begin_report();
+    begin_explaining();
     fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -769,7 +769,7 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
 void report_left_loop(struct block *b, unsigned thread, unsigned left)
 {
     const struct thread *t = &b->threads[thread];
-    begin_report();
+    begin_explaining();
     fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -788,7 +788,7 @@ void report_left_loop(struct block *b, unsigned thread, unsigned left)
 void report_outside_mask(struct block *b, unsigned thread)
 {
     const struct thread *t = &b->threads[thread];
-    begin_report();
+    begin_explaining();
     fprintf(stderr, "simt: divergent collective: %s\n", where(t->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -804,7 +804,7 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
     const char *absent = !(u->mask >> u->from & 1)                                 ? "the mask does not name"
                          : u->thread / WARP * WARP + u->from >= b->launch->threads ? "does not exist"
                                                                                    : "has left the kernel";
-    begin_report();
+    begin_explaining();
     fprintf(stderr, "simt: divergent collective: %s\n", where(u->pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
@@ -824,7 +824,7 @@ void report_undefined(struct block *b, const struct undefined_read *u, const voi
 
 void report_unordered_access(const struct access *a, const char *kind, const char *before, const char *why)
 {
-    begin_race();
+    begin_explaining();
     say_access(stderr, a, kind);
     fprintf(stderr, "  This ");
     overlap_say_launch(stderr, a->block->launch->first_serial);
@@ -837,7 +837,7 @@ void report_overlap(const char *kind, const void *pc, const char *now, const cha
                     const char *why)
 {
     const struct object *variable = memory_covers(address) ? NULL : symbol_find(address);
-    begin_race();
+    begin_explaining();
     fprintf(stderr, "simt: %s: %s\n  %s\n  %s\n", kind, where(pc), now, before);
     if (memory_covers(address))
         say_allocation(stderr, NULL, address, 1);
