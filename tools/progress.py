@@ -66,7 +66,7 @@ def next_lesson(passed, here):
     """Words on the next step on the short path whose task is not solved, one behind `here` if there is any; or None."""
     names = [step["name"] for step in steps.load()]
     tasks = [exercise for exercise in exercises.every() if exercise.number == 1 and exercise.id not in passed
-             and steps.called(exercise.step) not in SIDE_STEPS and exercise.step is not here]
+             and steps.called(exercise.step) not in SIDE_STEPS and exercise.step["name"] != here["name"]]
     tasks.sort(key=lambda exercise: names.index(exercise.step["name"]) < names.index(here["name"]))
     if not tasks:
         return None
