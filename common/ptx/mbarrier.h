@@ -22,7 +22,7 @@ __device__ __forceinline__ void fence_mbarrier_init()
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// mbarrier.arrive.expect_tx (PTX ISA, "mbarrier.arrive"): one thread says that copies will bring so many bytes in the phase at hand,
+// mbarrier.arrive.expect_tx (PTX ISA, "mbarrier.arrive"): one thread says that copies will write so many bytes in the phase at hand,
 // and then arrives.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, unsigned bytes)
 {
@@ -48,7 +48,7 @@ __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t *barrier, unsi
     return over;
 }
 
-// Waits until that phase is over. Each thread that reads what the copies brought calls it, or stands at a barrier behind one that has;
+// Waits until that phase is over. Each thread that reads what the copies wrote calls it, or stands at a barrier behind one that has;
 // it then sees all of their bytes.
 __device__ __forceinline__ void mbarrier_wait_parity(uint64_t *barrier, unsigned parity)
 {

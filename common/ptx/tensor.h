@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 // prefetch.tensormap (PTX ISA, "Data Movement and Conversion Instructions: prefetch, prefetchu"): one thread has the map, a kernel's
-// parameter, brought near to the engine.
+// parameter, loaded near to the engine.
 __device__ __forceinline__ void prefetch_tensormap(const CUtensorMap *map)
 {
     asm volatile("prefetch.tensormap [%0];" : : "l"(map) : "memory");

@@ -11,11 +11,6 @@
 
 #define UNIT 16 /* sizes are multiples of it, and both addresses */
 
-static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
-{
-    return (unsigned)ptx_get(r, &in->operand[i]);
-}
-
 /* ---- checks when it is issued ---- */
 
 static void check_size(const struct running *r, unsigned bytes)
@@ -67,7 +62,7 @@ static void check_cluster(const struct running *r)
 /* Operands: target, source, bytes; of those that an mbarrier waits for, it and perhaps a mask of blocks. */
 static void issue(struct running *r, const struct instruction *in, struct transfer *t)
 {
-    unsigned bytes = number(r, in, 2), blocks = in->field[MULTICAST] ? blocks_of(r, number(r, in, 4)) : 1;
+    unsigned bytes = ptx_number(r, in, 2), blocks = in->field[MULTICAST] ? blocks_of(r, ptx_number(r, in, 4)) : 1;
     void *to = ptx_address(r, &in->operand[0], in->field[SPACE]);
     const void *from = ptx_address(r, &in->operand[1], in->field[SPACE2]);
     struct piece piece = {.to = to, .from = from, .bytes = bytes};
@@ -99,7 +94,7 @@ static void reduce(struct running *r, const struct instruction *in)
 /* It changes nothing, nobody waits for it, and memory that is nobody's stops it silently. */
 static void prefetch(struct running *r, const struct instruction *in)
 {
-    unsigned bytes = number(r, in, 1);
+    unsigned bytes = ptx_number(r, in, 1);
     const void *from = ptx_address(r, &in->operand[0], in->field[SPACE]);
     check_size(r, bytes);
     check_end(r, from, bytes, in->field[SPACE], ACCESS_LOAD);
@@ -118,21 +113,16 @@ static void commit(struct running *r, const struct instruction *in)
 }
 static void wait(struct running *r, const struct instruction *in)
 {
-    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT, number(r, in, 0), 0);
-    transfer_wait(number(r, in, 0), false, r->pc);
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT, ptx_number(r, in, 0), 0);
+    transfer_wait(ptx_number(r, in, 0), false, r->pc);
 }
 static void wait_read(struct running *r, const struct instruction *in)
 {
-    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT_READ, number(r, in, 0), 0);
-    transfer_wait(number(r, in, 0), true, r->pc);
+    counters_event_of(block_here(), r->pc, EVENT_BULK_WAIT_READ, ptx_number(r, in, 0), 0);
+    transfer_wait(ptx_number(r, in, 0), true, r->pc);
 }
 
 /* ---- what is wrong with them ---- */
-
-static const char *check_wait(struct instruction *in)
-{
-    return in->operand[0].kind == O_CONSTANT ? NULL : "how many groups may be left is a constant, of constraint \"n\"";
-}
 
 /* From global memory to shared memory, or within the cluster, with an mbarrier; from the block's own to global memory with a group. */
 static const char *check_route(const struct instruction *in)
@@ -207,7 +197,7 @@ const struct row ptx_bulk_rows[] = {
      check_reduction},
     {"cp.async.bulk.prefetch.L2", prefetch, HAS(SPACE) | HAS(CACHE_POLICY), "an", 0, check_prefetch},
     {"cp.async.bulk.commit_group", commit, 0, "", 0, NULL},
-    {"cp.async.bulk.wait_group", wait, 0, "n", 0, check_wait},
-    {"cp.async.bulk.wait_group.read", wait_read, 0, "n", 0, check_wait},
+    {"cp.async.bulk.wait_group", wait, 0, "n", 0, ptx_check_groups},
+    {"cp.async.bulk.wait_group.read", wait_read, 0, "n", 0, ptx_check_groups},
     {0},
 };

@@ -3,11 +3,6 @@
 #include "ptx/memory.h"
 #include "ptx/rows.h"
 
-static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
-{
-    return (unsigned)ptx_get(r, &in->operand[i]);
-}
-
 static void *object(const struct running *r, const struct instruction *in, unsigned i)
 {
     return ptx_address(r, &in->operand[i], in->field[SPACE]);
@@ -15,7 +10,7 @@ static void *object(const struct running *r, const struct instruction *in, unsig
 
 static void initialise(struct running *r, const struct instruction *in)
 {
-    mbarrier_init(object(r, in, 0), number(r, in, 1), r->pc);
+    mbarrier_init(object(r, in, 0), ptx_number(r, in, 1), r->pc);
 }
 static void invalidate(struct running *r, const struct instruction *in)
 {
@@ -24,11 +19,11 @@ static void invalidate(struct running *r, const struct instruction *in)
 
 static void expect(struct running *r, const struct instruction *in)
 {
-    mbarrier_expect(object(r, in, 0), number(r, in, 1), r->pc);
+    mbarrier_expect(object(r, in, 0), ptx_number(r, in, 1), r->pc);
 }
 static void complete(struct running *r, const struct instruction *in)
 {
-    mbarrier_complete(object(r, in, 0), number(r, in, 1), r->pc);
+    mbarrier_complete(object(r, in, 0), ptx_number(r, in, 1), r->pc);
 }
 
 static void arrive_as(struct running *r, const struct instruction *in, struct arriving how)
@@ -39,7 +34,7 @@ static void arrive_as(struct running *r, const struct instruction *in, struct ar
 }
 static unsigned arrivals(const struct running *r, const struct instruction *in)
 {
-    return in->n > 2 ? number(r, in, 2) : 1;
+    return in->n > 2 ? ptx_number(r, in, 2) : 1;
 }
 static void arrive(struct running *r, const struct instruction *in)
 {
@@ -51,11 +46,11 @@ static void arrive_and_drop(struct running *r, const struct instruction *in)
 }
 static void arrive_and_expect(struct running *r, const struct instruction *in)
 {
-    arrive_as(r, in, (struct arriving){.count = 1, .bytes = number(r, in, 2)});
+    arrive_as(r, in, (struct arriving){.count = 1, .bytes = ptx_number(r, in, 2)});
 }
 static void drop_and_expect(struct running *r, const struct instruction *in)
 {
-    arrive_as(r, in, (struct arriving){.count = 1, .bytes = number(r, in, 2), .drops = true});
+    arrive_as(r, in, (struct arriving){.count = 1, .bytes = ptx_number(r, in, 2), .drops = true});
 }
 
 static void test_as(struct running *r, const struct instruction *in, struct asking for_what)
@@ -69,7 +64,7 @@ static void test(struct running *r, const struct instruction *in)
 }
 static void test_parity(struct running *r, const struct instruction *in)
 {
-    test_as(r, in, (struct asking){.token = number(r, in, 2), .by_parity = true});
+    test_as(r, in, (struct asking){.token = ptx_number(r, in, 2), .by_parity = true});
 }
 
 static void pending(struct running *r, const struct instruction *in)

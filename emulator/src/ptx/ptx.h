@@ -293,6 +293,18 @@ static inline void ptx_set_second(const struct running *r, const struct ptx_oper
         r->slots[o->second] = value;
 }
 
+/* Operand i, of 32 bits; 0 where there is none. */
+static inline unsigned ptx_number(const struct running *r, const struct instruction *in, unsigned i)
+{
+    return i < in->n ? (unsigned)ptx_get(r, &in->operand[i]) : 0;
+}
+
+/* Of the waits for groups of copies. */
+static inline const char *ptx_check_groups(struct instruction *in)
+{
+    return in->operand[0].kind == O_CONSTANT ? NULL : "how many groups may be left is a constant, of constraint \"n\"";
+}
+
 static inline bool ptx_get_predicate(const struct running *r, const struct ptx_operand *o)
 {
     return (ptx_get(r, o) != 0) != o->negated;

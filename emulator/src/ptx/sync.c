@@ -11,11 +11,6 @@
 
 /* ---- bar, barrier ---- */
 
-static unsigned number(const struct running *r, const struct instruction *in, unsigned i)
-{
-    return i < in->n ? (unsigned)ptx_get(r, &in->operand[i]) : 0;
-}
-
 /* bar is barrier.aligned. */
 static enum meeting meeting_of(const struct instruction *in)
 {
@@ -24,12 +19,12 @@ static enum meeting meeting_of(const struct instruction *in)
 
 static void barrier(struct running *r, const struct instruction *in)
 {
-    block_barrier(number(r, in, 0), number(r, in, 1), false, meeting_of(in), r->pc);
+    block_barrier(ptx_number(r, in, 0), ptx_number(r, in, 1), false, meeting_of(in), r->pc);
 }
 
 static void barrier_arrive(struct running *r, const struct instruction *in)
 {
-    block_barrier_arrive(number(r, in, 0), number(r, in, 1), meeting_of(in), r->pc);
+    block_barrier_arrive(ptx_number(r, in, 0), ptx_number(r, in, 1), meeting_of(in), r->pc);
 }
 
 /* d, barrier, p; or d, barrier, threads, p. */
@@ -37,8 +32,8 @@ static void barrier_reduce(struct running *r, const struct instruction *in)
 {
     bool all = in->field[OPERATION] == OP_AND;
     bool predicate = ptx_get_predicate(r, &in->operand[in->n - 1]);
-    unsigned threads = in->n > 3 ? number(r, in, 2) : 0;
-    unsigned held = block_barrier(number(r, in, 1), threads, predicate != all, meeting_of(in), r->pc);
+    unsigned threads = in->n > 3 ? ptx_number(r, in, 2) : 0;
+    unsigned held = block_barrier(ptx_number(r, in, 1), threads, predicate != all, meeting_of(in), r->pc);
     u64 result = all ? !held : in->field[OPERATION] == OP_OR ? held != 0 : held;
     ptx_set(r, &in->operand[0], result);
 }
@@ -102,12 +97,12 @@ static void fence_initialised(struct running *r, const struct instruction *in)
 
 static void copy(struct running *r, const struct instruction *in)
 {
-    unsigned bytes = number(r, in, 2), source_bytes = bytes;
+    unsigned bytes = ptx_number(r, in, 2), source_bytes = bytes;
     void *to = ptx_address(r, &in->operand[0], S_SHARED);
     const void *from = ptx_address(r, &in->operand[1], S_GLOBAL);
     if (in->n - (in->field[CACHE_POLICY] != 0) > 3) {
         const struct ptx_operand *last = &in->operand[3];
-        source_bytes = last->predicate ? (ptx_get_predicate(r, last) ? 0 : bytes) : number(r, in, 3);
+        source_bytes = last->predicate ? (ptx_get_predicate(r, last) ? 0 : bytes) : ptx_number(r, in, 3);
     }
     async_copy(to, from, bytes, source_bytes, in->field[CACHE] == CACHE_GLOBAL, r->pc);
 }
@@ -128,12 +123,7 @@ static void commit(struct running *r, const struct instruction *in)
     (void)in;
     async_commit(r->pc);
 }
-static void wait_group(struct running *r, const struct instruction *in) { async_wait(number(r, in, 0), r->pc); }
-
-static const char *check_wait(struct instruction *in)
-{
-    return in->operand[0].kind == O_CONSTANT ? NULL : "how many groups may be left is a constant, of constraint \"n\"";
-}
+static void wait_group(struct running *r, const struct instruction *in) { async_wait(ptx_number(r, in, 0), r->pc); }
 
 static void wait_all(struct running *r, const struct instruction *in)
 {
@@ -171,7 +161,7 @@ const struct row ptx_sync_rows[] = {
     {"fence.mbarrier_init.release.cluster", fence_initialised, 0, "", 0, NULL},
     {"cp.async", copy, HAS(CACHE) | HAS(SPACE) | HAS(SPACE2) | HAS(HINT) | HAS(CACHE_POLICY), "aan?x", 0, check_copy},
     {"cp.async.commit_group", commit, 0, "", 0, NULL},
-    {"cp.async.wait_group", wait_group, 0, "n", 0, check_wait},
+    {"cp.async.wait_group", wait_group, 0, "n", 0, ptx_check_groups},
     {"cp.async.wait_all", wait_all, 0, "", 0, NULL},
     {"cp.async.mbarrier.arrive", copies_arrive, HAS(NO_INCREMENT) | HAS(SPACE), "a", TYPE(T_B64), NULL},
     {0},
