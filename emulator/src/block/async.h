@@ -15,4 +15,7 @@ bool async_meets(const struct access *a, unsigned engine, uint32_t stamp, bool s
  * threads decide. */
 u64 async_bytes(const struct block *b, unsigned thread);
 
+/* Of the product that a thread issued at pc (wgmma): why is it still in flight? A sentence or two. */
+void async_say_uncovered(const struct block *b, unsigned thread, const void *pc, char *words, size_t size);
+
 #endif
