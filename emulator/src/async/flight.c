@@ -2,6 +2,7 @@
  * since several transfers may read one word, or write parts of it. */
 #include "async/flight.h"
 #include "async/mbarrier.h"
+#include "async/wgmma.h"
 #include "base/lines.h"
 #include "base/report.h"
 #include "block/async.h"
@@ -21,6 +22,8 @@ struct flight *flight_of(struct block *b)
         f->copies[t].engine = (struct engine){.actor = engine_of(COPIES, t), .completed_by = BY_GROUP};
         f->bulk[t] = (struct engine){.actor = engine_of(BULK_WRITES, t), .completed_by = BY_BULK_GROUP};
     }
+    for (unsigned i = 0; i < MAX_WARPS / WARPGROUP; i++)
+        f->products[i] = (struct engine){.actor = engine_of(PRODUCTS, i), .completed_by = BY_WARP_GROUP};
     b->flight = f;
     return f;
 }
@@ -81,6 +84,7 @@ void flight_begin_block(struct block *b)
         f->copies[t].attached = 0;
         engine_clear(&f->bulk[t]);
     }
+    wgmma_begin_block(b);
     if (b->n_guarded)
         memset(&f->guards, 0, sizeof f->guards);
     b->n_guarded = 0;
@@ -136,11 +140,14 @@ bool guard_forbids(const struct block *b, const void *address, unsigned bytes, b
 static struct engine *next_engine(struct block *b, unsigned *i, struct engine *e)
 {
     struct flight *f = b->flight;
-    unsigned n = b->launch->threads, at = *i;
+    unsigned n = b->launch->threads, at = *i, warpgroups = MAX_WARPS / WARPGROUP;
     (*i)++;
     if (at < 2 * n)
         return at < n ? &f->copies[at].engine : &f->bulk[at - n];
-    return at == 2 * n ? f->counted : e->next;
+    at -= 2 * n;
+    if (at < warpgroups)
+        return &f->products[at];
+    return at == warpgroups ? f->counted : e->next;
 }
 
 bool flight_next(struct block *b, struct flight_search *s)

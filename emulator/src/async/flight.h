@@ -5,6 +5,7 @@
 
 #include "async/transfer.h"
 #include "order/race.h"
+#include "warp/collective.h"
 
 #define WORD 4 /* the smallest copy, and what is guarded */
 #define FEW_PIECES 2
@@ -62,6 +63,8 @@ struct flight {
     struct engine bulk[MAX_THREADS]; /* bulk copies in groups of a thread */
     struct engine *counted;          /* those that mbarriers count */
     uint32_t counted_stamp;          /* of the last of these */
+    struct engine products[MAX_WARPS / WARPGROUP];      /* what wgmma of each warpgroup reads in shared memory, */
+    struct warpgroup *warpgroups[MAX_WARPS / WARPGROUP]; /* and the rest of it: wgmma.c; NULL before the first */
     struct guards {
         uint16_t closed[SHARED_BYTES / WORD]; /* how many forbid to touch a word, */
         uint16_t held[SHARED_BYTES / WORD];   /* and how many to write it */

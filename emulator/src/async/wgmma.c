@@ -1,0 +1,528 @@
+/* Products of a warpgroup, from their issue to the waits of its four warps (PTX ISA, "Asynchronous Warpgroup Level Matrix
+ * Instructions").
+ *
+ * The accumulators of a warpgroup are one object for as long as products on them are in flight: a matrix of sums, which
+ * products are added to in the order of their issue, and the variables of 128 threads that it goes to. */
+#include "async/wgmma.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/worker.h"
+#include "memory/place.h"
+#include "memory/shared.h"
+#include "order/access.h"
+#include "warp/matrix_layout.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS (WARPGROUP * WARP)
+#define POISON 0x7fffffffu /* NaN of fp32; of fp16, twice: */
+#define POISON16 0x7fff7fffu
+#define ROWS 16 /* of the sums, that a warp holds */
+
+struct accumulators { /* of a warpgroup, while any of its warps has a product on them in flight */
+    struct accumulators *next;
+    struct product product; /* the last */
+    const struct layout *layout;
+    const void *pc;           /* where the last was issued, */
+    uint32_t stamp;           /* and when, by the engine's */
+    unsigned n;               /* of each thread */
+    bool in_flight[WARPGROUP]; /* of each warp */
+    union number *sums;       /* [m, n] */
+    void **places;            /* [THREADS][n] */
+};
+
+struct issued { /* a product that some warp has not waited for */
+    struct issued *next;
+    struct product product;
+    const struct product_layouts *layouts;
+    struct shared_operand a, b;
+    bool from_registers, accumulates, negates, computed;
+    bool waited_for[WARPGROUP]; /* by each warp */
+    u64 group[WARPGROUP];       /* how many each warp had committed before */
+    uint32_t stamp;
+    struct accumulators *sums;
+    uint32_t values[THREADS][A_REGISTERS]; /* of A, if it is in registers */
+    void *places[THREADS][A_REGISTERS];
+};
+
+struct warpgroup {
+    struct issued *first, *last; /* in the order of their issue */
+    struct accumulators *accumulators;
+    u64 committed[WARPGROUP]; /* groups, of each warp */
+};
+
+static unsigned number_of(unsigned warp) { return warp / WARPGROUP; }
+
+static struct warpgroup *warpgroup_of(struct block *b, unsigned warp)
+{
+    struct warpgroup **g = &flight_of(b)->warpgroups[number_of(warp)];
+    if (!*g)
+        *g = calloc(1, sizeof **g);
+    if (!*g)
+        base_out_of_memory();
+    return *g;
+}
+
+static struct engine *engine_of_products(struct block *b, unsigned warp)
+{
+    return &flight_of(b)->products[number_of(warp)];
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (!memory)
+        base_out_of_memory();
+    return memory;
+}
+
+/* ---- do all threads say the same? ---- */
+
+static const struct wgmma *operands_of(const struct exchange *x, unsigned thread)
+{
+    return collective_payload(x, thread);
+}
+
+static bool same_shape(const struct product *p, const struct product *q)
+{
+    return p->m == q->m && p->n == q->n && p->k == q->k && p->d == q->d;
+}
+
+static void report_disagreement(const struct exchange *x, unsigned thread, const char *what, u64 mine, u64 first)
+{
+    char did[160];
+    unsigned self = x->warp * WARP + thread;
+    snprintf(did, sizeof did, "comes to wgmma.mma_async with another %s (0x%llx) than the first of its warpgroup (0x%llx)",
+             what, mine, first);
+    report_call_of(x->b, self, "divergent collective", x->b->threads[self].pc, did, WARPGROUP_RULE);
+}
+
+static void check_agreement(const struct exchange *x)
+{
+    const struct wgmma *first = operands_of(x, 0);
+    for (unsigned t = 1; t < THREADS; t++) {
+        const struct wgmma *w = operands_of(x, t);
+        if (!same_shape(w->product, first->product) || w->n != first->n || w->from_registers != first->from_registers)
+            report_disagreement(x, t, "number of columns", w->product->n, first->product->n);
+        if (!w->from_registers && w->a.descriptor != first->a.descriptor)
+            report_disagreement(x, t, "descriptor of A", w->a.descriptor, first->a.descriptor);
+        if (w->b.descriptor != first->b.descriptor)
+            report_disagreement(x, t, "descriptor of B", w->b.descriptor, first->b.descriptor);
+        if (w->accumulates != first->accumulates)
+            report_disagreement(x, t, "scale-d", w->accumulates, first->accumulates);
+    }
+}
+
+/* ---- what is read in shared memory ---- */
+
+struct reading { /* of the engine */
+    struct block *b;
+    const void *pc;
+    unsigned warp; /* the first of its warpgroup */
+    uint32_t stamp;
+};
+
+/* Any thread of the warpgroup that does not know what was written there is found, since each has a part of the vectors. */
+static struct access reading_access(const struct reading *r, uint32_t offset, unsigned i)
+{
+    struct access a = access_of(r->b, r->pc, r->b->arena + offset, VECTOR, ACCESS_LOAD);
+    a.thread = r->warp * WARP + i % THREADS;
+    a.engine = engine_of(PRODUCTS, number_of(r->warp));
+    a.stamp = r->stamp;
+    a.proxy = ASYNC_PROXY;
+    return a;
+}
+
+static const char *operand_name(const struct shared_operand *o) { return o->operand == OPERAND_A ? "A" : "B"; }
+
+static void report_outside(const struct reading *r, const struct shared_operand *o, uint32_t offset, unsigned i)
+{
+    char why[400];
+    u64 d = o->descriptor;
+    struct access a = reading_access(r, offset, 0);
+    snprintf(why, sizeof why,
+             "Vector %u of %s lies outside of the array that its descriptor, 0x%016llx, begins in: start 0x%llx, leading "
+             "offset %llu, stride offset %llu, all in bytes, swizzle %llu.",
+             i, operand_name(o), d, (d & 0x3fff) << 4, (d >> 16 & 0x3fff) << 4, (d >> 32 & 0x3fff) << 4, d >> 62);
+    report_access(&a, "out of bounds", why);
+}
+
+static void check_descriptor(const struct reading *r, const struct shared_operand *o)
+{
+    char sentence[400], did[64];
+    const char *fault = descriptor_fault(o, sentence, sizeof sentence);
+    if (!fault)
+        return;
+    snprintf(did, sizeof did, "begins a product with a descriptor of %s", operand_name(o));
+    report_call_of(r->b, r->warp * WARP, "invalid descriptor", r->pc, did, fault);
+}
+
+/* All of it lies in the array in which it begins. */
+static unsigned find_vectors(const struct reading *r, const struct shared_operand *o, uint32_t offsets[MOST_VECTORS])
+{
+    check_descriptor(r, o);
+    unsigned n = descriptor_vectors(o, offsets);
+    const struct object *array = shared_find(r->b, (unsigned)(o->descriptor & 0x3fff) * VECTOR, 1);
+    for (unsigned i = 0; i < n; i++) {
+        size_t within = array ? (size_t)(r->b->arena + offsets[i] - array->base) : 0;
+        if (!array || within + VECTOR > array->bytes || offsets[i] + VECTOR > SHARED_BYTES)
+            report_outside(r, o, offsets[i], i);
+    }
+    return n;
+}
+
+/* ---- checks: who reads, and what must stay ---- */
+
+static void touch(const struct reading *r, const uint32_t *offsets, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct access a = reading_access(r, offsets[i], i);
+        access_touch(&a);
+    }
+}
+
+/* Neighbours become one piece. */
+static unsigned add_pieces(struct block *b, struct piece *pieces, unsigned n_pieces, const uint32_t *offsets, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned char *from = b->arena + offsets[i];
+        struct piece *last = n_pieces ? &pieces[n_pieces - 1] : NULL;
+        if (last && from == last->from + last->bytes) {
+            last->bytes += VECTOR;
+        } else if (last && from + VECTOR == last->from) {
+            last->from = from;
+            last->bytes += VECTOR;
+        } else {
+            pieces[n_pieces++] = (struct piece){.from = from, .bytes = VECTOR};
+        }
+    }
+    return n_pieces;
+}
+
+static void hold(struct block *b, const struct flying *f)
+{
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        guard_hold(b, f->many[i].from, f->many[i].bytes);
+}
+
+static void let_go(struct block *b, struct engine *e)
+{
+    const struct flying *f = engine_oldest(e);
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        guard_free(b, f->many[i].from, f->many[i].bytes);
+    e->landed = f->stamp;
+    engine_remove_oldest(e);
+}
+
+/* From now on until a wait its operands in shared memory are to be read alone. */
+static void announce(const struct reading *r, const struct wgmma *w, u64 group)
+{
+    uint32_t a[MOST_VECTORS], b[MOST_VECTORS];
+    unsigned n_a = w->from_registers ? 0 : find_vectors(r, &w->a, a), n_b = find_vectors(r, &w->b, b);
+    if (!simt_checked)
+        return;
+    struct engine *e = engine_of_products(r->b, r->warp);
+    struct flying *f = engine_add(e);
+    *f = (struct flying){.call = "wgmma.mma_async",
+                         .pc = r->pc,
+                         .thread = r->warp * WARP,
+                         .stamp = r->stamp,
+                         .issued = r->b->now,
+                         .group = group};
+    f->many = allocate((n_a + n_b) * sizeof *f->many);
+    touch(r, a, n_a);
+    touch(r, b, n_b);
+    f->n_pieces = add_pieces(r->b, f->many, 0, a, n_a);
+    f->n_pieces = add_pieces(r->b, f->many, f->n_pieces, b, n_b);
+    hold(r->b, f);
+}
+
+/* ---- accumulators ---- */
+
+static void *const *places_of(const struct accumulators *s, unsigned thread) { return s->places + thread * s->n; }
+
+static unsigned element_at(const struct layout *l, unsigned thread, unsigned i)
+{
+    return layout_at(l, thread % WARP, i) + thread / WARP * ROWS * l->columns;
+}
+
+/* What the threads of a warp hold. */
+static void gather_sums(struct accumulators *s, unsigned warp, struct dense *d)
+{
+    const struct layout *l = s->layout;
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < s->n; i++)
+            memcpy(&d->packed[lane * s->n + i], places_of(s, warp * WARP + lane)[i], sizeof *d->packed);
+    dense_widen(l->type, d->packed, WARP * l->distinct, d->wide);
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < l->distinct; i++)
+            s->sums[element_at(l, warp * WARP + lane, i)] = d->wide[lane * l->distinct + i];
+}
+
+static void poison(const struct accumulators *s, unsigned warp)
+{
+    uint32_t nan = s->layout->type == E_F16 ? POISON16 : POISON;
+    for (unsigned thread = warp * WARP; thread < (warp + 1) * WARP; thread++)
+        for (unsigned i = 0; i < s->n; i++)
+            memcpy(places_of(s, thread)[i], &nan, sizeof nan);
+}
+
+/* A warp has waited for all products on them. */
+static void land(struct accumulators *s, unsigned warp, struct dense *d)
+{
+    const struct layout *l = s->layout;
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < l->distinct; i++)
+            d->wide[lane * l->distinct + i] = s->sums[element_at(l, warp * WARP + lane, i)];
+    dense_narrow(l->type, d->wide, WARP * l->distinct, d->packed);
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < s->n; i++)
+            memcpy(places_of(s, warp * WARP + lane)[i], &d->packed[lane * s->n + i], sizeof *d->packed);
+    s->in_flight[warp] = false;
+}
+
+static struct accumulators *find_accumulators(struct warpgroup *g, const struct exchange *x)
+{
+    const struct wgmma *w = operands_of(x, 0);
+    for (struct accumulators *s = g->accumulators; s; s = s->next) {
+        bool same = same_shape(&s->product, w->product);
+        for (unsigned t = 0; t < THREADS && same; t++)
+            same = memcmp(places_of(s, t), operands_of(x, t)->accumulators, s->n * sizeof *s->places) == 0;
+        if (same)
+            return s;
+    }
+    return NULL;
+}
+
+static struct accumulators *new_accumulators(struct warpgroup *g, const struct exchange *x)
+{
+    const struct wgmma *w = operands_of(x, 0);
+    struct accumulators *s = allocate(sizeof *s);
+    *s = (struct accumulators){.next = g->accumulators, .n = w->n};
+    s->layout = &matrix_layouts(w->product)->operands[OPERAND_D];
+    s->sums = allocate(w->product->m * w->product->n * sizeof *s->sums);
+    s->places = allocate(THREADS * s->n * sizeof *s->places);
+    for (unsigned t = 0; t < THREADS; t++)
+        memcpy(s->places + t * s->n, operands_of(x, t)->accumulators, s->n * sizeof *s->places);
+    g->accumulators = s;
+    return s;
+}
+
+static void free_accumulators(struct accumulators *s)
+{
+    free(s->sums);
+    free(s->places);
+    free(s);
+}
+
+static void drop_landed(struct warpgroup *g)
+{
+    for (struct accumulators **at = &g->accumulators; *at;) {
+        struct accumulators *s = *at;
+        bool in_flight = false;
+        for (unsigned i = 0; i < WARPGROUP; i++)
+            in_flight |= s->in_flight[i];
+        if (in_flight) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        free_accumulators(s);
+    }
+}
+
+/* ---- issue ---- */
+
+static void begin_sums(struct accumulators *s, bool accumulates)
+{
+    for (unsigned warp = 0; warp < WARPGROUP; warp++) {
+        if (s->in_flight[warp])
+            continue;
+        if (accumulates)
+            gather_sums(s, warp, dense_buffers());
+        s->in_flight[warp] = true;
+        poison(s, warp);
+    }
+}
+
+static void issue(const struct exchange *x)
+{
+    struct block *b = x->b;
+    const struct wgmma *w = operands_of(x, 0);
+    struct warpgroup *g = warpgroup_of(b, x->warp);
+    struct engine *e = engine_of_products(b, x->warp);
+    check_agreement(x);
+    e->issued++;
+    struct reading r = {b, b->threads[x->warp * WARP].pc, x->warp, e->issued};
+    announce(&r, w, g->committed[0]);
+    struct accumulators *s = find_accumulators(g, x);
+    if (!s)
+        s = new_accumulators(g, x);
+    begin_sums(s, w->accumulates);
+    s->product = *w->product;
+    s->pc = r.pc;
+    s->stamp = r.stamp;
+    struct issued *p = allocate(w->from_registers ? sizeof *p : offsetof(struct issued, values));
+    p->next = NULL;
+    p->product = *w->product;
+    p->layouts = matrix_layouts(w->product);
+    p->a = w->a;
+    p->b = w->b;
+    p->from_registers = w->from_registers;
+    p->accumulates = w->accumulates;
+    p->negates = w->negates;
+    p->computed = false;
+    p->stamp = r.stamp;
+    p->sums = s;
+    for (unsigned warp = 0; warp < WARPGROUP; warp++) {
+        p->waited_for[warp] = false;
+        p->group[warp] = g->committed[warp];
+    }
+    for (unsigned t = 0; t < THREADS && w->from_registers; t++) {
+        memcpy(p->values[t], operands_of(x, t)->values, sizeof p->values[t]);
+        memcpy(p->places[t], operands_of(x, t)->places, sizeof p->places[t]);
+    }
+    if (g->last)
+        g->last->next = p;
+    else
+        g->first = p;
+    g->last = p;
+}
+
+static const struct collective_op issue_op = {WARPGROUP_COLLECTIVE("wgmma.mma_async"), .event = EVENTS, .exchange = issue};
+
+void wgmma_issue(const struct wgmma *w, const void *pc)
+{
+    collective_join(&issue_op, ~0u, (void *)(uintptr_t)w, pc);
+}
+
+/* ---- computing ---- */
+
+static void gather_registers(const struct issued *p, struct dense *d)
+{
+    const struct layout *l = &p->layouts->operands[OPERAND_A];
+    dense_widen(l->type, p->values, THREADS * l->distinct, d->wide);
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned i = 0; i < l->distinct; i++)
+            d->a[element_at(l, t, i)] = d->wide[t * l->distinct + i];
+}
+
+static void negate(union number *numbers, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        numbers[i].bits ^= 0x80000000u;
+}
+
+static void compute(struct block *b, struct issued *p)
+{
+    struct dense *d = dense_buffers();
+    const struct product *of = &p->product;
+    unsigned n = of->m * of->n;
+    union number *sums = p->sums->sums;
+    if (p->from_registers)
+        gather_registers(p, d);
+    else
+        descriptor_gather(&p->a, b->arena, d, d->a);
+    if (p->negates)
+        negate(d->a, of->m * of->k);
+    descriptor_gather(&p->b, b->arena, d, d->b);
+    if (!p->accumulates)
+        memset(sums, 0, n * sizeof *sums);
+    dense_multiply(of, d->a, d->b, sums);
+    if (of->d == E_F16) { /* as the next product finds them in registers */
+        dense_narrow(E_F16, sums, n, d->packed);
+        dense_widen(E_F16, d->packed, n, sums);
+    }
+    p->computed = true;
+}
+
+/* ---- groups ---- */
+
+static void fence(const struct exchange *x) { (void)x; }
+
+static void commit(const struct exchange *x) { warpgroup_of(x->b, x->warp)->committed[x->warp % WARPGROUP]++; }
+
+/* Of those that the warp has waited for, the last one's stamp. */
+static uint32_t finish_products(struct block *b, struct warpgroup *g, unsigned warp, u64 groups)
+{
+    uint32_t stamp = 0;
+    unsigned i = warp % WARPGROUP;
+    for (struct issued *p = g->first; p && p->group[i] < groups; p = p->next) {
+        if (!p->computed) {
+            compute(b, p);
+            if (simt_checked)
+                let_go(b, engine_of_products(b, warp));
+        }
+        p->waited_for[i] = true;
+        stamp = p->stamp;
+    }
+    return stamp;
+}
+
+static bool all_have_waited(const struct issued *p)
+{
+    bool all = true;
+    for (unsigned i = 0; i < WARPGROUP; i++)
+        all &= p->waited_for[i];
+    return all;
+}
+
+static void wait(const struct exchange *x)
+{
+    struct block *b = x->b;
+    struct warpgroup *g = warpgroup_of(b, x->warp);
+    unsigned left = *(const unsigned *)collective_payload(x, 0), i = x->warp % WARPGROUP;
+    u64 groups = g->committed[i] > left ? g->committed[i] - left : 0;
+    uint32_t stamp = finish_products(b, g, x->warp, groups);
+    for (struct accumulators *s = g->accumulators; s; s = s->next)
+        if (s->in_flight[i] && s->stamp <= stamp)
+            land(s, i, dense_buffers());
+    drop_landed(g);
+    while (g->first && all_have_waited(g->first)) {
+        struct issued *p = g->first;
+        g->first = p->next;
+        free(p);
+    }
+    if (!g->first)
+        g->last = NULL;
+    for (unsigned lane = 0; simt_checked && lane < WARP; lane++)
+        order_learn(b, x->warp * WARP + lane, engine_of(PRODUCTS, number_of(x->warp)), stamp);
+}
+
+static const struct collective_op fence_op = {COLLECTIVE("wgmma.fence"), .event = EVENTS, .whole = true, .exchange = fence};
+static const struct collective_op commit_op = {COLLECTIVE("wgmma.commit_group"), .event = EVENTS, .whole = true,
+                                               .exchange = commit};
+static const struct collective_op wait_op = {COLLECTIVE("wgmma.wait_group"), .event = EVENTS, .whole = true,
+                                             .exchange = wait};
+
+void wgmma_fence(const void *pc) { collective_join(&fence_op, ~0u, NULL, pc); }
+void wgmma_commit(const void *pc) { collective_join(&commit_op, ~0u, NULL, pc); }
+void wgmma_wait(unsigned groups_left, const void *pc)
+{
+    collective_join_as(&wait_op, groups_left, ~0u, &groups_left, pc);
+}
+
+/* ---- ends ---- */
+
+void wgmma_thread_left(struct block *b) { (void)b; }
+
+void wgmma_begin_block(struct block *b)
+{
+    for (unsigned i = 0; i < MAX_WARPS / WARPGROUP; i++) {
+        struct warpgroup *g = b->flight->warpgroups[i];
+        engine_clear(&b->flight->products[i]);
+        if (!g)
+            continue;
+        while (g->accumulators) {
+            struct accumulators *s = g->accumulators;
+            g->accumulators = s->next;
+            free_accumulators(s);
+        }
+        while (g->first) {
+            struct issued *p = g->first;
+            g->first = p->next;
+            free(p);
+        }
+        *g = (struct warpgroup){0};
+    }
+}
