@@ -243,7 +243,7 @@ static void *const *places_of(const struct accumulators *s, unsigned thread) { r
 
 static unsigned element_at(const struct layout *l, unsigned thread, unsigned i)
 {
-    return layout_at(l, thread % WARP, i) + thread / WARP * ROWS * l->columns;
+    return layout_at(l, thread, i);
 }
 
 /* What the threads of a warp hold. */
