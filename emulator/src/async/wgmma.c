@@ -4,12 +4,14 @@
  * The accumulators of a warpgroup are one object for as long as products on them are in flight: a matrix of sums, which
  * products are added to in the order of their issue, and the variables of 128 threads that it goes to. */
 #include "async/wgmma.h"
+#include "async/flight.h"
 #include "base/lines.h"
 #include "base/report.h"
 #include "block/worker.h"
 #include "memory/place.h"
 #include "memory/shared.h"
 #include "order/access.h"
+#include "warp/descriptor.h"
 #include "warp/matrix_layout.h"
 #include <stdlib.h>
 #include <string.h>
@@ -104,10 +106,10 @@ static void check_agreement(const struct exchange *x)
         const struct wgmma *w = operands_of(x, t);
         if (!same_shape(w->product, first->product) || w->n != first->n || w->from_registers != first->from_registers)
             report_disagreement(x, t, "number of columns", w->product->n, first->product->n);
-        if (!w->from_registers && w->a.descriptor != first->a.descriptor)
-            report_disagreement(x, t, "descriptor of A", w->a.descriptor, first->a.descriptor);
-        if (w->b.descriptor != first->b.descriptor)
-            report_disagreement(x, t, "descriptor of B", w->b.descriptor, first->b.descriptor);
+        if (!w->from_registers && w->a != first->a)
+            report_disagreement(x, t, "descriptor of A", w->a, first->a);
+        if (w->b != first->b)
+            report_disagreement(x, t, "descriptor of B", w->b, first->b);
         if (w->accumulates != first->accumulates)
             report_disagreement(x, t, "scale-d", w->accumulates, first->accumulates);
     }
@@ -215,10 +217,10 @@ static void let_go(struct block *b, struct engine *e)
 }
 
 /* From now on until a wait its operands in shared memory are to be read alone. */
-static void announce(const struct reading *r, const struct wgmma *w, u64 group)
+static void announce(const struct reading *r, const struct issued *p, u64 group)
 {
     uint32_t a[MOST_VECTORS], b[MOST_VECTORS];
-    unsigned n_a = w->from_registers ? 0 : find_vectors(r, &w->a, a), n_b = find_vectors(r, &w->b, b);
+    unsigned n_a = p->from_registers ? 0 : find_vectors(r, &p->a, a), n_b = find_vectors(r, &p->b, b);
     if (!simt_checked)
         return;
     struct engine *e = engine_of_products(r->b, r->warp);
@@ -345,35 +347,21 @@ static void begin_sums(struct accumulators *s, bool accumulates)
     }
 }
 
-static void issue(const struct exchange *x)
+static struct issued *describe(const struct exchange *x, const struct warpgroup *g, uint32_t stamp)
 {
-    struct block *b = x->b;
     const struct wgmma *w = operands_of(x, 0);
-    struct warpgroup *g = warpgroup_of(b, x->warp);
-    struct engine *e = engine_of_products(b, x->warp);
-    check_agreement(x);
-    e->issued++;
-    struct reading r = {b, b->threads[x->warp * WARP].pc, x->warp, e->issued};
-    announce(&r, w, g->committed[0]);
-    struct accumulators *s = find_accumulators(g, x);
-    if (!s)
-        s = new_accumulators(g, x);
-    begin_sums(s, w->accumulates);
-    s->product = *w->product;
-    s->pc = r.pc;
-    s->stamp = r.stamp;
+    const struct product *of = w->product;
     struct issued *p = allocate(w->from_registers ? sizeof *p : offsetof(struct issued, values));
     p->next = NULL;
-    p->product = *w->product;
-    p->layouts = matrix_layouts(w->product);
-    p->a = w->a;
-    p->b = w->b;
+    p->product = *of;
+    p->layouts = matrix_layouts(of);
+    p->a = (struct shared_operand){w->a, OPERAND_A, of->a, of->m, w->a_is_mn_major};
+    p->b = (struct shared_operand){w->b, OPERAND_B, of->b, of->n, w->b_is_mn_major};
     p->from_registers = w->from_registers;
     p->accumulates = w->accumulates;
     p->negates = w->negates;
     p->computed = false;
-    p->stamp = r.stamp;
-    p->sums = s;
+    p->stamp = stamp;
     for (unsigned warp = 0; warp < WARPGROUP; warp++) {
         p->waited_for[warp] = false;
         p->group[warp] = g->committed[warp];
@@ -382,6 +370,27 @@ static void issue(const struct exchange *x)
         memcpy(p->values[t], operands_of(x, t)->values, sizeof p->values[t]);
         memcpy(p->places[t], operands_of(x, t)->places, sizeof p->places[t]);
     }
+    return p;
+}
+
+static void issue(const struct exchange *x)
+{
+    struct block *b = x->b;
+    struct warpgroup *g = warpgroup_of(b, x->warp);
+    struct engine *e = engine_of_products(b, x->warp);
+    check_agreement(x);
+    e->issued++;
+    struct reading r = {b, b->threads[x->warp * WARP].pc, x->warp, e->issued};
+    struct issued *p = describe(x, g, e->issued);
+    announce(&r, p, g->committed[0]);
+    struct accumulators *s = find_accumulators(g, x);
+    if (!s)
+        s = new_accumulators(g, x);
+    begin_sums(s, p->accumulates);
+    s->product = p->product;
+    s->pc = r.pc;
+    s->stamp = r.stamp;
+    p->sums = s;
     if (g->last)
         g->last->next = p;
     else

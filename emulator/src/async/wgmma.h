@@ -6,16 +6,19 @@
 #ifndef SIMT_WGMMA_H
 #define SIMT_WGMMA_H
 
-#include "async/flight.h"
-#include "warp/descriptor.h"
+#include "../../include/simt/matrix.h"
+#include "base/base.h"
+
+struct block;
 
 #define MOST_ACCUMULATORS 128 /* of a thread, 32 bits each */
 #define A_REGISTERS 4
 
 struct wgmma { /* as a thread issues it */
     const struct product *product;
-    struct shared_operand a, b;
-    bool from_registers; /* A is in these, and a is not looked at: */
+    u64 a, b;                           /* descriptors */
+    bool a_is_mn_major, b_is_mn_major;  /* warp/descriptor.h */
+    bool from_registers;                /* A has no descriptor, but these: */
     uint32_t values[A_REGISTERS];
     void *places[A_REGISTERS]; /* the variables that stand for them; NULL: a value that no variable holds */
     bool accumulates;          /* else sums begin at 0 */

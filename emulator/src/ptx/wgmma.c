@@ -54,17 +54,19 @@ static void multiply(struct running *r, const struct instruction *in)
     const struct ptx_operand *a = &in->operand[A];
     unsigned last = immediates_of(in) - 1;
     struct wgmma w = {.product = p, .from_registers = has_registers_of_a(in)};
-    w.b = (struct shared_operand){ptx_get(r, &in->operand[B]), OPERAND_B, p->b, p->n, false};
+    w.b = ptx_get(r, &in->operand[B]);
     w.accumulates = accumulates(r, &in->operand[SCALE_D]);
     w.negates = immediate(in, 0) != immediate(in, 1);
     if (p->a == E_F16 || p->a == E_BF16)
-        w.b.mn_major = immediate(in, last);
-    if (w.from_registers)
+        w.b_is_mn_major = immediate(in, last);
+    if (w.from_registers) {
         ptx_get_words(r, a, w.values);
-    else
-        w.a = (struct shared_operand){ptx_get(r, a), OPERAND_A, p->a, p->m, immediate(in, 2)};
-    for (unsigned i = 0; w.from_registers && i < a->n; i++)
-        w.places[i] = ptx_place(r, &a->elements[i]);
+        for (unsigned i = 0; i < a->n; i++)
+            w.places[i] = ptx_place(r, &a->elements[i]);
+    } else {
+        w.a = ptx_get(r, a);
+        w.a_is_mn_major = immediate(in, 2);
+    }
     take_accumulators(r, &in->operand[D], &w);
     wgmma_issue(&w, r->pc);
 }
