@@ -7,34 +7,39 @@
 #include "async/flight.h"
 #include "base/lines.h"
 #include "base/report.h"
+#include "block/async.h"
 #include "block/worker.h"
 #include "memory/place.h"
 #include "memory/shared.h"
 #include "order/access.h"
+#include "order/registers.h"
 #include "warp/descriptor.h"
 #include "warp/matrix_layout.h"
 #include <stdlib.h>
 #include <string.h>
 
+#define CALL "wgmma.mma_async"
 #define THREADS (WARPGROUP * WARP)
+#define REGISTER 4         /* bytes */
 #define POISON 0x7fffffffu /* NaN of fp32; of fp16, twice: */
 #define POISON16 0x7fff7fffu
-#define ROWS 16 /* of the sums, that a warp holds */
 
 struct accumulators { /* of a warpgroup, while any of its warps has a product on them in flight */
     struct accumulators *next;
     struct product product; /* the last */
     const struct layout *layout;
-    const void *pc;           /* where the last was issued, */
-    uint32_t stamp;           /* and when, by the engine's */
-    unsigned n;               /* of each thread */
+    const void *pc;            /* where the last was issued, */
+    uint32_t stamp;            /* when, by the engine's, */
+    u64 group[WARPGROUP];      /* and how many groups each warp had committed before */
+    unsigned n;                /* of each thread */
     bool in_flight[WARPGROUP]; /* of each warp */
-    union number *sums;       /* [m, n] */
-    void **places;            /* [THREADS][n] */
+    union number *sums;        /* [m, n] */
+    void **places;             /* [THREADS][n] */
 };
 
 struct issued { /* a product that some warp has not waited for */
     struct issued *next;
+    const void *pc;
     struct product product;
     const struct product_layouts *layouts;
     struct shared_operand a, b;
@@ -51,6 +56,7 @@ struct warpgroup {
     struct issued *first, *last; /* in the order of their issue */
     struct accumulators *accumulators;
     u64 committed[WARPGROUP]; /* groups, of each warp */
+    struct waited waited[WARPGROUP];
 };
 
 static unsigned number_of(unsigned warp) { return warp / WARPGROUP; }
@@ -69,6 +75,8 @@ static struct engine *engine_of_products(struct block *b, unsigned warp)
 {
     return &flight_of(b)->products[number_of(warp)];
 }
+
+static void *const *places_of(const struct accumulators *s, unsigned thread) { return s->places + thread * s->n; }
 
 static void *allocate(size_t bytes)
 {
@@ -94,7 +102,7 @@ static void report_disagreement(const struct exchange *x, unsigned thread, const
 {
     char did[160];
     unsigned self = x->warp * WARP + thread;
-    snprintf(did, sizeof did, "comes to wgmma.mma_async with another %s (0x%llx) than the first of its warpgroup (0x%llx)",
+    snprintf(did, sizeof did, "comes to " CALL " with another %s (0x%llx) than the first of its warpgroup (0x%llx)",
              what, mine, first);
     report_call_of(x->b, self, "divergent collective", x->b->threads[self].pc, did, WARPGROUP_RULE);
 }
@@ -113,6 +121,55 @@ static void check_agreement(const struct exchange *x)
         if (w->accumulates != first->accumulates)
             report_disagreement(x, t, "scale-d", w->accumulates, first->accumulates);
     }
+}
+
+/* ---- why something is still in flight ---- */
+
+static void say_unwaited(const struct warpgroup *g, unsigned i, uint32_t stamp, u64 group, char *text, size_t size)
+{
+    bool committed = group < g->committed[i];
+    if (!waited_for_less(&g->waited[i], stamp, group, "product", text, size))
+        snprintf(text, size, "Its warp has not waited for it since: wgmma.wait_group is missing%s.",
+                 committed ? "" : ", and wgmma.commit_group before it");
+}
+
+void wgmma_say_missing(const struct engine *e, const struct flying *f, char *text, size_t size)
+{
+    if (!waited_for_less(&e->waited, f->stamp, f->group, "product", text, size))
+        snprintf(
+            text, size,
+            "No warp of its warpgroup has waited for it since: it has read its operands behind wgmma.wait_group alone.");
+}
+
+static bool among(const void *place, void *const *places, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (places[i] == place)
+            return true;
+    return false;
+}
+
+static bool is_accumulator(const struct accumulators *s, unsigned thread, const void *place)
+{
+    return s->in_flight[thread / WARP] && among(place, places_of(s, thread), s->n);
+}
+
+static bool is_factor(const struct issued *p, unsigned thread, const void *place)
+{
+    return p->from_registers && !p->waited_for[thread / WARP] && among(place, p->places[thread], A_REGISTERS);
+}
+
+void async_say_unlanded(struct block *b, unsigned thread, const void *variable, char *text, size_t size)
+{
+    const struct warpgroup *g = warpgroup_of(b, thread / WARP);
+    unsigned t = thread % THREADS, warp = t / WARP;
+    text[0] = 0;
+    for (const struct issued *p = g->first; p; p = p->next)
+        if (is_factor(p, t, variable))
+            say_unwaited(g, warp, p->stamp, p->group[warp], text, size);
+    for (const struct accumulators *s = g->accumulators; s; s = s->next)
+        if (is_accumulator(s, t, variable))
+            say_unwaited(g, warp, s->stamp, s->group[warp], text, size);
 }
 
 /* ---- what is read in shared memory ---- */
@@ -142,10 +199,11 @@ static void report_outside(const struct reading *r, const struct shared_operand 
     char why[400];
     u64 d = o->descriptor;
     struct access a = reading_access(r, offset, 0);
-    snprintf(why, sizeof why,
-             "Vector %u of %s lies outside of the array that its descriptor, 0x%016llx, begins in: start 0x%llx, leading "
-             "offset %llu, stride offset %llu, all in bytes, swizzle %llu.",
-             i, operand_name(o), d, (d & 0x3fff) << 4, (d >> 16 & 0x3fff) << 4, (d >> 32 & 0x3fff) << 4, d >> 62);
+    snprintf(
+        why, sizeof why,
+        "Vector %u of %s lies outside of the array that its descriptor, 0x%016llx, begins in: start 0x%llx, leading "
+        "offset %llu, stride offset %llu, all in bytes, swizzle %llu.",
+        i, operand_name(o), d, (d & 0x3fff) << 4, (d >> 16 & 0x3fff) << 4, (d >> 32 & 0x3fff) << 4, d >> 62);
     report_access(&a, "out of bounds", why);
 }
 
@@ -184,7 +242,8 @@ static void touch(const struct reading *r, const uint32_t *offsets, unsigned n)
 }
 
 /* Neighbours become one piece. */
-static unsigned add_pieces(struct block *b, struct piece *pieces, unsigned n_pieces, const uint32_t *offsets, unsigned n)
+static unsigned add_pieces(struct block *b, struct piece *pieces, unsigned n_pieces, const uint32_t *offsets,
+                           unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         const unsigned char *from = b->arena + offsets[i];
@@ -225,12 +284,8 @@ static void announce(const struct reading *r, const struct issued *p, u64 group)
         return;
     struct engine *e = engine_of_products(r->b, r->warp);
     struct flying *f = engine_add(e);
-    *f = (struct flying){.call = "wgmma.mma_async",
-                         .pc = r->pc,
-                         .thread = r->warp * WARP,
-                         .stamp = r->stamp,
-                         .issued = r->b->now,
-                         .group = group};
+    *f = (struct flying){
+        .call = CALL, .pc = r->pc, .thread = r->warp * WARP, .stamp = r->stamp, .issued = r->b->now, .group = group};
     f->many = allocate((n_a + n_b) * sizeof *f->many);
     touch(r, a, n_a);
     touch(r, b, n_b);
@@ -241,12 +296,7 @@ static void announce(const struct reading *r, const struct issued *p, u64 group)
 
 /* ---- accumulators ---- */
 
-static void *const *places_of(const struct accumulators *s, unsigned thread) { return s->places + thread * s->n; }
-
-static unsigned element_at(const struct layout *l, unsigned thread, unsigned i)
-{
-    return layout_at(l, thread, i);
-}
+static unsigned element_at(const struct layout *l, unsigned thread, unsigned i) { return layout_at(l, thread, i); }
 
 /* What the threads of a warp hold. */
 static void gather_sums(struct accumulators *s, unsigned warp, struct dense *d)
@@ -267,6 +317,19 @@ static void poison(const struct accumulators *s, unsigned warp)
     for (unsigned thread = warp * WARP; thread < (warp + 1) * WARP; thread++)
         for (unsigned i = 0; i < s->n; i++)
             memcpy(places_of(s, thread)[i], &nan, sizeof nan);
+}
+
+static void close_accumulators(struct block *b, const struct accumulators *s, unsigned first, unsigned warp,
+                               const void *pc)
+{
+    for (unsigned t = warp * WARP; simt_checked && t < (warp + 1) * WARP; t++)
+        registers_close(b, first * WARP + t, places_of(s, t), s->n, REGISTER, true, CALL, pc);
+}
+
+static void open_accumulators(struct block *b, const struct accumulators *s, unsigned first, unsigned warp)
+{
+    for (unsigned t = warp * WARP; simt_checked && t < (warp + 1) * WARP; t++)
+        registers_open(b, first * WARP + t, places_of(s, t), s->n, REGISTER, true);
 }
 
 /* A warp has waited for all products on them. */
@@ -335,24 +398,137 @@ static void drop_landed(struct warpgroup *g)
 
 /* ---- issue ---- */
 
-static void begin_sums(struct accumulators *s, bool accumulates)
+static void begin_sums(const struct exchange *x, struct accumulators *s, const struct issued *p)
 {
     for (unsigned warp = 0; warp < WARPGROUP; warp++) {
         if (s->in_flight[warp])
             continue;
-        if (accumulates)
+        if (p->accumulates)
             gather_sums(s, warp, dense_buffers());
         s->in_flight[warp] = true;
         poison(s, warp);
+        close_accumulators(x->b, s, x->warp, warp, p->pc);
     }
 }
 
-static struct issued *describe(const struct exchange *x, const struct warpgroup *g, uint32_t stamp)
+static void close_factors(const struct exchange *x, const struct issued *p)
+{
+    for (unsigned t = 0; simt_checked && p->from_registers && t < THREADS; t++)
+        registers_close(x->b, x->warp * WARP + t, p->places[t], A_REGISTERS, REGISTER, false, CALL, p->pc);
+}
+
+static void open_factors(struct block *b, const struct issued *p, unsigned first, unsigned warp)
+{
+    for (unsigned t = warp * WARP; simt_checked && p->from_registers && t < (warp + 1) * WARP; t++)
+        registers_open(b, first * WARP + t, p->places[t], A_REGISTERS, REGISTER, false);
+}
+
+/* ---- checks: the registers ---- */
+
+static void report_unfenced(const struct exchange *x, unsigned thread, const struct unfenced *u, const char *what)
+{
+    static const char why
+        [] = "wgmma.fence makes known to the tensor core what threads have done with registers: it stands before the "
+             "first product, and again behind each change of an accumulator or of a register of A.";
+    char did[96];
+    unsigned self = x->warp * WARP + thread;
+    const void *pc = x->b->threads[self].pc;
+    if (u->never)
+        report_call_of(x->b, self, "missing wgmma.fence", pc, "begins a product, and has done no wgmma.fence before",
+                       why);
+    snprintf(did, sizeof did, "wrote %s, and has done no wgmma.fence since,", what);
+    report_two_calls(x->b, self, "missing wgmma.fence", pc, "begins a product", u->pc, did, why);
+}
+
+static void check_fences(const struct exchange *x, unsigned thread, bool chained)
+{
+    const struct wgmma *w = operands_of(x, thread);
+    unsigned self = x->warp * WARP + thread;
+    struct unfenced u;
+    if (!chained && registers_unfenced(x->b, self, w->accumulators, w->n, REGISTER, &u))
+        report_unfenced(x, thread, &u, "an accumulator");
+    if (w->from_registers && registers_unfenced(x->b, self, w->places, A_REGISTERS, REGISTER, &u))
+        report_unfenced(x, thread, &u, "a register of A");
+}
+
+static void report_register(const struct exchange *x, unsigned thread, const char *kind, const char *did,
+                            const void *issued, const char *before, const void *variable)
+{
+    char why[600];
+    unsigned self = x->warp * WARP + thread;
+    async_say_unlanded(x->b, self, variable, why, sizeof why);
+    report_two_calls(x->b, self, kind, x->b->threads[self].pc, did, issued, before, why);
+}
+
+static bool ranges_meet(void *const *one, unsigned n_one, void *const *other, unsigned n_other)
+{
+    const void *low = one[0], *high = one[0];
+    bool meet = false;
+    for (unsigned i = 1; i < n_one; i++) {
+        low = one[i] < low ? one[i] : low;
+        high = one[i] > high ? one[i] : high;
+    }
+    for (unsigned i = 0; i < n_other; i++)
+        meet |= other[i] >= low && other[i] <= high;
+    return meet;
+}
+
+/* A variable that is among both; NULL: none. */
+static const void *shared_variable(void *const *one, unsigned n_one, void *const *other, unsigned n_other)
+{
+    for (unsigned i = 0; i < n_other && ranges_meet(one, n_one, other, n_other); i++)
+        if (other[i] && among(other[i], one, n_one))
+            return other[i];
+    return NULL;
+}
+
+/* Of products in flight accumulators may be used again as they are, in no other shape or order, and not as A; and registers of A not
+ * as accumulators. */
+static void check_registers_in_flight(const struct exchange *x, const struct warpgroup *g, unsigned thread,
+                                      const struct accumulators *own)
+{
+    const struct wgmma *w = operands_of(x, thread);
+    const void *found;
+    for (const struct accumulators *s = g->accumulators; s; s = s->next) {
+        if (!s->in_flight[thread / WARP])
+            continue;
+        found = s == own ? NULL : shared_variable(places_of(s, thread), s->n, w->accumulators, w->n);
+        if (found)
+            report_register(x, thread, "accumulator in flight",
+                            "begins a product on accumulators of another that is in flight", s->pc,
+                            "began that one, of another shape or with them in another order,", found);
+        found = w->from_registers ? shared_variable(places_of(s, thread), s->n, w->places, A_REGISTERS) : NULL;
+        if (found)
+            report_register(x, thread, "accumulator in flight",
+                            "begins a product of which A is in accumulators that are in flight", s->pc,
+                            "began the product on them", found);
+    }
+    for (const struct issued *p = g->first; p; p = p->next) {
+        bool in_flight = p->from_registers && !p->waited_for[thread / WARP];
+        found = in_flight ? shared_variable(w->accumulators, w->n, p->places[thread], A_REGISTERS) : NULL;
+        if (found)
+            report_register(x, thread, "operand register in flight",
+                            "begins a product on accumulators that are A of another", p->pc, "began that one", found);
+    }
+}
+
+/* The lanes of a warp come from one place in the program: their variables are alike. */
+static void check_registers(const struct exchange *x, const struct warpgroup *g, const struct accumulators *s)
+{
+    for (unsigned t = 0; t < THREADS; t++) {
+        if (t % WARP == 0)
+            check_registers_in_flight(x, g, t, s);
+        check_fences(x, t, s && s->in_flight[t / WARP]);
+    }
+}
+
+static struct issued *describe(const struct exchange *x, const struct warpgroup *g, const struct reading *r)
 {
     const struct wgmma *w = operands_of(x, 0);
     const struct product *of = w->product;
     struct issued *p = allocate(w->from_registers ? sizeof *p : offsetof(struct issued, values));
     p->next = NULL;
+    p->pc = r->pc;
     p->product = *of;
     p->layouts = matrix_layouts(of);
     p->a = (struct shared_operand){w->a, OPERAND_A, of->a, of->m, w->a_is_mn_major};
@@ -361,7 +537,7 @@ static struct issued *describe(const struct exchange *x, const struct warpgroup 
     p->accumulates = w->accumulates;
     p->negates = w->negates;
     p->computed = false;
-    p->stamp = stamp;
+    p->stamp = r->stamp;
     for (unsigned warp = 0; warp < WARPGROUP; warp++) {
         p->waited_for[warp] = false;
         p->group[warp] = g->committed[warp];
@@ -381,15 +557,19 @@ static void issue(const struct exchange *x)
     check_agreement(x);
     e->issued++;
     struct reading r = {b, b->threads[x->warp * WARP].pc, x->warp, e->issued};
-    struct issued *p = describe(x, g, e->issued);
-    announce(&r, p, g->committed[0]);
+    struct issued *p = describe(x, g, &r);
     struct accumulators *s = find_accumulators(g, x);
+    if (simt_checked)
+        check_registers(x, g, s);
+    announce(&r, p, g->committed[0]);
     if (!s)
         s = new_accumulators(g, x);
-    begin_sums(s, p->accumulates);
+    begin_sums(x, s, p);
+    close_factors(x, p);
     s->product = p->product;
     s->pc = r.pc;
     s->stamp = r.stamp;
+    memcpy(s->group, p->group, sizeof s->group);
     p->sums = s;
     if (g->last)
         g->last->next = p;
@@ -398,12 +578,9 @@ static void issue(const struct exchange *x)
     g->last = p;
 }
 
-static const struct collective_op issue_op = {WARPGROUP_COLLECTIVE("wgmma.mma_async"), .event = EVENTS, .exchange = issue};
+static const struct collective_op issue_op = {WARPGROUP_COLLECTIVE(CALL), .event = EVENTS, .exchange = issue};
 
-void wgmma_issue(const struct wgmma *w, const void *pc)
-{
-    collective_join(&issue_op, ~0u, (void *)(uintptr_t)w, pc);
-}
+void wgmma_issue(const struct wgmma *w, const void *pc) { collective_join(&issue_op, ~0u, (void *)(uintptr_t)w, pc); }
 
 /* ---- computing ---- */
 
@@ -447,7 +624,11 @@ static void compute(struct block *b, struct issued *p)
 
 /* ---- groups ---- */
 
-static void fence(const struct exchange *x) { (void)x; }
+static void fence(const struct exchange *x)
+{
+    for (unsigned lane = 0; simt_checked && lane < WARP; lane++)
+        registers_fence(x->b, x->warp * WARP + lane);
+}
 
 static void commit(const struct exchange *x) { warpgroup_of(x->b, x->warp)->committed[x->warp % WARPGROUP]++; }
 
@@ -462,6 +643,8 @@ static uint32_t finish_products(struct block *b, struct warpgroup *g, unsigned w
             if (simt_checked)
                 let_go(b, engine_of_products(b, warp));
         }
+        if (!p->waited_for[i])
+            open_factors(b, p, warp - i, i);
         p->waited_for[i] = true;
         stamp = p->stamp;
     }
@@ -476,17 +659,8 @@ static bool all_have_waited(const struct issued *p)
     return all;
 }
 
-static void wait(const struct exchange *x)
+static void drop_waited_for(struct warpgroup *g)
 {
-    struct block *b = x->b;
-    struct warpgroup *g = warpgroup_of(b, x->warp);
-    unsigned left = *(const unsigned *)collective_payload(x, 0), i = x->warp % WARPGROUP;
-    u64 groups = g->committed[i] > left ? g->committed[i] - left : 0;
-    uint32_t stamp = finish_products(b, g, x->warp, groups);
-    for (struct accumulators *s = g->accumulators; s; s = s->next)
-        if (s->in_flight[i] && s->stamp <= stamp)
-            land(s, i, dense_buffers());
-    drop_landed(g);
     while (g->first && all_have_waited(g->first)) {
         struct issued *p = g->first;
         g->first = p->next;
@@ -494,11 +668,31 @@ static void wait(const struct exchange *x)
     }
     if (!g->first)
         g->last = NULL;
-    for (unsigned lane = 0; simt_checked && lane < WARP; lane++)
-        order_learn(b, x->warp * WARP + lane, engine_of(PRODUCTS, number_of(x->warp)), stamp);
 }
 
-static const struct collective_op fence_op = {COLLECTIVE("wgmma.fence"), .event = EVENTS, .whole = true, .exchange = fence};
+static void wait(const struct exchange *x)
+{
+    struct block *b = x->b;
+    struct warpgroup *g = warpgroup_of(b, x->warp);
+    unsigned left = *(const unsigned *)collective_payload(x, 0), i = x->warp % WARPGROUP;
+    u64 groups = g->committed[i] > left ? g->committed[i] - left : 0;
+    uint32_t stamp = finish_products(b, g, x->warp, groups);
+    for (struct accumulators *s = g->accumulators; s; s = s->next) {
+        if (!s->in_flight[i] || s->stamp > stamp)
+            continue;
+        open_accumulators(b, s, x->warp - i, i);
+        land(s, i, dense_buffers());
+    }
+    drop_landed(g);
+    drop_waited_for(g);
+    struct engine *e = engine_of_products(b, x->warp);
+    g->waited[i] = e->waited = (struct waited){b->threads[x->warp * WARP].pc, e->issued, g->committed[i], left};
+    for (unsigned lane = 0; simt_checked && lane < WARP; lane++)
+        order_learn(b, x->warp * WARP + lane, e->actor, stamp);
+}
+
+static const struct collective_op fence_op = {COLLECTIVE("wgmma.fence"), .event = EVENTS, .whole = true,
+                                              .exchange = fence};
 static const struct collective_op commit_op = {COLLECTIVE("wgmma.commit_group"), .event = EVENTS, .whole = true,
                                                .exchange = commit};
 static const struct collective_op wait_op = {COLLECTIVE("wgmma.wait_group"), .event = EVENTS, .whole = true,
@@ -513,7 +707,20 @@ void wgmma_wait(unsigned groups_left, const void *pc)
 
 /* ---- ends ---- */
 
-void wgmma_thread_left(struct block *b) { (void)b; }
+void wgmma_thread_left(struct block *b)
+{
+    unsigned warp = b->cur / WARP, i = warp % WARPGROUP;
+    const struct warpgroup *g = b->flight ? b->flight->warpgroups[number_of(warp)] : NULL;
+    if (!g || !simt_checked)
+        return;
+    for (const struct issued *p = g->first; p; p = p->next) {
+        char why[600];
+        if (p->waited_for[i])
+            continue;
+        say_unwaited(g, i, p->stamp, p->group[i], why, sizeof why);
+        report_call_of(b, b->cur, "product unfinished", p->pc, "begins a product, and ends before it is done", why);
+    }
+}
 
 void wgmma_begin_block(struct block *b)
 {

@@ -16,9 +16,9 @@ struct block;
 
 struct wgmma { /* as a thread issues it */
     const struct product *product;
-    u64 a, b;                           /* descriptors */
-    bool a_is_mn_major, b_is_mn_major;  /* warp/descriptor.h */
-    bool from_registers;                /* A has no descriptor, but these: */
+    u64 a, b;                          /* descriptors */
+    bool a_is_mn_major, b_is_mn_major; /* warp/descriptor.h */
+    bool from_registers;               /* A has no descriptor, but these: */
     uint32_t values[A_REGISTERS];
     void *places[A_REGISTERS]; /* the variables that stand for them; NULL: a value that no variable holds */
     bool accumulates;          /* else sums begin at 0 */
@@ -39,6 +39,11 @@ void wgmma_thread_left(struct block *b); /* the running one */
 
 /* ---- for the files of this room ---- */
 
+struct engine;
+struct flying;
+
 void wgmma_begin_block(struct block *b);
+/* Why its operands are still to stay as they are. */
+void wgmma_say_missing(const struct engine *e, const struct flying *f, char *text, size_t size);
 
 #endif

@@ -35,12 +35,9 @@ static inline unsigned engine_of(enum engine_kind kind, unsigned i) { return kin
 static inline enum engine_kind engine_kind(unsigned actor) { return (enum engine_kind)(actor / MAX_THREADS); }
 static inline enum proxy engine_proxy(unsigned actor)
 {
-    static const enum proxy proxies[] = {[NO_ENGINE] = GENERIC_PROXY,
-                                         [COPIES] = GENERIC_PROXY,
-                                         [BULK_READS] = ASYNC_PROXY,
-                                         [BULK_WRITES] = ASYNC_PROXY,
-                                         [COUNTED] = ASYNC_PROXY,
-                                         [PRODUCTS] = ASYNC_PROXY};
+    static const enum proxy proxies[] = {
+        [NO_ENGINE] = GENERIC_PROXY, [COPIES] = GENERIC_PROXY, [BULK_READS] = ASYNC_PROXY,
+        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY};
     return proxies[engine_kind(actor)];
 }
 

@@ -44,7 +44,8 @@ static void take_accumulators(struct running *r, const struct ptx_operand *o, st
     for (unsigned i = 0; i < o->n; i++) {
         w->accumulators[i] = ptx_take_place(r, &o->elements[i]);
         if (!w->accumulators[i])
-            report_unsupported_at("inline PTX `wgmma.mma_async`: the registers of D are not operands of the statement", r->pc);
+            report_unsupported_at("inline PTX `wgmma.mma_async`: the registers of D are not operands of the statement",
+                                  r->pc);
     }
 }
 
