@@ -1,6 +1,7 @@
 /* Runs inline PTX: an `asm` statement of a kernel comes here with its operands, each time that a thread comes to it. */
 #include "ptx/assembly.h"
 #include "order/access.h"
+#include "order/registers.h"
 #include "ptx/ptx.h"
 #include "ptx/read.h"
 #include <stdarg.h>
@@ -84,6 +85,8 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     va_end(list);
     for (unsigned i = p->n_arguments; i < p->n_slots; i++)
         slots[i] = ~0ull;
+    if (simt_checked && current(block_here())->watched)
+        registers_check_frames(block_here(), __builtin_frame_address(0), CALLER());
     struct running r = {.slots = slots, .places = places, .n_places = p->n_arguments, .pc = CALLER()};
     while (r.next < p->n) {
         const struct instruction *in = &p->instructions[r.next++];
