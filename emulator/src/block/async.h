@@ -17,7 +17,4 @@ void async_say_unlanded(struct block *b, unsigned thread, const void *variable, 
  * threads decide. */
 u64 async_bytes(const struct block *b, unsigned thread);
 
-/* Of the product that a thread issued at pc (wgmma): why is it still in flight? A sentence or two. */
-void async_say_uncovered(const struct block *b, unsigned thread, const void *pc, char *words, size_t size);
-
 #endif
