@@ -141,34 +141,28 @@ void wgmma_say_missing(const struct engine *e, const struct flying *f, char *tex
             "No warp of its warpgroup has waited for it since: it has read its operands behind wgmma.wait_group alone.");
 }
 
-static bool among(const void *place, void *const *places, unsigned n)
+/* Is any of these registers in those bytes? */
+static bool any_in(void *const *registers, unsigned n, const void *address, unsigned bytes)
 {
-    for (unsigned i = 0; i < n; i++)
-        if (places[i] == place)
+    const unsigned char *first = address;
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned char *at = registers[i];
+        if (at && at < first + bytes && first < at + REGISTER)
             return true;
+    }
     return false;
 }
 
-static bool is_accumulator(const struct accumulators *s, unsigned thread, const void *place)
-{
-    return s->in_flight[thread / WARP] && among(place, places_of(s, thread), s->n);
-}
-
-static bool is_factor(const struct issued *p, unsigned thread, const void *place)
-{
-    return p->from_registers && !p->waited_for[thread / WARP] && among(place, p->places[thread], A_REGISTERS);
-}
-
-void async_say_unlanded(struct block *b, unsigned thread, const void *variable, char *text, size_t size)
+void async_say_unlanded(struct block *b, unsigned thread, const void *address, unsigned bytes, char *text, size_t size)
 {
     const struct warpgroup *g = warpgroup_of(b, thread / WARP);
     unsigned t = thread % THREADS, warp = t / WARP;
     text[0] = 0;
     for (const struct issued *p = g->first; p; p = p->next)
-        if (is_factor(p, t, variable))
+        if (p->from_registers && !p->waited_for[warp] && any_in(p->places[t], A_REGISTERS, address, bytes))
             say_unwaited(g, warp, p->stamp, p->group[warp], text, size);
     for (const struct accumulators *s = g->accumulators; s; s = s->next)
-        if (is_accumulator(s, t, variable))
+        if (s->in_flight[warp] && any_in(places_of(s, t), s->n, address, bytes))
             say_unwaited(g, warp, s->stamp, s->group[warp], text, size);
 }
 
@@ -456,7 +450,7 @@ static void report_register(const struct exchange *x, unsigned thread, const cha
 {
     char why[600];
     unsigned self = x->warp * WARP + thread;
-    async_say_unlanded(x->b, self, variable, why, sizeof why);
+    async_say_unlanded(x->b, self, variable, REGISTER, why, sizeof why);
     report_two_calls(x->b, self, kind, x->b->threads[self].pc, did, issued, before, why);
 }
 
@@ -477,7 +471,7 @@ static bool ranges_meet(void *const *one, unsigned n_one, void *const *other, un
 static const void *shared_variable(void *const *one, unsigned n_one, void *const *other, unsigned n_other)
 {
     for (unsigned i = 0; i < n_other && ranges_meet(one, n_one, other, n_other); i++)
-        if (other[i] && among(other[i], one, n_one))
+        if (other[i] && any_in(one, n_one, other[i], REGISTER))
             return other[i];
     return NULL;
 }

@@ -165,13 +165,6 @@ void registers_open(struct block *b, unsigned thread, void *const *addresses, un
     }
 }
 
-__attribute__((weak)) void async_say_uncovered(const struct block *b, unsigned thread, const void *pc, char *words,
-                                               size_t size)
-{
-    (void)b, (void)thread, (void)pc;
-    snprintf(words, size, "Only wgmma.wait_group ends what a product does with its registers.");
-}
-
 /* The last that forbids it. */
 static const struct issue *issue_of(const struct registers *r, size_t word, bool store)
 {
@@ -189,7 +182,7 @@ static void report_touch(const struct access *a, const struct issue *issue)
     char did[160], why[640];
     snprintf(did, sizeof did, "issued %s, which %s", issue->call,
              issue->accumulators ? "adds to it," : "reads it as a register of A,");
-    async_say_uncovered(b, a->thread, issue->pc, why, sizeof why);
+    async_say_unlanded(a->block, a->thread, a->address, a->bytes, why, sizeof why);
     report_meeting(a, issue->accumulators ? "accumulator in flight" : "operand register in flight", &other, did, why);
 }
 
