@@ -132,6 +132,18 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
     else
         return __builtin_bit_cast(unsigned char, value);
 }
+
+/* Of an operand of `auto &&`, bound to what stands in the statement: is that a variable? Then the runtime gets its address,
+ * else the value. */
+template <class T> using value_of_t = std::remove_cv_t<std::remove_reference_t<T>>;
+template <class T> constexpr bool is_variable = std::is_lvalue_reference<T>::value;
+template <class T> SIMT_INLINE unsigned long long place_or_bits(const value_of_t<T> &operand)
+{
+    if constexpr (is_variable<T>)
+        return (unsigned long long)&operand;
+    else
+        return bits(operand);
+}
 }  // namespace simt
 
 /* ---- spaces (CUDA C++ Programming Guide, "Address Space Predicate Functions", "… Conversion Functions") ----- */

@@ -9,13 +9,21 @@
  *           simt_output_0 = simt_value_0; }
  *
  * Each operand is evaluated once; a "+" operand is read first. `[name]` is put in front of its constraint. Assembly in a
- * function of the host's is the host compiler's. */
+ * function of the host's is the host compiler's.
+ *
+ * The tensor core reads and writes registers of wgmma.mma_async after the statement: of its operands that are variables
+ * the runtime gets the addresses, and reads and writes them itself:
+ *
+ *         { …; auto &simt_value_0 = (sum); auto &&simt_value_1 = (a[0]); …
+ *           static const ::simt_asm_operand simt_operands[] = {{"+f", sizeof …, true, true}, {"r", …, true, ::simt::is_variable<…>}};
+ *           ::simt_assembly(&simt_assembly_site, simt_operands, (void *)&simt_value_0, ::simt::place_or_bits<…>(simt_value_1)); } */
 #include "rewrite.h"
 #include <string.h>
 
 struct parts {
     char *operands, *arguments, *stores;
     int n_outputs, n;
+    bool late; /* registers may be read and written after the statement */
 };
 
 /* The next `:`, `::` or `,` at this level, or the closing parenthesis. */
@@ -33,6 +41,9 @@ static int next_separator(int i, int close)
 
 #define MOST_OPERANDS 512
 
+/* Not a constant, nor a number of 64 bits: nothing that wgmma would read late. */
+static bool is_register(const char *letters) { return strpbrk(letters, "rf") && !strpbrk(letters, "nilC"); }
+
 /* One operand, of tokens first to last: its expression becomes a variable. */
 static bool operand(int first, int last, bool output, struct parts *p)
 {
@@ -47,7 +58,18 @@ static bool operand(int first, int last, bool output, struct parts *p)
     char *letters = source_text(constraint, open - 1);
     delete (first, open - 1);
     bool enters = !output || strchr(letters, '+');
-    if (output) {
+    bool late = p->late && (output || is_register(letters));
+    const char *variable = "false";
+    if (late && output) {
+        replace(first, format("auto &simt_value_%d = ", p->n));
+        p->arguments = format("%s, (void *)&simt_value_%d", p->arguments, p->n);
+        variable = "true";
+    } else if (late) {
+        replace(first, format("auto &&simt_value_%d = ", p->n));
+        p->arguments = format("%s, ::simt::place_or_bits<decltype(simt_value_%d)>(simt_value_%d)", p->arguments, p->n,
+                              p->n);
+        variable = format("::simt::is_variable<decltype(simt_value_%d)>", p->n);
+    } else if (output) {
         replace(first, format("auto &simt_output_%d = ", p->n));
         put_after(
             last,
@@ -59,12 +81,13 @@ static bool operand(int first, int last, bool output, struct parts *p)
     } else {
         replace(first, format("auto simt_value_%d = ", p->n));
     }
-    if (enters)
+    if (enters && !late)
         p->arguments = format("%s, ::simt::bits(simt_%s_%d)", p->arguments, output ? "output" : "value", p->n);
-    put_after(last, format("; static_assert(::simt::has_constraint<decltype(simt_value_%d)>(%s), \"%s\");", p->n,
-                           letters, WRONG_TYPE));
-    p->operands = format("%s%s{%s%s, sizeof simt_value_%d, %s}", p->operands, p->n ? ", " : "", name, letters, p->n,
-                         enters ? "true" : "false");
+    put_after(last,
+              format("; static_assert(::simt::has_constraint<%s(simt_value_%d)%s>(%s), \"%s\");",
+                     late ? "::simt::value_of_t<decltype" : "decltype", p->n, late ? ">" : "", letters, WRONG_TYPE));
+    p->operands = format("%s%s{%s%s, sizeof simt_value_%d, %s, %s}", p->operands, p->n ? ", " : "", name, letters, p->n,
+                         enters ? "true" : "false", variable);
     p->n++;
     p->n_outputs += output;
     return true;
@@ -98,6 +121,18 @@ static bool is_empty(int string, int close)
     return true;
 }
 
+/* Does the text, of strings from first on, have that word? */
+static bool text_has(int first, const char *word)
+{
+    char *text = "";
+    for (int i = first; tokens[i].kind == STRING; i++) {
+        const char *string = source_text(i, i), *open = strchr(string, '"');
+        if (open)
+            text = format("%s%.*s", text, (int)(strrchr(string, '"') - open) - 1, open + 1);
+    }
+    return strstr(text, word);
+}
+
 static bool operands(int colon, int close, struct parts *p)
 {
     int section = 0;
@@ -129,7 +164,7 @@ void assembly(int i)
     int close = tokens[open].partner, colon = next_separator(open + 1, close);
     if (is_empty(open + 1, close))
         return;
-    struct parts p = {"", "", "", 0, 0};
+    struct parts p = {"", "", "", 0, 0, text_has(open + 1, "wgmma.mma_async")};
     if (jumps || !is(close + 1, ";") || !operands(colon, close, &p)) {
         refuse(i,
                jumps ? "`asm goto` is not supported by the emulator" : "the emulator cannot read this `asm` statement");
