@@ -274,7 +274,8 @@ static void say_access(FILE *f, const struct access *a, const char *kind)
     const struct block *b = a->block;
     char name[256];
     bool addressed = memory_covers(a->address) || !symbol_nearest(a->address);
-    bool shared = shared_owner(b, a->address) != NULL, local = b->threads[a->thread].stack && block_is_own_stack(b, a->thread, a->address);
+    bool shared = shared_owner(b, a->address) != NULL,
+         local = b->threads[a->thread].stack && block_is_own_stack(b, a->thread, a->address);
     name_target(b, a->address, name, sizeof name);
     if (local)
         snprintf(name, sizeof name, "a local variable");
