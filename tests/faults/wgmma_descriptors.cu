@@ -44,7 +44,7 @@ __global__ void address_not_divided(const half *in, float *out)
 {
     OPERANDS(A, B);
     BEGIN();
-    uint64_t wrong = (descriptor_128(B) & ~0x3fffull) | ((in_shared(B) + 8192) & 0x3fff);
+    uint64_t wrong = (descriptor_128(B) & ~0x3fffull) | ((in_shared(B) + 1024) & 0x3fff);
     PRODUCT(d, descriptor_128(A), wrong);  // expect address_not_divided: out of bounds
     END();
 }
@@ -78,18 +78,16 @@ __global__ void wider_than_b(const half *in, float *out)  // 128 columns of an a
 
 __global__ void stage_behind_the_last(const half *in, float *out)  // the ring has three, and the fourth pass has no turn back
 {
-    __shared__ alignas(1024) half stages[3][TILE];
-    __shared__ alignas(1024) half B[TILE];
+    OPERANDS(A, B);
+    extern __shared__ __align__(1024) half stages[];
     for (int i = 0; i < 3; i++)
-        fill(stages[i], in);
-    fill(B, in);
+        fill(stages + i * TILE, in);
     FENCE_ASYNC_SHARED();
     __syncthreads();
-    float d[32] = {};
-    WGMMA_FENCE();
+    BEGIN();
     for (int i = 0; i < 4; i++) {
         int stage = i > 3 ? i - 3 : i;
-        PRODUCT(d, descriptor_128(B), descriptor_128(&stages[0][0] + stage * TILE));  // expect stage_behind_the_last: out of bounds
+        PRODUCT(d, descriptor_128(A), descriptor_128(stages + stage * TILE));  // expect stage_behind_the_last: out of bounds
     }
     END();
 }
@@ -98,9 +96,8 @@ __global__ void steps_in_bytes(const half *in, float *out)  // where elements ar
 {
     OPERANDS(A, B);
     BEGIN();
-    const half *last = B + 32 * 64;
-    for (int k = 0; k < 32; k += 16)
-        PRODUCT(d, descriptor_128(A + k), descriptor_128(last + k * 2));  // expect steps_in_bytes: out of bounds
+    for (int k = 0; k < 64; k += 16)
+        PRODUCT(d, descriptor_128(A + k), descriptor_128(B + k * 2));  // expect steps_in_bytes: out of bounds
     END();
 }
 
@@ -167,7 +164,7 @@ int main(int argc, char **argv)
         KERNEL(address_not_divided, 128, 0),
         KERNEL(a_of_48_rows, 128, 0),
         KERNEL(wider_than_b, 128, 0),
-        KERNEL(stage_behind_the_last, 128, 0),
+        KERNEL(stage_behind_the_last, 128, 3 * BYTES),
         KERNEL(steps_in_bytes, 128, 0),
         KERNEL(leading_of_the_other_operand, 128, 0),
         KERNEL(step_of_k_along_columns, 128, 0),
