@@ -219,7 +219,7 @@ static void report_touch(const struct access *a, const struct issue *issue, size
     char did[160], why[640];
     snprintf(did, sizeof did, "issued %s, which %s", issue->call,
              issue->accumulators ? "adds to it," : "reads it as a register of A,");
-    async_say_unlanded(a->block, a->thread, variable, why, sizeof why);
+    async_say_unlanded(a->block, a->thread, variable, WORD, why, sizeof why);
     report_meeting(a, issue->accumulators ? "accumulator in flight" : "operand register in flight", &other, did, why);
 }
 
