@@ -25,9 +25,9 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch", "wmma-in_two_branches",
                     "vectors-half_a_transpose", "vectors-half_a_product",
                     "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch", "bulk_forms-to_no_block", "bulk_bytes",
-                    "tma_tiles-inside_only", "tma_tiles-a_larger_box", "registers-four_consumers", "registers-producer_keeps_all",
-                    "registers-producer_leaves", "registers-of_maxnreg", "registers-an_odd_warp", "registers-one_warp", "registers-two_numbers",
-                    "registers-no_warpgroup", "register_numbers"}
+                    "tma_tiles-inside_only", "tma_tiles-a_larger_box", "setmaxnreg-four_consumers", "setmaxnreg-producer_keeps_all",
+                    "setmaxnreg-producer_leaves", "setmaxnreg-of_maxnreg", "setmaxnreg-an_odd_warp", "setmaxnreg-one_warp", "setmaxnreg-two_numbers",
+                    "setmaxnreg-no_warpgroup", "register_numbers"}
 
 
 @dataclasses.dataclass
@@ -178,7 +178,7 @@ def expect_note(compile_cu, name, kernel, compiler):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_registers_that_ptxas_does_not_know_are_noted(compile_cu, compiler):
-    expect_note(compile_cu, "registers.cu", "one_number", compiler)
+    expect_note(compile_cu, "setmaxnreg.cu", "one_number", compiler)
 
 
 POOLS = {"four_consumers": "The block began with 5 warpgroups at 96 registers a thread, a pool of 480: warpgroup 0 has 24, warpgroup 1 has 120, "
@@ -190,7 +190,7 @@ POOLS = {"four_consumers": "The block began with 5 warpgroups at 96 registers a 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("name", POOLS)
 def test_a_pool_of_registers_says_who_has_how_many(compile_cu, compiler, name):
-    done = run(compile_cu(Program(TESTS / "faults" / "registers.cu", compiler)), name)
+    done = run(compile_cu(Program(TESTS / "faults" / "setmaxnreg.cu", compiler)), name)
     assert POOLS[name] in done.stderr, done.stderr
 
 

@@ -135,7 +135,7 @@ static void say_thread(FILE *f, const struct launch *l, unsigned thread)
 static void say_actor(FILE *f, const struct launch *l, unsigned thread, unsigned engine)
 {
     say_thread(f, l, thread);
-    fputs(engine ? "'s copy" : "", f);
+    fputs(!engine ? "" : engine_kind(engine) == PRODUCTS ? "'s product" : "'s copy", f);
 }
 
 static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
@@ -430,6 +430,12 @@ static const char *advice_on_order(const struct race *r)
 {
     const struct finding f = finding_of(r);
     bool mixed = (r->first.now == ACCESS_ATOMIC) != (r->first.before == ACCESS_ATOMIC);
+    if (engine_kind(r->first.other.engine) == PRODUCTS)
+        return "A product has read its operands behind a wgmma.wait_group that covers it, of any warp of its warpgroup: a wait is "
+               "missing, or, behind another thread's wait, a barrier or an mbarrier's phase.";
+    if (engine_kind(r->first.actor.engine) == PRODUCTS)
+        return "All threads of a warpgroup read a product's operands: each comes behind what was written there, by a barrier or a wait for an "
+               "mbarrier's phase of its own.";
     if (r->first.other.engine && f.furthest != TWO_BLOCKS)
         return "A copy is ordered before what comes behind a wait that covers it: a wait is missing, or, behind another "
                "thread's wait, a barrier.";
@@ -657,6 +663,20 @@ void report_call_of(const struct block *b, unsigned thread, const char *kind, co
     fprintf(stderr, " %s%s\n", did, called_by_kernel(b, thread, pc));
     if (*why)
         fprintf(stderr, "  %s\n", why);
+    stop();
+    __builtin_unreachable();
+}
+
+void report_two_calls(const struct block *b, unsigned thread, const char *kind, const void *pc, const char *did,
+                      const void *before, const char *did_before, const char *why)
+{
+    begin_report();
+    fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, thread, pc));
+    fprintf(stderr, "  It %s at %s%s\n  %s\n", did_before, where(before), called(before), why);
     stop();
     __builtin_unreachable();
 }
