@@ -28,7 +28,8 @@ struct run {
     unsigned what, count;
     struct event_of of;
     struct range touched[2]; /* in shared memory; of a product those of A and of B */
-    unsigned next;           /* of those that are not complete */
+    uint32_t lanes;
+    unsigned next; /* of those that are not complete */
 };
 
 struct runs {
@@ -107,6 +108,34 @@ static struct run *add(struct runs *runs)
     return &runs->run[runs->n++];
 }
 
+static bool comes_behind(const struct recorded_warp *w, unsigned request, unsigned last)
+{
+    while (last != NONE && last != request)
+        last = w->open.run[last].next;
+    return last == request;
+}
+
+/* A lane takes part in a request that others made before it was known to come behind what the lane did last: all that the lane
+ * did from that request on now comes before it. */
+static void put_before(struct recorded_warp *w, unsigned lane, unsigned request)
+{
+    unsigned *to = &w->first;
+    while (*to != request)
+        to = &w->open.run[*to].next;
+    for (unsigned *at = &w->open.run[request].next; *at != NONE;) {
+        struct run *r = &w->open.run[*at];
+        unsigned moved = *at;
+        if (!(r->lanes >> lane & 1)) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        r->next = *to;
+        *to = moved;
+        to = &r->next;
+    }
+}
+
 unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const void *pc, unsigned what,
                        struct event_of of)
 {
@@ -119,7 +148,10 @@ unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const
         unsigned *before = *last == NONE ? &w->first : &w->open.run[*last].next;
         r->next = *before;
         *before = request;
+    } else if (*last != NONE && !comes_behind(w, request, *last)) {
+        put_before(w, thread % WARP, request);
     }
+    w->open.run[request].lanes |= 1u << thread % WARP;
     *last = request;
     return request;
 }
