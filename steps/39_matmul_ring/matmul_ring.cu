@@ -16,7 +16,7 @@ constexpr int TILE_M = 128, TILE_N = 192;       // rows and columns of C that on
 constexpr int TILE_K = 64;                      // columns of A, rows of B in the tiles that it does so from
 constexpr int PANEL = 64;                       // columns of a panel of B's tile, 128 bytes
 constexpr int WGMMA_M = 64, WGMMA_K = 16;       // rows of A and columns of A in one wgmma
-constexpr int MMA_N = 8;                        // columns of C in a tile of 16 × 8 sums of a warp
+constexpr int MMA_M = 16, MMA_N = 8;            // rows and columns of C in a tile of a warp's sums
 constexpr int ROWS = TILE_M / WGMMA_M, COLS = TILE_N / MMA_N;
 
 // [tiles] A row of a panel is as wide as the swizzle, 128 bytes: A's tile is one panel, B's is three. The pattern of the swizzle
@@ -83,7 +83,8 @@ __device__ __forceinline__ void multiply_tiles(float sum[ROWS][COLS][4], const s
     wgmma_commit_group();
 }
 
-// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8.
+// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8. Four lanes share a row: of four
+// tiles, each of them gets the whole row of one.
 template <class T>
 __device__ __forceinline__ void store_sums(T *C, const float sum[ROWS][COLS][4], int row, int col, int m, int n,
                                            int C_pitch)
@@ -91,11 +92,15 @@ __device__ __forceinline__ void store_sums(T *C, const float sum[ROWS][COLS][4],
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < COLS; x++) {
-            const int C_row = row + y * WGMMA_M + warp * 16 + lane / 4, C_col = col + x * MMA_N + lane % 4 * 2;
-            store_pair(C, &sum[y][x][0], C_row, C_col, m, n, C_pitch);
-            store_pair(C, &sum[y][x][2], C_row + 8, C_col, m, n, C_pitch);
-        }
+        for (int i = 0; i < 2; i++)
+            for (int x = 0; x < COLS; x += 4) {
+                uint32_t pairs[4];
+                for (int tile = 0; tile < 4; tile++)
+                    pairs[tile] = pack(sum[y][x + tile][2 * i], sum[y][x + tile][2 * i + 1], T());
+                gather_row(pairs);
+                store_row(C, pairs, row + y * WGMMA_M + warp * MMA_M + i * 8 + lane / 4, col + (x + lane % 4) * MMA_N,
+                          m, n, C_pitch);
+            }
 }
 
 // [kernel]
