@@ -14,7 +14,7 @@
 constexpr int THREADS = 128;               // a warpgroup
 constexpr int TILE_M = 128, TILE_N = 192;  // rows and columns of C that one block computes
 constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
-constexpr int WGMMA_M = 64, WGMMA_K = 16;  // rows of A and columns of A in one wgmma
+constexpr int WGMMA_M = 64, WGMMA_K = 16;  // rows and columns of A in one wgmma
 constexpr int MMA_M = 16, MMA_N = 8;       // rows and columns of C in a tile of a warp's sums
 constexpr int ROWS = TILE_M / WGMMA_M, COLS = TILE_N / MMA_N;
 
@@ -110,7 +110,8 @@ __global__ void __launch_bounds__(THREADS) matmul_wgmma(const __grid_constant__ 
 {
     extern __shared__ __align__(1024) uint4 memory[];
     struct buffers<T, W> *smem = (struct buffers<T, W> *)memory;
-    const int row = blockIdx.y * TILE_M, col = blockIdx.x * TILE_N;  // the first of this block's tile of C
+    // [index] The first row and column of the block's tile of C. Blocks that run together share tiles of B, in L2.
+    const int row = blockIdx.x * TILE_M, col = blockIdx.y * TILE_N;
     const bool issuer = threadIdx.x == 0;
 
     // [barrier] A phase is over when the issuer has arrived and all bytes that it expects are there.
@@ -142,7 +143,7 @@ template <class T, int W>
 static int start(const struct matmul_args *args, cudaStream_t stream)
 {
     const CUtensorMap *maps = (const CUtensorMap *)args->prepared;
-    const dim3 blocks(ceil_div(args->n, TILE_N), ceil_div(args->m, TILE_M));
+    const dim3 blocks(ceil_div(args->m, TILE_M), ceil_div(args->n, TILE_N));
     matmul_wgmma<T, W><<<blocks, THREADS, sizeof(struct buffers<T, W>), stream>>>(
         maps[0], maps[1], (T *)args->C, args->m, args->n, args->k, args->C_pitch);
     return cudaGetLastError();
