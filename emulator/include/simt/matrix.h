@@ -12,8 +12,9 @@ extern "C" {
 
 enum element_type { E_F16, E_BF16, E_TF32, E_F32, E_F64, E_S8, E_U8, E_S32, E_E4M3, E_E5M2, E_S4, E_U4, E_B1 };
 
-/* Which family of layouts: mma.sync's are documented, those of wmma and of nvcuda::wmma were dumped from hardware. */
-enum layout_family { LAYOUT_MMA, LAYOUT_WMMA };
+/* Which family of layouts: those of mma.sync and of wgmma, by a whole warpgroup, are documented, those of wmma and of
+ * nvcuda::wmma were dumped from hardware. */
+enum layout_family { LAYOUT_MMA, LAYOUT_WMMA, LAYOUT_WGMMA };
 
 /* D = A B + C, [m, n] = [m, k] [k, n] + [m, n]. */
 struct product {

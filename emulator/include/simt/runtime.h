@@ -51,14 +51,16 @@ void simt_symbol_here(struct simt_symbol *symbol);
 struct simt_asm_operand {
     const char *constraint;
     unsigned bytes;
-    bool enters; /* its value is read */
+    bool enters;   /* its value is read */
+    bool variable; /* the runtime reads and writes it itself */
 };
 struct simt_assembly_site {
     const char *text, *file; /* file NULL: a header's of the emulator, which has no line of its own */
     int line, n_outputs, n_inputs;
     void *parsed; /* the runtime's own; NULL at first */
 };
-/* Then, for each operand: of an output its address, and of one that enters its bits, as unsigned long long. */
+/* Then, for each operand: of a variable its address; else of an output its address, and of one that enters its bits, as
+ * unsigned long long. */
 SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operand *operands, ...);
 
 /* An address in shared memory as the 32 bits that PTX has for it, from the start of the block's, and back. */
@@ -237,6 +239,7 @@ struct simt_kernel {
     const void *(*pointer)(const void *params, unsigned index);
     unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
     unsigned cluster[3];              /* __cluster_dims__; likewise */
+    unsigned registers;               /* __maxnreg__; likewise */
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;

@@ -2,6 +2,7 @@
  * since several transfers may read one word, or write parts of it. */
 #include "async/flight.h"
 #include "async/mbarrier.h"
+#include "async/wgmma.h"
 #include "base/lines.h"
 #include "base/report.h"
 #include "block/async.h"
@@ -21,6 +22,8 @@ struct flight *flight_of(struct block *b)
         f->copies[t].engine = (struct engine){.actor = engine_of(COPIES, t), .completed_by = BY_GROUP};
         f->bulk[t] = (struct engine){.actor = engine_of(BULK_WRITES, t), .completed_by = BY_BULK_GROUP};
     }
+    for (unsigned i = 0; i < MAX_WARPS / WARPGROUP; i++)
+        f->products[i] = (struct engine){.actor = engine_of(PRODUCTS, i), .completed_by = BY_WARP_GROUP};
     b->flight = f;
     return f;
 }
@@ -81,6 +84,7 @@ void flight_begin_block(struct block *b)
         f->copies[t].attached = 0;
         engine_clear(&f->bulk[t]);
     }
+    wgmma_begin_block(b);
     if (b->n_guarded)
         memset(&f->guards, 0, sizeof f->guards);
     b->n_guarded = 0;
@@ -136,11 +140,14 @@ bool guard_forbids(const struct block *b, const void *address, unsigned bytes, b
 static struct engine *next_engine(struct block *b, unsigned *i, struct engine *e)
 {
     struct flight *f = b->flight;
-    unsigned n = b->launch->threads, at = *i;
+    unsigned n = b->launch->threads, at = *i, warpgroups = MAX_WARPS / WARPGROUP;
     (*i)++;
     if (at < 2 * n)
         return at < n ? &f->copies[at].engine : &f->bulk[at - n];
-    return at == 2 * n ? f->counted : e->next;
+    at -= 2 * n;
+    if (at < warpgroups)
+        return &f->products[at];
+    return at == warpgroups ? f->counted : e->next;
 }
 
 bool flight_next(struct block *b, struct flight_search *s)
@@ -185,27 +192,32 @@ struct words {
     char text[800];
 };
 
+bool waited_for_less(const struct waited *w, uint32_t stamp, u64 group, const char *what, char *text, size_t size)
+{
+    if (!w->at || stamp > w->issued)
+        return false;
+    struct source_line l = lines_of(w->at);
+    if (group >= w->committed)
+        snprintf(text, size, "The wait at %s:%d does not cover it: it had not been committed to a group.", l.file,
+                 l.line);
+    else if (w->groups_left == 1)
+        snprintf(text, size, "The wait at %s:%d leaves the last group under way, and this %s is in it.", l.file, l.line,
+                 what);
+    else
+        snprintf(text, size, "The wait at %s:%d leaves the last %u groups under way, and this %s is in one of them.",
+                 l.file, l.line, w->groups_left, what);
+    return true;
+}
+
 static struct words of_groups(const struct engine *e, const struct flying *f, bool read)
 {
     struct words w;
-    if (!e->waited.at || f->stamp > e->waited.issued) {
-        snprintf(w.text, sizeof w.text, "That thread has not waited for it since: only a wait makes a copy land.");
-        return w;
-    }
     struct source_line l = lines_of(e->waited.at);
-    if (e->completed_by == BY_BULK_GROUP && f->read && !read)
+    if (e->waited.at && f->stamp <= e->waited.issued && e->completed_by == BY_BULK_GROUP && f->read && !read)
         snprintf(w.text, sizeof w.text, "The wait at %s:%d is by .read: the copy's source has been read, and no more.",
                  l.file, l.line);
-    else if (f->group >= e->waited.committed)
-        snprintf(w.text, sizeof w.text, "The wait at %s:%d does not cover it: it had not been committed to a group.",
-                 l.file, l.line);
-    else if (e->waited.groups_left == 1)
-        snprintf(w.text, sizeof w.text, "The wait at %s:%d leaves the last group under way, and this copy is in it.",
-                 l.file, l.line);
-    else
-        snprintf(w.text, sizeof w.text,
-                 "The wait at %s:%d leaves the last %u groups under way, and this copy is in one of them.", l.file,
-                 l.line, e->waited.groups_left);
+    else if (!waited_for_less(&e->waited, f->stamp, f->group, "copy", w.text, sizeof w.text))
+        snprintf(w.text, sizeof w.text, "That thread has not waited for it since: only a wait makes a copy land.");
     return w;
 }
 
@@ -219,10 +231,15 @@ static void report_in_flight(const struct access *a, const struct engine *e, con
     char did[160];
     if (e->completed_by == BY_MBARRIER)
         mbarrier_say_missing(e, f, a->thread, w.text, sizeof w.text);
+    else if (e->completed_by == BY_WARP_GROUP)
+        wgmma_say_missing(e, f, w.text, sizeof w.text);
     else
         w = of_groups(e, f, source);
-    snprintf(did, sizeof did, "began to copy %s it%s%s%s", source ? "from" : "to", f->generic ? "" : " (",
-             f->generic ? "" : f->call, f->generic ? "" : ")");
+    if (e->completed_by == BY_WARP_GROUP)
+        snprintf(did, sizeof did, "began a product that reads it (%s)", f->call);
+    else
+        snprintf(did, sizeof did, "began to copy %s it%s%s%s", source ? "from" : "to", f->generic ? "" : " (",
+                 f->generic ? "" : f->call, f->generic ? "" : ")");
     report_meeting(a, kind, &other, did, w.text);
 }
 

@@ -5,6 +5,7 @@
 
 #include "async/transfer.h"
 #include "order/race.h"
+#include "warp/collective.h"
 
 #define WORD 4 /* the smallest copy, and what is guarded */
 #define FEW_PIECES 2
@@ -34,6 +35,13 @@ struct flying {
     unsigned char few_held[FEW_BYTES], *many_held;
 };
 
+struct waited {     /* when a thread, or a warp, last waited for groups */
+    const void *at; /* NULL: not yet */
+    uint32_t issued;
+    u64 committed;
+    unsigned groups_left;
+};
+
 struct engine {     /* its transfers in flight, oldest first */
     unsigned actor; /* order.h */
     enum completion completed_by;
@@ -42,12 +50,7 @@ struct engine {     /* its transfers in flight, oldest first */
     uint32_t issued; /* the stamp of the last */
     uint32_t landed; /* and of the last that has landed */
     u64 committed;
-    struct {            /* when its thread last waited for groups */
-        const void *at; /* NULL: not yet */
-        uint32_t issued;
-        u64 committed;
-        unsigned groups_left;
-    } waited;
+    struct waited waited;
     struct engine *next; /* of an mbarrier: another's */
 };
 
@@ -59,9 +62,11 @@ struct copies { /* cp.async of a thread */
 
 struct flight {
     struct copies copies[MAX_THREADS];
-    struct engine bulk[MAX_THREADS]; /* bulk copies in groups of a thread */
-    struct engine *counted;          /* those that mbarriers count */
-    uint32_t counted_stamp;          /* of the last of these */
+    struct engine bulk[MAX_THREADS];                     /* bulk copies in groups of a thread */
+    struct engine *counted;                              /* those that mbarriers count */
+    uint32_t counted_stamp;                              /* of the last of these */
+    struct engine products[MAX_WARPS / WARPGROUP];       /* what wgmma of each warpgroup reads in shared memory, */
+    struct warpgroup *warpgroups[MAX_WARPS / WARPGROUP]; /* and the rest of it: wgmma.c; NULL before the first */
     struct guards {
         uint16_t closed[SHARED_BYTES / WORD]; /* how many forbid to touch a word, */
         uint16_t held[SHARED_BYTES / WORD];   /* and how many to write it */
@@ -81,11 +86,11 @@ static inline struct flying *engine_oldest(const struct engine *e) { return &e->
 void engine_remove_oldest(struct engine *e);
 static inline void engine_waited(struct engine *e, unsigned groups_left, const void *at)
 {
-    e->waited.at = at;
-    e->waited.issued = e->issued;
-    e->waited.committed = e->committed;
-    e->waited.groups_left = groups_left;
+    e->waited = (struct waited){at, e->issued, e->committed, groups_left};
 }
+/* Why does what was issued then, and was to be committed to that group, go on behind the last wait? In a sentence of what it is,
+ * "copy". False: nobody has waited since. */
+bool waited_for_less(const struct waited *w, uint32_t stamp, u64 group, const char *what, char *text, size_t size);
 
 /* The transfers in flight of a block, one after the other. */
 struct flight_search {

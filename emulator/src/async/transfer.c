@@ -7,6 +7,7 @@
  * before must be ordered before the issue, what they do afterwards behind a wait that covers it. */
 #include "async/flight.h"
 #include "async/mbarrier.h"
+#include "async/wgmma.h"
 #include "base/lines.h"
 #include "base/report.h"
 #include "block/launch.h"
@@ -353,6 +354,7 @@ static void report_unread(const struct block *b, const struct engine *e, const c
 
 void transfer_thread_left(struct block *b)
 {
+    wgmma_thread_left(b);
     if (b->flight)
         report_unread(
             b, &b->flight->bulk[b->cur], "begins to copy from shared memory, and ends before that has been read",

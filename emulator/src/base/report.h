@@ -39,6 +39,9 @@ void report_endless(void) __attribute__((noreturn)); /* by the watchdog */
 void report_call(const char *kind, const void *pc, const char *did, const char *why) __attribute__((noreturn));
 void report_call_of(const struct block *b, unsigned thread, const char *kind, const void *pc, const char *did,
                     const char *why) __attribute__((noreturn)); /* the same of another */
+/* The same of two: it did the second before. */
+void report_two_calls(const struct block *b, unsigned thread, const char *kind, const void *pc, const char *did,
+                      const void *before, const char *did_before, const char *why) __attribute__((noreturn));
 /* An access, and what was done before, which nothing orders. */
 void report_unordered_access(const struct access *a, const char *kind, const char *before, const char *why)
     __attribute__((noreturn));

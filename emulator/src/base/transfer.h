@@ -7,7 +7,8 @@
 enum completion {
     BY_GROUP,      /* cp.async, by async_copy(): its thread's groups, in the order of their commits */
     BY_BULK_GROUP, /* bulk copies out of shared memory: likewise, and reading ends before writing does */
-    BY_MBARRIER    /* bytes on an mbarrier */
+    BY_MBARRIER,   /* bytes on an mbarrier */
+    BY_WARP_GROUP  /* wgmma, which only reads here: groups of each warp */
 };
 
 struct piece {                 /* contiguous bytes */

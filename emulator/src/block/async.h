@@ -11,6 +11,8 @@ void async_check(const struct access *a);
  * write there. True: one is to read there, and was issued before the access: when it is done it will be seen whether anything
  * has changed. */
 bool async_meets(const struct access *a, unsigned engine, uint32_t stamp, bool stored);
+/* Why these bytes of a thread's variables are still registers of a product in flight: in a sentence, what wait is missing. */
+void async_say_unlanded(struct block *b, unsigned thread, const void *address, unsigned bytes, char *text, size_t size);
 /* The bytes that a thread's copies in flight read, without those that an mbarrier waits for: when these land, other
  * threads decide. */
 u64 async_bytes(const struct block *b, unsigned thread);

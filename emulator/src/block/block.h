@@ -28,6 +28,7 @@ struct thread {
     bool overwrote_strong;           /* and by a strong access as well */
     uint32_t met;                    /* once it has left: b->met when it did */
     uint32_t waited_block, waited;   /* overlap.c: in that block, at that stamp, for the launch in front */
+    bool watched;                    /* registers.c: its accesses of its own stack are looked at */
     uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
 };
 
@@ -112,6 +113,7 @@ struct block {
     struct cells *cells;           /* of the arena */
     struct trial *trial;           /* undefined.c: copies of it run; NULL: none does */
     struct suspicions *suspicions; /* race.c */
+    struct registers *registers;   /* registers.c: of each thread; NULL before the first wgmma.fence */
     struct flight *flight;         /* flight.c: copies in flight; NULL before the first */
     struct map_fences *map_fences; /* map.c: of tensor maps; NULL before the first */
     struct mbarrier *mbarriers;    /* mbarrier.c: those that have been initialised */
@@ -120,6 +122,8 @@ struct block {
     struct counting *counting;     /* counters.c; NULL when nothing is counted */
     struct paths *paths;           /* path.c; likewise */
     struct timeline *timeline;     /* timeline.c; NULL when this block is not recorded */
+    /* register_pool.c */
+    struct register_pool *register_pool; /* NULL before the first setmaxnreg */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }

@@ -183,12 +183,25 @@ static void fiber_main(void)
         run_kernel(block_here());
 }
 
+/* The hooks are told whose stack is the running thread's. */
+static void show_stack(struct block *b)
+{
+    const struct thread *t = current(b);
+    b->worker->stack = t->watched ? WATCHED_STACK : t->stack;
+}
+
+void fiber_watch(struct block *b, unsigned thread)
+{
+    b->threads[thread].watched = true;
+    show_stack(b);
+}
+
 void fiber_run(struct worker *w, struct block *b)
 {
     void *sp = b->started ? current(b)->sp : start_frame(b, b->cur);
     b->started = true;
     w->unsettled = true; /* perhaps, of the block that comes back */
-    w->stack = current(b)->stack;
+    show_stack(b);
     simt_switch(&w->main_sp, sp);
 }
 
@@ -197,7 +210,7 @@ void fiber_switch(struct block *b, unsigned from, unsigned to)
     struct thread *t = &b->threads[to];
     void *sp = t->stack ? t->sp : start_frame(b, to);
     b->cur = to;
-    b->worker->stack = t->stack;
+    show_stack(b);
     simt_switch(&b->threads[from].sp, sp);
 }
 
@@ -212,7 +225,7 @@ void fiber_exit(struct block *b, unsigned next)
     if (next == NO_THREAD)
         simt_switch(&unused, b->worker->main_sp);
     b->cur = next;
-    b->worker->stack = current(b)->stack;
+    show_stack(b);
     simt_switch(&unused, b->threads[next].sp);
     __builtin_unreachable();
 }
@@ -222,6 +235,7 @@ void fiber_hand_over(struct block *b, unsigned from, unsigned to)
     b->threads[to].stack = b->threads[from].stack;
     b->threads[from].stack = NULL;
     b->cur = to;
+    show_stack(b);
     b->quiet = 0;
 }
 

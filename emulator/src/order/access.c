@@ -17,6 +17,7 @@
 #include "order/host.h"
 #include "order/messages.h"
 #include "order/overlap.h"
+#include "order/registers.h"
 #include "order/undefined.h"
 #include <string.h>
 
@@ -110,6 +111,8 @@ static void check_local(const struct access *a)
         report_access(
             a, "another thread's local memory",
             "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
+    if (current(a->block)->watched && a->thread == a->block->cur)
+        registers_access(a->block, a->address, a->bytes, a->kind, a->pc);
     if (is_misaligned(a))
         report_access(a, "misaligned access", "");
 }
@@ -207,6 +210,12 @@ static inline bool is_local(const struct worker *w, const void *address, unsigne
     return (size_t)((const unsigned char *)address - w->stack) < STACK_SLOT && !((uintptr_t)address & (bytes - 1));
 }
 
+/* The same of a thread that is watched, aligned or not. */
+static inline bool is_watched(const struct worker *w, const void *address)
+{
+    return w->stack == WATCHED_STACK && block_is_own_stack(w->block, w->block->cur, address);
+}
+
 static inline void announce_store(struct worker *w, const void *address, size_t bytes)
 {
     __atomic_store_n(&w->storing_bytes, bytes, __ATOMIC_RELAXED);
@@ -223,6 +232,10 @@ static inline __attribute__((always_inline)) void access_piece(struct worker *w,
     struct block *b = w->block;
     if (is_local(w, address, bytes))
         return;
+    if (is_watched(w, address) && !((uintptr_t)address & (bytes - 1))) {
+        registers_access(b, address, bytes, kind, pc);
+        return;
+    }
     if (kind == ACCESS_STORE && !w->storing)
         announce_store(w, address, bytes);
     b->quiet += kind == ACCESS_VOLATILE_LOAD ? QUIET_LIMIT / POLL_LIMIT : 1;
@@ -295,7 +308,7 @@ static void range(const void *address, size_t bytes, enum access_kind kind, cons
     enum manner manner = w ? manner_of_move(w->block, address, bytes, kind) : AS_WRITTEN;
     if (w && (kind == ACCESS_STORE || !w->storing))
         moves_on(w);
-    if (w && kind == ACCESS_STORE && !is_local(w, address, 1))
+    if (w && kind == ACCESS_STORE && !is_local(w, address, 1) && !is_watched(w, address))
         announce_store(w, address, bytes);
     for (const unsigned char *p = address, *end = p + bytes; p < end;) {
         unsigned piece = widest(p, (size_t)(end - p));
@@ -339,7 +352,18 @@ void access_touch(const struct access *a)
     }
 }
 
+/* Each load and store of a file with wgmma that clang++ compiles, beside the hooks that it puts in front of some: local
+ * variables of a thread that is watched. */
+static inline void local_access(const void *address, unsigned bytes, enum access_kind kind, const void *pc)
+{
+    const struct worker *w = simt_worker;
+    if (w && is_watched(w, address))
+        registers_access(w->block, address, bytes, kind, pc);
+}
+
 #define HOOKS(BYTES) \
+    void simt_hook_local_read##BYTES(void *p) { local_access(p, BYTES, ACCESS_LOAD, CALLER()); } \
+    void simt_hook_local_write##BYTES(void *p) { local_access(p, BYTES, ACCESS_STORE, CALLER()); } \
     void simt_hook_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); } \
     void simt_hook_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); } \
     void simt_hook_unaligned_read##BYTES(void *p) { range(p, BYTES, ACCESS_LOAD, CALLER()); } \

@@ -6,6 +6,7 @@
  * silent. */
 #include "order/order.h"
 #include "order/proxy.h"
+#include "order/registers.h"
 #include "block/grid.h"
 #include "block/launch.h"
 #include "block/worker.h"
@@ -58,6 +59,7 @@ void order_begin_block(struct block *b)
     b->fenced = 0;
     b->n_heard = 0;
     proxy_begin_block(b);
+    registers_begin_block(b);
     clock_clear(&b->acquired);
     clock_clear(&b->released[0]);
     clock_clear(&b->released[1]);

@@ -20,13 +20,14 @@
 
 struct block;
 
-/* Of each kind, one for each thread or mbarrier. */
+/* Of each kind, one for each thread, mbarrier or warpgroup. */
 enum engine_kind {
     NO_ENGINE,   /* a thread */
     COPIES,      /* cp.async of a thread */
     BULK_READS,  /* bulk copies of a thread's groups, as far as they read, */
     BULK_WRITES, /* and as far as they write: a wait may be for the former alone */
     COUNTED,     /* bulk copies that an mbarrier counts; the last mbarriers share one */
+    PRODUCTS,    /* wgmma of a warpgroup */
     ENGINE_KINDS
 };
 enum { MAX_ACTORS = ENGINE_KINDS * MAX_THREADS };
@@ -34,11 +35,9 @@ static inline unsigned engine_of(enum engine_kind kind, unsigned i) { return kin
 static inline enum engine_kind engine_kind(unsigned actor) { return (enum engine_kind)(actor / MAX_THREADS); }
 static inline enum proxy engine_proxy(unsigned actor)
 {
-    static const enum proxy proxies[] = {[NO_ENGINE] = GENERIC_PROXY,
-                                         [COPIES] = GENERIC_PROXY,
-                                         [BULK_READS] = ASYNC_PROXY,
-                                         [BULK_WRITES] = ASYNC_PROXY,
-                                         [COUNTED] = ASYNC_PROXY};
+    static const enum proxy proxies[] = {
+        [NO_ENGINE] = GENERIC_PROXY, [COPIES] = GENERIC_PROXY, [BULK_READS] = ASYNC_PROXY,
+        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY};
     return proxies[engine_kind(actor)];
 }
 

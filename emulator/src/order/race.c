@@ -230,7 +230,11 @@ static void report_proxy(struct visit *v, const struct record *r)
     a.address = address_of(v);
     report_meeting(
         &a, "missing proxy fence", &writer, "wrote there",
-        v->place->space == SPACE_SHARED
+        engine_kind(a.engine) == PRODUCTS
+            ? "A product of a warpgroup goes by the async proxy, and sees what others wrote to shared memory only behind a "
+              "fence.proxy.async.shared::cta that the writing thread, or one that comes behind it, does before "
+              "the product is issued."
+        : v->place->space == SPACE_SHARED
             ? "A bulk copy goes by the async proxy, and sees what others wrote to shared memory only behind a "
               "fence.proxy.async.shared::cta that the writing thread, or one that comes behind it, does before "
               "the copy is issued."
@@ -245,8 +249,14 @@ static void check_proxy(struct visit *v, const struct record *r)
     unsigned writer = record_actor(r, WRITER(r));
     if (engine_proxy(r->engine) == ASYNC_PROXY || !order_before(v->b, v->a->thread, r->serial, writer, STAMP(r)))
         return; /* else they race */
-    if (!proxy_fenced(v->b, v->a->thread, v->place->space == SPACE_SHARED ? PROXY_SHARED : PROXY_GLOBAL, r->serial,
-                      writer, STAMP(r)))
+    if (proxy_fenced(v->b, v->a->thread, v->place->space == SPACE_SHARED ? PROXY_SHARED : PROXY_GLOBAL, r->serial,
+                     writer, STAMP(r)))
+        return;
+    if (engine_kind(r->engine) == COPIES && engine_kind(v->a->engine) == PRODUCTS)
+        note_once(v->a->pc,
+                  "A product of a warpgroup reads what cp.async wrote, with no fence.proxy.async between the wait "
+                  "for the copy and the product: CUTLASS does so, and the PTX ISA asks for the fence.");
+    else
         report_proxy(v, r);
 }
 

@@ -1,6 +1,7 @@
 /* Runs inline PTX: an `asm` statement of a kernel comes here with its operands, each time that a thread comes to it. */
 #include "ptx/assembly.h"
 #include "order/access.h"
+#include "order/registers.h"
 #include "ptx/ptx.h"
 #include "ptx/read.h"
 #include <stdarg.h>
@@ -9,26 +10,51 @@
 
 #define QUIET_BRANCH (1u << 8) /* 4,096 jumps back, and others run: the thread may be polling */
 
-/* Reads the operands as simt_assembly() gets them: addresses of what leaves, bits of what enters. What only leaves holds
- * no number that could be right by chance. */
+static u64 read_variable(const void *place, unsigned bytes)
+{
+    u64 value = 0;
+    if (bytes == 4)
+        __builtin_memcpy(&value, place, 4);
+    else
+        memcpy(&value, place, bytes);
+    return value;
+}
+
+/* Reads the operands as simt_assembly() gets them: addresses of what leaves and of variables, bits of what enters. What
+ * only leaves holds no number that could be right by chance. */
 static void begin(va_list list, const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
-                  void **outputs, u64 *slots)
+                  void **places, u64 *slots)
 {
     for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
-        if (i < site->n_outputs)
-            outputs[i] = va_arg(list, void *);
-        slots[i] = operands[i].enters ? va_arg(list, u64) : ~0ull;
+        const struct simt_asm_operand *o = &operands[i];
+        bool addressed = i < site->n_outputs || o->variable;
+        places[i] = addressed ? va_arg(list, void *) : NULL;
+        slots[i] = ~0ull;
+        if (o->enters)
+            slots[i] = o->variable ? read_variable(places[i], o->bytes) : va_arg(list, u64);
     }
 }
 
-static void end(const u64 *slots, const struct simt_asm_operand *operands, void *const *outputs, int n)
+static void end(const u64 *slots, const struct simt_asm_operand *operands, void *const *places, int n)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        if (!places[i])
+            continue; /* it is written late: ptx_take_place() */
         switch (operands[i].bytes) {
-        case 4: __builtin_memcpy(outputs[i], &slots[i], 4); break;
-        case 8: __builtin_memcpy(outputs[i], &slots[i], 8); break;
-        default: memcpy(outputs[i], &slots[i], operands[i].bytes); break;
+        case 4: __builtin_memcpy(places[i], &slots[i], 4); break;
+        case 8: __builtin_memcpy(places[i], &slots[i], 8); break;
+        default: memcpy(places[i], &slots[i], operands[i].bytes); break;
         }
+    }
+}
+
+/* The place of an output is a variable of the program's where its compiler does without the copy. */
+static void note_outputs(const struct simt_asm_operand *operands, void *const *places, int n, const void *pc)
+{
+    struct block *b = block_here();
+    for (int i = 0; i < n; i++)
+        if (places[i] && block_is_own_stack(b, b->cur, places[i]))
+            registers_access(b, places[i], operands[i].bytes, ACCESS_STORE, pc);
 }
 
 /* A statement's program is read when the first thread comes to it; several may at once, and one of the results stays. */
@@ -36,8 +62,8 @@ static const struct program *read_program(struct simt_assembly_site *site, const
                                           va_list list, const void *pc)
 {
     u64 values[site->n_outputs + site->n_inputs + 1];
-    void *outputs[site->n_outputs + 1], *none = NULL;
-    begin(list, site, operands, outputs, values);
+    void *places[site->n_outputs + site->n_inputs + 1], *none = NULL;
+    begin(list, site, operands, places, values);
     struct program *p = ptx_read_program(site, operands, values, pc);
     if (__atomic_compare_exchange_n(&site->parsed, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return p;
@@ -62,19 +88,24 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
         va_end(list);
     }
     u64 slots[p->n_slots + 1]; /* of a few registers; ptx_read.c limits them */
-    void *outputs[site->n_outputs + 1];
+    void *places[p->n_arguments + 1];
     va_start(list, operands);
-    begin(list, site, operands, outputs, slots);
+    begin(list, site, operands, places, slots);
     va_end(list);
     for (unsigned i = p->n_arguments; i < p->n_slots; i++)
         slots[i] = ~0ull;
-    struct running r = {.slots = slots, .pc = CALLER()};
+    bool watched = simt_checked && current(block_here())->watched;
+    if (watched)
+        registers_check_frames(block_here(), __builtin_frame_address(0), CALLER());
+    struct running r = {.slots = slots, .places = places, .n_places = p->n_arguments, .pc = CALLER()};
     while (r.next < p->n) {
         const struct instruction *in = &p->instructions[r.next++];
         if (holds(&r, in))
             in->run(&r, in);
     }
-    end(slots, operands, outputs, site->n_outputs);
+    if (watched)
+        note_outputs(operands, places, site->n_outputs, CALLER());
+    end(slots, operands, places, site->n_outputs);
 }
 
 void ptx_branch(struct running *r, const struct instruction *in)

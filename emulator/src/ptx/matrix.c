@@ -1,6 +1,7 @@
 /* Inline PTX: matrices that a warp holds together (PTX ISA, "ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"). What they do is the room
  * matrix; here stands which instructions there are. */
 #include "warp/matrix.h"
+#include "ptx/matrix.h"
 #include "ptx/memory.h"
 #include "ptx/rows.h"
 #include "warp/matrix_fragment.h"
@@ -102,7 +103,7 @@ static void multiply(struct running *r, const struct instruction *in)
     set_fragment(r, &in->operand[0], in->product.d, c);
 }
 
-static enum element_type element_of(enum type t)
+enum element_type ptx_element_of(enum type t)
 {
     static const enum element_type of[TYPES] = {
         [T_F16] = E_F16, [T_BF16] = E_BF16, [T_TF32] = E_TF32, [T_F32] = E_F32,   [T_S8] = E_S8,
@@ -122,12 +123,11 @@ static bool any_floating(const struct ptx_operand *o)
     return false;
 }
 
-/* Registers of that operand: where they are of the wrong kind, why. */
-static const char *check_fragment_registers(const struct product *p, enum operand which, enum element_type type,
-                                            const struct ptx_operand *o)
+const char *ptx_check_fragment(const struct product *p, enum operand which, enum element_type type,
+                               const struct ptx_operand *o)
 {
     unsigned n = matrix_registers(p, which);
-    if (!n || n > MOST_REGISTERS)
+    if (!n)
         return "there is no such product that the emulator knows";
     if (type != E_F32 && type != E_F64 && any_floating(o))
         return "a register of .f32 holds a sum in fp32, all else needs .b32 (constraint \"r\")";
@@ -144,7 +144,7 @@ static const char *check_registers(struct instruction *in)
     const struct product *p = &in->product;
     const enum element_type elements[] = {p->d, p->a, p->b, p->c};
     for (unsigned i = 0; i < 4; i++) {
-        const char *why = check_fragment_registers(p, which[i], elements[i], &in->operand[i]);
+        const char *why = ptx_check_fragment(p, which[i], elements[i], &in->operand[i]);
         if (why)
             return why;
     }
@@ -176,10 +176,10 @@ static const char *check_mma(struct instruction *in)
     if (!in->field[SYNC] || !in->field[ALIGNED] || in->field[LAYOUT] != MAJOR_ROW || in->field[LAYOUT2] != MAJOR_COLUMN)
         return ".sync.aligned and .row.col are needed";
     p->family = LAYOUT_MMA;
-    p->d = element_of(in->type[0]);
-    p->a = element_of(in->type[1]);
-    p->b = element_of(in->type[2]);
-    p->c = element_of(in->type[3]);
+    p->d = ptx_element_of(in->type[0]);
+    p->a = ptx_element_of(in->type[1]);
+    p->b = ptx_element_of(in->type[2]);
+    p->c = ptx_element_of(in->type[3]);
     return check_product(in);
 }
 
@@ -194,10 +194,10 @@ static const char *check_wmma(struct instruction *in)
         return ".sync.aligned and two layouts are needed";
     bool row_by_column = in->field[LAYOUT] == MAJOR_ROW && in->field[LAYOUT2] == MAJOR_COLUMN;
     p->family = LAYOUT_WMMA;
-    p->d = element_of(in->type[0]);
-    p->a = of_half ? E_F16 : element_of(in->type[1]);
-    p->b = of_half ? E_F16 : element_of(in->type[2]);
-    p->c = element_of(in->type[in->n_types - 1]);
+    p->d = ptx_element_of(in->type[0]);
+    p->a = of_half ? E_F16 : ptx_element_of(in->type[1]);
+    p->b = of_half ? E_F16 : ptx_element_of(in->type[2]);
+    p->c = ptx_element_of(in->type[in->n_types - 1]);
     if (is_packed(p->a) && !row_by_column)
         return "of numbers of less than 8 bits A is .row and B is .col";
     return check_product(in);
@@ -227,7 +227,7 @@ static void load_fragment(struct running *r, const struct instruction *in)
     const struct product *p = &in->product;
     enum operand which = operand_of(in);
     uint32_t words[MOST_REGISTERS];
-    enum element_type type = element_of(in->type[0]);
+    enum element_type type = ptx_element_of(in->type[0]);
     unsigned stride = stride_of(r, in, which == OPERAND_B ? p->k : p->m, which == OPERAND_A ? p->k : p->n);
     const void *first = ptx_address(r, &in->operand[1], in->field[SPACE]);
     matrix_load_fragment(p, which, in->field[LAYOUT] == MAJOR_COLUMN, first, stride, words, r->pc);
@@ -250,7 +250,7 @@ static enum element_type whole_factor(unsigned k) { return k == 128 ? E_B1 : k =
 static void complete_product(struct instruction *in)
 {
     struct product *p = &in->product;
-    enum element_type e = element_of(in->type[0]);
+    enum element_type e = ptx_element_of(in->type[0]);
     p->family = LAYOUT_WMMA;
     p->a = p->b = e == E_S32 ? whole_factor(p->k) : e == E_F32 ? (p->k == 8 ? E_TF32 : E_F16) : e;
     switch (p->a) {
@@ -271,7 +271,7 @@ static const char *check_fragment(struct instruction *in, unsigned registers, en
     if (is_packed(p->a) && (which == OPERAND_A || which == OPERAND_B) &&
         in->field[LAYOUT] != (which == OPERAND_A ? MAJOR_ROW : MAJOR_COLUMN))
         return "of numbers of less than 8 bits A is .row and B is .col";
-    return check_fragment_registers(p, which, element_of(in->type[0]), &in->operand[registers]);
+    return ptx_check_fragment(p, which, ptx_element_of(in->type[0]), &in->operand[registers]);
 }
 static const char *check_fragment_load(struct instruction *in) { return check_fragment(in, 0, operand_of(in)); }
 static const char *check_fragment_store(struct instruction *in) { return check_fragment(in, 1, OPERAND_D); }

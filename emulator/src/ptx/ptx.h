@@ -195,7 +195,7 @@ struct ptx_operand {
     const struct ptx_operand *elements;
 };
 #define NO_SLOT 0xffffu
-#define MOST_OPERANDS 6
+#define MOST_OPERANDS 8
 
 struct running;
 struct row;
@@ -250,6 +250,8 @@ struct program {
 
 struct running {
     u64 *slots;
+    void **places; /* of each operand of the statement: the variable that stands for the register; NULL: a value */
+    unsigned n_places;
     const void *pc; /* where the program continues behind the statement */
     unsigned next;  /* instruction */
     unsigned carry; /* CC.CF, of add.cc and its like */
@@ -284,6 +286,22 @@ static inline void ptx_set_wide(const struct running *r, const struct ptx_operan
     ptx_set(r, o, (u64)value);
     if (o->kind == O_SLOT && o->bytes == 16)
         r->slots[o->slot + 1] = (u64)(value >> 64);
+}
+
+/* The variable that stands for a register, where the statement is one of those whose registers are read and written late
+ * (wgmma.mma_async); NULL: it has none. */
+static inline void *ptx_place(const struct running *r, const struct ptx_operand *o)
+{
+    return o->kind == O_SLOT && o->slot < r->n_places ? r->places[o->slot] : NULL;
+}
+
+/* The same of one that the row writes itself, now and later: at its end the statement leaves it alone. */
+static inline void *ptx_take_place(struct running *r, const struct ptx_operand *o)
+{
+    void *place = ptx_place(r, o);
+    if (place)
+        r->places[o->slot] = NULL;
+    return place;
 }
 
 /* Of p|q, q. */

@@ -6,6 +6,6 @@
 
 extern const struct row ptx_move_rows[], ptx_integer_rows[], ptx_float_rows[], ptx_convert_rows[], ptx_memory_rows[],
     ptx_warp_rows[], ptx_matrix_rows[], ptx_sync_rows[], ptx_mbarrier_rows[], ptx_bulk_rows[], ptx_tensor_rows[],
-    ptx_video_rows[];
+    ptx_video_rows[], ptx_wgmma_rows[];
 
 #endif

@@ -167,9 +167,9 @@ static const struct word {
 
 #define MOST_MODIFIER 32
 
-static const struct row *const tables[] = {ptx_move_rows,     ptx_integer_rows, ptx_float_rows,  ptx_convert_rows,
-                                           ptx_memory_rows,   ptx_warp_rows,    ptx_matrix_rows, ptx_sync_rows,
-                                           ptx_mbarrier_rows, ptx_bulk_rows,    ptx_tensor_rows, ptx_video_rows};
+static const struct row *const tables[] = {
+    ptx_move_rows, ptx_integer_rows,  ptx_float_rows, ptx_convert_rows, ptx_memory_rows, ptx_warp_rows, ptx_matrix_rows,
+    ptx_sync_rows, ptx_mbarrier_rows, ptx_bulk_rows,  ptx_tensor_rows,  ptx_video_rows,  ptx_wgmma_rows};
 
 /* Is the opcode that stem, or does it go on from it? */
 static bool begins(const char *opcode, const char *stem)
@@ -184,9 +184,8 @@ static const struct {
 } refused[] = {
     {"ret", "a statement cannot end its thread"},      {"exit", "a statement cannot end its thread"},
     {"barrier.cluster", "clusters are not supported"}, {"st.async", "clusters are not supported"},
-    {"red.async", "clusters are not supported"},       {"wgmma", "products of several warps are not supported"},
-    {"setmaxnreg", "registers are not counted"},       {"mma.sp", "sparse products are not supported"},
-    {"tcgen05", "tensor memory is not supported"},
+    {"red.async", "clusters are not supported"},       {"wgmma.mma_async.sp", "sparse products are not supported"},
+    {"mma.sp", "sparse products are not supported"},   {"tcgen05", "tensor memory is not supported"},
 };
 
 static const char *why_refused(const char *opcode)

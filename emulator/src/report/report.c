@@ -135,7 +135,7 @@ static void say_thread(FILE *f, const struct launch *l, unsigned thread)
 static void say_actor(FILE *f, const struct launch *l, unsigned thread, unsigned engine)
 {
     say_thread(f, l, thread);
-    fputs(engine ? "'s copy" : "", f);
+    fputs(!engine ? "" : engine_kind(engine) == PRODUCTS ? "'s product" : "'s copy", f);
 }
 
 static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
@@ -430,6 +430,12 @@ static const char *advice_on_order(const struct race *r)
 {
     const struct finding f = finding_of(r);
     bool mixed = (r->first.now == ACCESS_ATOMIC) != (r->first.before == ACCESS_ATOMIC);
+    if (engine_kind(r->first.other.engine) == PRODUCTS)
+        return "A product has read its operands behind a wgmma.wait_group that covers it, of any warp of its warpgroup: a wait is "
+               "missing, or, behind another thread's wait, a barrier or an mbarrier's phase.";
+    if (engine_kind(r->first.actor.engine) == PRODUCTS)
+        return "All threads of a warpgroup read a product's operands: each comes behind what was written there, by a barrier or a wait for an "
+               "mbarrier's phase of its own.";
     if (r->first.other.engine && f.furthest != TWO_BLOCKS)
         return "A copy is ordered before what comes behind a wait that covers it: a wait is missing, or, behind another "
                "thread's wait, a barrier.";
@@ -661,6 +667,20 @@ void report_call_of(const struct block *b, unsigned thread, const char *kind, co
     __builtin_unreachable();
 }
 
+void report_two_calls(const struct block *b, unsigned thread, const char *kind, const void *pc, const char *did,
+                      const void *before, const char *did_before, const char *why)
+{
+    begin_report();
+    fprintf(stderr, "simt: %s: %s\n", kind, where(pc));
+    say_kernel(stderr, b->launch, b->serial);
+    fprintf(stderr, "  ");
+    say_thread(stderr, b->launch, thread);
+    fprintf(stderr, " %s%s\n", did, called_by_kernel(b, thread, pc));
+    fprintf(stderr, "  It %s at %s%s\n  %s\n", did_before, where(before), called(before), why);
+    stop();
+    __builtin_unreachable();
+}
+
 void report_call(const char *kind, const void *pc, const char *did, const char *why)
 {
     const struct block *b = block_here();
@@ -716,7 +736,15 @@ static void say_waiters(FILE *f, const struct block *b)
     }
 }
 
-/* No thread can run: say who waits where, and who has left. A block-wide wait is named before a warp's. */
+/* Of two waiters, the first comes closer to why nobody can go on: a block-wide wait rather than a warp's. */
+static bool explains_better(const struct thread *a, const struct thread *other)
+{
+    if (a->waits_for->kind->explain || other->waits_for->kind->explain)
+        return !other->waits_for->kind->explain;
+    return other->call && !a->call;
+}
+
+/* No thread can run: say who waits where, and who has left. */
 void report_deadlock(const struct cluster *c)
 {
     const struct thread *first = NULL, *shown = NULL;
@@ -729,15 +757,19 @@ void report_deadlock(const struct cluster *c)
                 continue;
             if (!shown)
                 shown = a;
-            if (!first || (first->call && !a->call))
+            if (!first || explains_better(a, first))
                 first = a;
         }
     }
+    if (first->waits_for->kind->explain)
+        shown = first;
     fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
     for (unsigned rank = 0; rank < c->n; rank++) {
         say_kernel(stderr, c->launch, c->blocks[rank]->serial);
         say_waiters(stderr, c->blocks[rank]);
     }
+    if (first->waits_for->kind->explain)
+        first->waits_for->kind->explain(stderr, first);
     fprintf(stderr, "  %s\n", first->waits_for->kind->rule);
     stop();
     __builtin_unreachable();

@@ -92,6 +92,12 @@ void dense_narrow(enum element_type type, const union number *restrict sums, uns
     }
 }
 
+void dense_negate(union number *matrix, unsigned elements)
+{
+    for (unsigned i = 0; i < elements; i++)
+        matrix[i].bits ^= 0x80000000u;
+}
+
 /* ---- dense matrices ---- */
 
 #define ACROSS 8 /* columns that are computed at once; every n is a multiple */

@@ -20,6 +20,8 @@ union number {
 /* Elements, packed as in registers, to numbers, and sums back; their number is a multiple of 32. */
 void dense_widen(enum element_type type, const void *restrict packed, unsigned elements, union number *restrict out);
 void dense_narrow(enum element_type type, const union number *restrict sums, unsigned elements, void *restrict packed);
+/* The negatives, of floating-point numbers. */
+void dense_negate(union number *matrix, unsigned elements);
 
 /* sums [m, n] += a [m, k] b [k, n] */
 void dense_multiply(const struct product *p, const union number *a, const union number *b, union number *sums);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #define WMMA_HALVES 16 /* elements of each fragment of half, whatever its shape */
+#define WGMMA_M 64
+#define WGMMA_MOST_N 256
 
 unsigned element_numbers(enum element_type type)
 {
@@ -77,6 +79,26 @@ static bool is_wmma(const struct product *p)
     return p->a == E_TF32 && to_float && has_shape(p, 16, 16, 8);
 }
 
+/* Of a warpgroup: A in registers or, with B, in shared memory. k is 32 bytes. */
+static bool is_wgmma(const struct product *p)
+{
+    bool to_float = is_sum16(p->c) && p->c == p->d, to_whole = p->c == E_S32 && p->d == E_S32;
+    bool n8 = p->m == WGMMA_M && p->n && p->n <= WGMMA_MOST_N && p->n % 8 == 0;
+    bool n16 = n8 && (p->n <= 32 || p->n % 16 == 0);
+    if (is_int8(p->a))
+        return is_int8(p->b) && to_whole && n16 && p->k == 32;
+    if (is_fp8(p->a))
+        return is_fp8(p->b) && to_float && n8 && p->k == 32;
+    if (p->a != p->b)
+        return false;
+    if (p->a == E_B1)
+        return to_whole && n16 && p->k == 256;
+    if (p->a == E_F16)
+        return to_float && n8 && p->k == 16;
+    to_float &= p->d == E_F32;
+    return to_float && n8 && ((p->a == E_BF16 && p->k == 16) || (p->a == E_TF32 && p->k == 8));
+}
+
 /* ---- where each element is ---- */
 
 struct position {
@@ -113,6 +135,12 @@ static unsigned layout_k(const struct product *p) { return p->k / element_number
 static struct position position_of(const struct product *p, enum operand which, unsigned lane, unsigned i)
 {
     unsigned packed = p->a == E_F64 ? 1 : 32 / element_bits(p->a);
+    if (p->family == LAYOUT_WGMMA) { /* each warp has 16 rows, as mma.sync has them */
+        struct product of_warp = *p;
+        of_warp.family = LAYOUT_MMA, of_warp.m = 16;
+        struct position at = position_of(&of_warp, which, lane % WARP, i);
+        return (struct position){lane / WARP * 16 + at.row, at.column};
+    }
     if (p->family == LAYOUT_WMMA && has_shape(p, 8, 32, p->k)) {
         struct product transposed = *p;
         transposed.m = 32, transposed.n = 8;
@@ -143,8 +171,9 @@ static void build(const struct product *p, enum operand which, struct layout *l)
     l->type = types[which];
     l->rows = which == OPERAND_B ? layout_k(p) : p->m;
     l->columns = which == OPERAND_A ? layout_k(p) : p->n;
-    l->lanes = WARP;
-    l->distinct = l->rows * l->columns / l->lanes;
+    l->lanes = p->family == LAYOUT_WGMMA ? 4 * WARP : WARP;
+    /* wgmma has B in shared memory alone */
+    l->distinct = p->family == LAYOUT_WGMMA && which == OPERAND_B ? 0 : l->rows * l->columns / l->lanes;
     /* mma.h and PTX give every WMMA fragment of half 16 elements, as sm_70 needed; bf16 came later. */
     l->elements = p->family == LAYOUT_WMMA && l->type == E_F16 && !sums ? WMMA_HALVES : l->distinct;
     l->at = need(calloc(l->lanes * l->distinct, sizeof *l->at));
@@ -192,10 +221,20 @@ static const struct product_layouts *make(const struct product *p)
     return &k->layouts;
 }
 
+static bool is_offered(const struct product *p)
+{
+    switch (p->family) {
+    case LAYOUT_MMA: return is_mma(p);
+    case LAYOUT_WMMA: return is_wmma(p);
+    case LAYOUT_WGMMA: return is_wgmma(p);
+    }
+    return false;
+}
+
 const struct product_layouts *matrix_layouts(const struct product *p)
 {
     const struct product_layouts *found = find(p);
-    if (found || !(p->family == LAYOUT_MMA ? is_mma(p) : is_wmma(p)))
+    if (found || !is_offered(p))
         return found;
     pthread_mutex_lock(&lock);
     found = find(p);

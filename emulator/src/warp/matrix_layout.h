@@ -10,7 +10,7 @@
 struct layout { /* of one operand */
     enum element_type type;
     unsigned rows, columns;
-    unsigned lanes;        /* that hold it: a warp's */
+    unsigned lanes;        /* that hold it: a warp's, or a warpgroup's */
     unsigned elements;     /* in each lane, from the low bits of the first register on */
     unsigned distinct;     /* of them; x[i] is also x[i + distinct], of which the product reads the first */
     uint16_t *at;          /* row * columns + column of each distinct element, lane after lane */

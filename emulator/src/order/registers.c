@@ -1,0 +1,229 @@
+/* What a thread does with the variables that stand for registers of wgmma.mma_async. From its first wgmma.fence on a thread
+ * is watched: the fast path of the hooks takes none of its accesses for local ones (fiber_watch()), and those of its own
+ * stack come here. Others pay nothing. */
+#include "order/registers.h"
+#include "base/lines.h"
+#include "base/report.h"
+#include "block/async.h"
+#include "order/access.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD 4
+#define WORDS (STACK_SLOT / WORD)
+
+struct issue { /* of a product in flight: the variables that it keeps, by their words in the stack */
+    const char *call;
+    const void *pc;
+    bool accumulators;
+    unsigned n, lowest;
+    uint16_t *words;
+};
+
+struct registers {              /* of a thread */
+    const void *written[WORDS]; /* where it last wrote a word since its last fence; NULL: it has not */
+    uint16_t list[WORDS];       /* which these are */
+    uint16_t closed[WORDS];     /* how many products in flight forbid to touch a word, */
+    uint16_t held[WORDS];       /* and how many to write it */
+    unsigned n_written, n_forbidden, n_issues, room;
+    struct issue *issues; /* oldest first */
+};
+
+static struct registers *registers_of(struct block *b, unsigned thread)
+{
+    if (!b->registers)
+        b->registers = base_reserve(MAX_THREADS * sizeof *b->registers);
+    return &b->registers[thread];
+}
+
+static size_t word_of(const struct block *b, unsigned thread, const void *address)
+{
+    return (size_t)((const unsigned char *)address - b->threads[thread].stack) / WORD;
+}
+
+static void forget_written(struct registers *r)
+{
+    for (unsigned i = 0; i < r->n_written; i++)
+        r->written[r->list[i]] = NULL;
+    r->n_written = 0;
+}
+
+static void forbid(struct registers *r, const struct issue *issue, int by)
+{
+    uint16_t *counts = issue->accumulators ? r->closed : r->held;
+    for (unsigned i = 0; i < issue->n; i++)
+        counts[issue->words[i]] = (uint16_t)(counts[issue->words[i]] + by);
+    r->n_forbidden += (unsigned)by * issue->n;
+}
+
+static void remove_issue(struct registers *r, unsigned i)
+{
+    forbid(r, &r->issues[i], -1);
+    free(r->issues[i].words);
+    r->n_issues--;
+    memmove(&r->issues[i], &r->issues[i + 1], (r->n_issues - i) * sizeof *r->issues);
+}
+
+void registers_begin_block(struct block *b)
+{
+    for (unsigned t = 0; t < MAX_THREADS && b->registers; t++) {
+        struct registers *r = &b->registers[t];
+        if (!b->threads[t].watched)
+            continue;
+        forget_written(r);
+        while (r->n_issues)
+            remove_issue(r, r->n_issues - 1);
+        b->threads[t].watched = false;
+    }
+}
+
+/* ---- fences ---- */
+
+void registers_fence(struct block *b, unsigned thread)
+{
+    if (!simt_checked)
+        return;
+    forget_written(registers_of(b, thread));
+    fiber_watch(b, thread);
+}
+
+bool registers_unfenced(struct block *b, unsigned thread, void *const *addresses, unsigned n, unsigned bytes,
+                        struct unfenced *found)
+{
+    if (!simt_checked)
+        return false;
+    *found = (struct unfenced){.never = !b->threads[thread].watched};
+    if (found->never)
+        return true;
+    const struct registers *r = registers_of(b, thread);
+    for (unsigned i = 0; i < n; i++) {
+        if (!addresses[i] || !block_is_own_stack(b, thread, addresses[i]))
+            continue;
+        size_t last = word_of(b, thread, (const unsigned char *)addresses[i] + bytes - 1);
+        for (size_t word = word_of(b, thread, addresses[i]); word <= last; word++)
+            if (r->written[word]) {
+                found->address = addresses[i];
+                found->pc = r->written[word];
+                return true;
+            }
+    }
+    return false;
+}
+
+/* ---- in flight ---- */
+
+static unsigned words_of(const struct block *b, unsigned thread, void *const *addresses, unsigned n, unsigned bytes,
+                         uint16_t *words)
+{
+    unsigned n_words = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (!addresses[i] || !block_is_own_stack(b, thread, addresses[i]))
+            continue;
+        size_t last = word_of(b, thread, (const unsigned char *)addresses[i] + bytes - 1);
+        for (size_t word = word_of(b, thread, addresses[i]); word <= last; word++)
+            words[n_words++] = (uint16_t)word;
+    }
+    return n_words;
+}
+
+void registers_close(struct block *b, unsigned thread, void *const *addresses, unsigned n, unsigned bytes,
+                     bool accumulators, const char *call, const void *pc)
+{
+    if (!simt_checked || !n)
+        return;
+    struct registers *r = registers_of(b, thread);
+    struct issue issue = {.call = call, .pc = pc, .accumulators = accumulators};
+    if (r->n_issues == r->room) {
+        r->room = r->room ? 2 * r->room : 8;
+        r->issues = realloc(r->issues, r->room * sizeof *r->issues);
+    }
+    issue.words = malloc(n * (bytes / WORD + 2) * sizeof *issue.words);
+    if (!r->issues || !issue.words)
+        base_out_of_memory();
+    issue.n = words_of(b, thread, addresses, n, bytes, issue.words);
+    issue.lowest = WORDS;
+    for (unsigned i = 0; i < issue.n; i++)
+        if (issue.words[i] < issue.lowest)
+            issue.lowest = issue.words[i];
+    forbid(r, &issue, 1);
+    r->issues[r->n_issues++] = issue;
+    fiber_watch(b, thread);
+}
+
+/* The oldest of the same registers: waits cover the oldest groups first. */
+void registers_open(struct block *b, unsigned thread, void *const *addresses, unsigned n, unsigned bytes,
+                    bool accumulators)
+{
+    if (!simt_checked || !n)
+        return;
+    struct registers *r = registers_of(b, thread);
+    uint16_t words[n * (bytes / WORD + 2)];
+    unsigned n_words = words_of(b, thread, addresses, n, bytes, words);
+    for (unsigned i = 0; i < r->n_issues; i++) {
+        const struct issue *issue = &r->issues[i];
+        if (issue->accumulators == accumulators && issue->n == n_words &&
+            memcmp(issue->words, words, n_words * sizeof *words) == 0) {
+            remove_issue(r, i);
+            return;
+        }
+    }
+}
+
+/* The last that forbids it. */
+static const struct issue *issue_of(const struct registers *r, size_t word, bool store)
+{
+    for (unsigned i = r->n_issues; i-- > 0;)
+        for (unsigned j = 0; j < r->issues[i].n; j++)
+            if (r->issues[i].words[j] == word && (store || r->issues[i].accumulators))
+                return &r->issues[i];
+    return NULL;
+}
+
+static void report_touch(const struct access *a, const struct issue *issue)
+{
+    const struct block *b = a->block;
+    struct actor other = {b->serial, a->thread, issue->pc};
+    char did[160], why[640];
+    snprintf(did, sizeof did, "issued %s, which %s", issue->call,
+             issue->accumulators ? "adds to it," : "reads it as a register of A,");
+    async_say_unlanded(a->block, a->thread, a->address, a->bytes, why, sizeof why);
+    report_meeting(a, issue->accumulators ? "accumulator in flight" : "operand register in flight", &other, did, why);
+}
+
+static void report_lost(const struct issue *issue, const void *pc)
+{
+    char did[800];
+    struct source_line l = lines_of(issue->pc);
+    snprintf(did, sizeof did, "has left the function whose variables the %s at %s:%d is to write", issue->call, l.file,
+             l.line);
+    report_call("accumulator in flight", pc, did,
+                "Accumulators have to live until wgmma.wait_group has waited for the product.");
+}
+
+void registers_access(struct block *b, const void *address, unsigned bytes, enum access_kind kind, const void *pc)
+{
+    struct registers *r = registers_of(b, b->cur);
+    bool store = access_stores(kind);
+    size_t first = word_of(b, b->cur, address), last = word_of(b, b->cur, (const unsigned char *)address + bytes - 1);
+    for (size_t word = first; word <= last && word < WORDS && store; word++) {
+        if (!r->written[word])
+            r->list[r->n_written++] = (uint16_t)word;
+        r->written[word] = pc;
+    }
+    for (size_t word = first; word <= last && word < WORDS && r->n_forbidden; word++)
+        if (r->closed[word] || (store && r->held[word])) {
+            struct access a = access_of(b, pc, address, bytes, kind);
+            report_touch(&a, issue_of(r, word, store));
+        }
+}
+
+void registers_check_frames(struct block *b, const void *frame, const void *pc)
+{
+    const struct registers *r = registers_of(b, b->cur);
+    size_t lowest = word_of(b, b->cur, frame);
+    for (unsigned i = 0; i < r->n_issues; i++) {
+        const struct issue *issue = &r->issues[i];
+        if (issue->accumulators && issue->lowest < lowest)
+            report_lost(issue, pc);
+    }
+}
