@@ -244,6 +244,7 @@ struct row {
 
 struct program {
     unsigned n, n_slots, n_arguments;
+    bool late; /* of its operands some are variables, whose registers are read and written later */
     struct instruction *instructions;
     struct ptx_operand *elements; /* of vectors */
 };
