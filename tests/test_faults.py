@@ -14,7 +14,7 @@ UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "register deadlock", "divergent barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
               "access to an mbarrier", "missing proxy fence", "stale tensor map", "race between streams",
-              "race between host and stream"}
+              "race between host and stream", "accumulator in flight", "operand register in flight", "missing wgmma.fence"}
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
