@@ -41,12 +41,12 @@ static void end(const u64 *slots, const struct simt_asm_operand *operands, void 
 
 /* ---- variables, and threads that are watched ---- */
 
-static bool is_late(const struct simt_assembly_site *site, const struct simt_asm_operand *operands)
+static bool has_variables(const struct simt_assembly_site *site, const struct simt_asm_operand *operands)
 {
-    bool late = false;
+    bool any = false;
     for (int i = 0; i < site->n_outputs + site->n_inputs; i++)
-        late |= operands[i].variable;
-    return late;
+        any |= operands[i].variable;
+    return any;
 }
 
 static u64 read_variable(const void *place, unsigned bytes)
@@ -58,47 +58,44 @@ static u64 read_variable(const void *place, unsigned bytes)
 
 /* The same of a statement with variables, of which the addresses come. They stand for registers if they are the thread's own.
  * What lies elsewhere is loaded: its value is in a register that no variable stands for; and sums that go elsewhere would have
- * to be stored behind a wait, so that ptxas would wait at once. */
-static __attribute__((noinline)) void begin_late(va_list list, const struct simt_assembly_site *site,
-                                                 const struct simt_asm_operand *operands, void **places, u64 *slots,
-                                                 const void *pc)
+ * to be stored behind a wait, so that ptxas would wait at once. late: of those that are left to their instructions nothing is
+ * read; NULL: it is not known yet. */
+static __attribute__((noinline)) void begin_variables(va_list list, const struct simt_assembly_site *site,
+                                                      const struct simt_asm_operand *operands, const bool *late,
+                                                      void **places, u64 *slots, const void *pc)
 {
     struct block *b = running();
     for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
         const struct simt_asm_operand *o = &operands[i];
         places[i] = o->variable ? va_arg(list, void *) : NULL;
-        if (places[i] && !block_is_own_stack(b, b->cur, places[i])) {
-            if (i < site->n_outputs)
-                report_unsupported_at("`wgmma.mma_async` with a result that is no local variable of its thread", pc);
-            if (simt_checked)
-                access_in_manner(places[i], o->bytes, ACCESS_LOAD, AS_WRITTEN, SIMT_SCOPE_SYSTEM, pc);
-        }
-        slots[i] = !o->enters ? ~0ull : o->variable ? read_variable(places[i], o->bytes) : va_arg(list, u64);
-        if (!block_is_own_stack(b, b->cur, places[i]))
+        bool own = block_is_own_stack(b, b->cur, places[i]);
+        if (!own && i < site->n_outputs)
+            report_unsupported_at("`wgmma.mma_async` with a result that is no local variable of its thread", pc);
+        if (!own && o->variable && simt_checked)
+            access_in_manner(places[i], o->bytes, ACCESS_LOAD, AS_WRITTEN, SIMT_SCOPE_SYSTEM, pc);
+        slots[i] = ~0ull;
+        if (o->enters && !(late && late[i]))
+            slots[i] = o->variable ? read_variable(places[i], o->bytes) : va_arg(list, u64);
+        if (!own)
             places[i] = NULL;
     }
 }
 
-/* ptx_take_place() has taken it, or it is a variable that nothing has changed. */
-static bool is_left_alone(const struct simt_asm_operand *o, const void *place, u64 slot)
-{
-    if (!place || !o->variable || !o->enters)
-        return !place;
-    return read_variable(place, o->bytes) == (slot & ptx_bits(o->bytes));
-}
-
-/* Of a statement with variables, or of a thread whose stores to its own stack are looked at: where its compiler does without a
- * copy, an output is a variable of the program's. */
-static __attribute__((noinline)) void end_late(const u64 *slots, const struct simt_asm_operand *operands,
-                                               void *const *places, int n, const void *pc)
+/* Of such a statement, or of a thread whose stores to its own stack are looked at: where its compiler does without a copy, an
+ * output is a variable of the program's. One that nothing has changed is left alone. */
+static __attribute__((noinline)) void end_variables(const u64 *slots, const struct simt_asm_operand *operands,
+                                                    const bool *late, void *const *places, int n, const void *pc)
 {
     struct block *b = running();
     for (int i = 0; i < n; i++) {
-        if (is_left_alone(&operands[i], places[i], slots[i]))
+        const struct simt_asm_operand *o = &operands[i];
+        bool unchanged = late[i] || (o->variable && o->enters &&
+                                     read_variable(places[i], o->bytes) == (slots[i] & ptx_bits(o->bytes)));
+        if (unchanged)
             continue;
         if (current(b)->watched && block_is_own_stack(b, b->cur, places[i]))
-            registers_access(b, places[i], operands[i].bytes, ACCESS_STORE, pc);
-        write_output(&operands[i], places[i], slots[i]);
+            registers_access(b, places[i], o->bytes, ACCESS_STORE, pc);
+        write_output(o, places[i], slots[i]);
     }
 }
 
@@ -108,16 +105,18 @@ static const struct program *read_program(struct simt_assembly_site *site, const
 {
     u64 values[site->n_outputs + site->n_inputs + 1];
     void *places[site->n_outputs + site->n_inputs + 1], *none = NULL;
-    if (is_late(site, operands))
-        begin_late(list, site, operands, places, values, pc);
+    bool variables = has_variables(site, operands);
+    if (variables)
+        begin_variables(list, site, operands, NULL, places, values, pc);
     else
         begin(list, site, operands, places, values);
     struct program *p = ptx_read_program(site, operands, values, pc);
-    p->late = is_late(site, operands);
+    p->variables = variables;
     if (__atomic_compare_exchange_n(&site->parsed, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return p;
     free(p->instructions);
     free(p->elements);
+    free(p->late);
     free(p);
     return none;
 }
@@ -139,8 +138,8 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     u64 slots[p->n_slots + 1]; /* of a few registers; ptx_read.c limits them */
     void *places[p->n_arguments + 1];
     va_start(list, operands);
-    if (p->late)
-        begin_late(list, site, operands, places, slots, CALLER());
+    if (p->variables)
+        begin_variables(list, site, operands, p->late, places, slots, CALLER());
     else
         begin(list, site, operands, places, slots);
     va_end(list);
@@ -149,14 +148,15 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     bool watched = simt_worker->stack == WATCHED_STACK;
     if (watched)
         registers_check_frames(block_here(), __builtin_frame_address(0), CALLER());
-    struct running r = {.slots = slots, .places = places, .n_places = p->late ? p->n_arguments : 0, .pc = CALLER()};
+    struct running r = {
+        .slots = slots, .places = places, .n_places = p->variables ? p->n_arguments : 0, .pc = CALLER()};
     while (r.next < p->n) {
         const struct instruction *in = &p->instructions[r.next++];
         if (holds(&r, in))
             in->run(&r, in);
     }
-    if (p->late || watched)
-        end_late(slots, operands, places, site->n_outputs, CALLER());
+    if (p->variables || watched)
+        end_variables(slots, operands, p->late, places, site->n_outputs, CALLER());
     else
         end(slots, operands, places, site->n_outputs);
 }
