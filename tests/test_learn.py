@@ -527,6 +527,35 @@ def test_floors_of_tensor_cores():
     assert "the 600 TFLOPS that mma reached, of 1,000 TFLOPS published" in floors.legend(["tensor"], {False}, gpu, rates | {"tensor": 6e14})
 
 
+def test_floors_of_wgmma():
+    """What mma.sync reached is no floor of a kernel whose warpgroups multiply: ncu counts those among all products, and apart."""
+    counts = dict.fromkeys(COUNTERS, 0) | {"mma": 8, "wgmma": 8, "wgmma_ld_requests": 66_000, "wgmma_ld_wavefronts": 132_000}
+    rates = device.rates(H200)
+    assert rates["tensor"] < 0.7 * rates["wgmma"] and rates["wgmma"] == 989.4e12
+    assert floors.units(counts, 989.4e9, 0, rates)["wgmma"] == pytest.approx(1e-3) and "tensor" not in floors.units(counts, 1, 0, rates)
+    assert floors.units(counts, 0, 0, floors.published(H200 | {"clock_ghz": 1}))["shared"] == pytest.approx(1e-6)
+    assert floors.binding(counts, 989.4e9, 0, rates) == ("wgmma", pytest.approx(1e-3))
+    assert "by wgmma, at the 989 TFLOPS that are published" in floors.legend(["wgmma"], {False}, H200, rates)
+
+
+def test_the_floor_of_a_line_is_that_of_its_instruction(monkeypatch):
+    """A step for compute capability 9.0 alone has wgmma, which mma's rate is no floor of."""
+    line = {"step": "23_matmul_wgmma", "dtype": "bf16", "flops": 989.4e9, "floor_ms": 1.0}
+    monkeypatch.setattr(device.steps, "load", lambda: [step | {"arch": arch} for step in STEPS[2:]])
+    monkeypatch.setattr(device, "reached", lambda: {"fp32": 66e12, "tensor": 647e12})
+    arch = "90a"
+    assert device.floor_ms(line) == 1.0
+    arch = "90"
+    assert device.floor_ms(line) == pytest.approx(989.4 / 647)
+
+
+def test_profile_says_what_warpgroups_multiply():
+    """Their products stand apart from those of a warp."""
+    line = dict.fromkeys(COUNTERS, 0) | {"mma": 12, "wgmma": 8, "wgmma_ld_requests": 8, "wgmma_ld_wavefronts": 64}
+    assert profile.rows(line, with_copies=False) == [("wgmma reads shared", 8, "64 wavefronts", "0 conflicts"),
+                                                     ("product of fragments", 4, "", ""), ("wgmma, by warp", 8, "", "")]
+
+
 def test_the_rate_that_was_reached_says_what_binds():
     """On an H200 the fastest that the step machine recorded counts, and of another GPU what is published."""
     rates = device.rates(H200)
