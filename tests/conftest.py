@@ -90,8 +90,8 @@ class Program:
 
     @property
     def needs_hopper(self):
-        """Bulk copies and tensor maps: compute capability 9.0, and of that what later ones have not."""
-        return bool(re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>', self.source.read_text()))
+        """Bulk copies, tensor maps, wgmma and setmaxnreg: compute capability 9.0, and of that what later ones have not."""
+        return bool(re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg', self.source.read_text()))
 
     @property
     def target(self):

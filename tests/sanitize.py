@@ -44,8 +44,8 @@ def cases():
 
 
 def architecture(source):
-    """For nvcc: the GPU's own, but of bulk copies and tensor maps Hopper's alone."""
-    hopper = re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>', source.read_text())
+    """For nvcc: the GPU's own, but of bulk copies, tensor maps, wgmma and setmaxnreg Hopper's alone."""
+    hopper = re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg', source.read_text())
     return "-gencode=arch=compute_90a,code=sm_90a" if hopper else "-arch=native"
 
 

@@ -11,7 +11,7 @@ FAULTS = sorted((TESTS / "faults").glob("*.cu"))
 UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 
 # Faults between threads: the report must name every line marked `expect`, and no other but those marked `perhaps`.
-OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "divergent barrier",
+OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "register deadlock", "divergent barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
               "access to an mbarrier", "missing proxy fence", "stale tensor map", "race between streams",
               "race between host and stream"}
@@ -25,7 +25,9 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "mbarriers-parity_of_two_phases_ago", "wmma-half_a_warp", "wmma-in_a_branch", "wmma-in_two_branches",
                     "vectors-half_a_transpose", "vectors-half_a_product",
                     "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch", "bulk_forms-to_no_block", "bulk_bytes",
-                    "tma_tiles-inside_only", "tma_tiles-a_larger_box"}
+                    "tma_tiles-inside_only", "tma_tiles-a_larger_box", "setmaxnreg-four_consumers", "setmaxnreg-producer_keeps_all",
+                    "setmaxnreg-producer_leaves", "setmaxnreg-of_maxnreg", "setmaxnreg-an_odd_warp", "setmaxnreg-one_warp", "setmaxnreg-two_numbers",
+                    "setmaxnreg-no_warpgroup", "register_numbers"}
 
 
 @dataclasses.dataclass
@@ -172,6 +174,24 @@ def expect_note(compile_cu, name, kernel, compiler):
     lines = [n for n, code in enumerate(source, 1) if code.endswith("// noted")]
     assert lines and done.stderr.count("simt: note: ") == 1, done.stderr
     assert all(f"{name}:{line}" in done.stderr for line in lines), done.stderr
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_registers_that_ptxas_does_not_know_are_noted(compile_cu, compiler):
+    expect_note(compile_cu, "setmaxnreg.cu", "one_number", compiler)
+
+
+POOLS = {"four_consumers": "The block began with 5 warpgroups at 96 registers a thread, a pool of 480: warpgroup 0 has 24, warpgroup 1 has 120, "
+                           "warpgroup 2 has 120, warpgroup 3 has 120, warpgroup 4 has 96 and asks for 120, together 504.",
+         "producer_leaves": "began with 3 warpgroups at 168 registers a thread, a pool of 504: warpgroup 0 has 168, warpgroup 1 has 168 and asks for 240",
+         "of_maxnreg": "began with 3 warpgroups at 128 registers a thread, a pool of 384", "an_odd_warp": "a pool of 336: warpgroup 0 has 104"}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", POOLS)
+def test_a_pool_of_registers_says_who_has_how_many(compile_cu, compiler, name):
+    done = run(compile_cu(Program(TESTS / "faults" / "setmaxnreg.cu", compiler)), name)
+    assert POOLS[name] in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

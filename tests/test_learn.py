@@ -420,7 +420,7 @@ def test_floors_and_counters_by_ncu(learn, clone):
     text = page.read_text()
     assert "| padded | 62.7 ns | 0.00 ns | 505 ns | 253 ns | 41.0 ns | 505 ns | 505 ns | L1, 8.06 × fp32 | ncu |" in text
     assert "with their bank conflicts" in text and "leaves out the bank conflicts" not in text
-    assert "Of `padded`'s 1,000 requests to load from global memory, ncu counted 500: ptxas merged" in text
+    assert "ncu counted fewer requests than are written, `padded` 500 for 1,000 to load from global memory: ptxas merged" in text
     recorded.write_text(by_ncu(128, global_ld_requests=4000, global_ld_sectors=16500))
     ended(learn("docs"), 0)
     text = page.read_text()  # what no lane executes is not issued to L1: the emulator's 1,000 requests are the floor's
@@ -541,7 +541,7 @@ def test_the_rate_that_was_reached_says_what_binds():
 def test_zeros_explain_more_wavefronts_of_copies_and_no_fewer():
     counts = dict.fromkeys(COUNTERS, 0) | {"copy_ld_requests": 8, "copy_st_wavefronts": 32}
     for wavefronts, explained in ((64, True), (32, False), (24, False)):
-        notes = docs.compared("padded", counts, {"copy_st_wavefronts": wavefronts})
+        notes = docs.compared([("padded", counts, {"copy_st_wavefronts": wavefronts})])
         assert any("writes zeros first" in note for note in notes) == explained
 
 

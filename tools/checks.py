@@ -80,12 +80,14 @@ def compile_step(step, arch):
 
 
 def verdict_of(step, arch, status, said):
-    """(what to say of a step that nvcc compiled, whether it is good): no register spills but those that its CMakeLists.txt names, and
-    no array in local memory."""
+    """(what to say of a step that nvcc compiled, whether it is good): no warning of wgmma or setmaxnreg, no register spills but those that
+    its CMakeLists.txt names, and no array in local memory."""
     spills, stack = (sum(int(count) for count in re.findall(rf"(\d+) bytes {what}", said)) for what in ("spill", "stack frame"))
     known = int(dict(each.split(":") for each in step["spills"]).get(arch, 0))
     if status:
         return "failed", False
+    for code, kernel, words in ptxas.warnings(said):
+        return f"ptxas warns of {kernel or 'a kernel that it does not name'}: {words} ({code})", False
     if spills > known:
         return f"{spills} bytes of spills", False
     if stack and not spills:
@@ -94,7 +96,7 @@ def verdict_of(step, arch, status, said):
 
 
 def compile_all():
-    """Every step by nvcc for every architecture that can run it. Returns 1 on an error, or a spill that is not expected."""
+    """Every step by nvcc for every architecture that can run it. Returns 1 on an error, a warning, or a spill that is not expected."""
     if not machine.nvcc():
         print("no nvcc here: nothing was compiled for a GPU")
         return 0

@@ -363,7 +363,7 @@ def grade(folder: Annotated[str, typer.Argument(metavar="DIR", help="A learner's
 
 @app.command(name="compile", hidden=True)
 def compile_():
-    """Compile every step by nvcc for 75, 80 and 90a; status 1 on an error or a register spill."""
+    """Compile every step by nvcc for 75, 80 and 90a; status 1 on an error, a register spill, or a warning of wgmma or setmaxnreg."""
     from tools import checks
     raise typer.Exit(checks.compile_all())
 

@@ -660,32 +660,44 @@ def counter_row(name, counts, more):
     return (name, *("–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else f"{cell:,}" for cell in cells))
 
 
-def compared(name, counts, ncu):
-    """Sentences on the requests that ncu counted otherwise than the emulator: the numbers, and what they come from."""
-    for space, what in (("shared", "shared memory"), ("global", "global memory")):
-        for op, does in (("ld", "requests to load from"), ("st", "requests to store to")):
-            written, made = counts[f"{space}_{op}_requests"], ncu.get(f"{space}_{op}_requests")
-            traffic = "wavefronts" if space == "shared" else "sectors"
-            same = counts[f"{space}_{op}_{traffic}"] == ncu.get(f"{space}_{op}_{traffic}")
-            if made is not None and written / 4 <= made < written:
-                yield (f"Of `{name}`'s {written:,} {does} {what}, ncu counted {made:,}: ptxas merged neighbouring accesses of a thread "
-                       "into one of 8 or 16 bytes.")
-            elif made is not None and made > written and same:
-                yield (f"For `{name}`'s {written:,} {does} {what}, ncu counted {made:,} and the same {traffic}: it also counts an "
-                       "instruction that no lane of the warp executes, which moves nothing.")
+MERGED = ("ncu counted fewer requests than are written, {}: ptxas merged neighbouring accesses of a thread into one of 8 or "
+          "16 bytes.")
+IDLE = ("ncu counted more requests than are written and the same traffic, {}: it also counts an instruction that no lane of the warp "
+        "executes.")
 
-    if counts["copy_ld_requests"]:
+
+def requests_compared(name, counts, ncu):
+    """What ncu counted otherwise than the emulator: why, and of which requests, with both numbers."""
+    for space, what in (("shared", "shared memory"), ("global", "global memory")):
+        for op, does in (("ld", "to load from"), ("st", "to store to")):
+            written, made = counts[f"{space}_{op}_requests"], ncu.get(f"{space}_{op}_requests")
+            traffic = f"{space}_{op}_" + ("wavefronts" if space == "shared" else "sectors")
+            numbers = f"`{name}` {made or 0:,} for {written:,} {does} {what}"
+            if made is not None and written / 4 <= made < written:
+                yield MERGED, numbers
+            elif made is not None and made > written and counts[traffic] == ncu.get(traffic):
+                yield IDLE, numbers
+
+
+def compared(pairs):
+    """Sentences on what ncu counted otherwise than the emulator, of (name, the emulator's counts, ncu's)."""
+    found = {}
+    for pair in pairs:
+        for why, numbers in requests_compared(*pair):
+            found.setdefault(why, []).append(numbers)
+    for why, numbers in found.items():
+        yield why.format(", ".join(numbers))
+    if any(counts["copy_ld_requests"] for _, counts, _ in pairs):
         yield ("Among the global requests ncu also counts what cp.async reads, and among those to shared memory loads that no lane executes, "
                "which ptxas puts before copies.")
-    if (ncu.get("copy_st_wavefronts") or 0) > counts["copy_st_wavefronts"]:
+    if any((ncu.get("copy_st_wavefronts") or 0) > counts["copy_st_wavefronts"] for _, counts, ncu in pairs):
         yield ("Where ptxas does not know that a copy reads all of its 16 bytes or none, it makes an instruction that writes zeros first: "
                "those wavefronts ncu counts, and the emulator does not.")
 
 
-
 def counters(step):
     """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
-    rows, shape, notes, seen, of_all = [], "", [], False, list(counted(step))
+    rows, shape, pairs, of_all = [], "", [], list(counted(step))
     more = [column for column, counter in WHERE_COUNTED.items() if any(counts.get(counter) for _, _, counts in of_all)]
     for variant, done, counts in of_all:
         name = variant or steps.short(step)
@@ -693,13 +705,13 @@ def counters(step):
         rows.append(counter_row(f"{name}, as written", counts, more))
         if ncu := results.hardware(step, variant, done["case"]["shape"]):
             rows.append(counter_row(f"{name}, ncu", ncu, more))
-            notes += compared(name, counts, ncu)
-            seen = True
+            pairs.append((name, counts, ncu))
     head = ("", "global requests", "sectors a request", "shared requests", "wavefronts", "bank conflicts", "barriers (by warp)",
             *more)
-    by_ncu = " The rows *ncu* were counted by an H200's hardware, of what ptxas made of the source." if seen else ""
+    by_ncu = " The rows *ncu* were counted by an H200's hardware, of what ptxas made of the source." if pairs else ""
+    notes = list(compared(pairs))
     return (f"At {shape}. The rows *as written* were counted by the emulator, of the source as it stands.{by_ncu}\n\n"
-            + "\n\n".join((table(head, rows), *(["\n".join(f"- {note}" for note in dict.fromkeys(notes))] if notes else []))))
+            + "\n\n".join((table(head, rows), *(["\n".join(f"- {note}" for note in notes)] if notes else []))))
 
 
 def report(path):

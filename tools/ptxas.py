@@ -1,4 +1,4 @@
-"""What the compiler reports of a step's kernels: registers, static shared memory, spills. It needs nothing but Python, as bench/ does."""
+"""What the compiler reports of a step's kernels: registers, static shared memory, spills, warnings. It needs nothing but Python, as bench/ does."""
 import re
 import subprocess
 import tempfile
@@ -9,6 +9,8 @@ from tools.paths import ROOT
 
 KERNEL = re.compile(r"Compiling entry function '(?P<name>\w+)' for.*?(?P<stack>\d+) bytes stack frame, (?P<spill_stores>\d+) bytes spill stores, "
                     r"(?P<spill_loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers(?P<rest>[^\n]*)", re.DOTALL)
+# Of wgmma and setmaxnreg: instructions that it serialises, waits and fences that it puts in, what it ignores.
+WARNING = re.compile(r"\((?P<code>C75\d\d)\) (?:Potential Performance Loss: )?(?P<words>.+?)(?:,? in(?: the)? function '(?P<name>\w+)')?$", re.MULTILINE)
 NUMBERS = "registers", "stack", "spill_stores", "spill_loads"
 
 
@@ -34,6 +36,16 @@ def kernels(said):
     shared = [re.search(r"(\d+) bytes smem", match["rest"]) for match in found]
     return {called(name): {number: int(match[number]) for number in NUMBERS} | {"shared_static": int(bytes_[1]) if bytes_ else 0}
             for name, match, bytes_ in zip(names, found, shared)}
+
+
+def warnings(said):
+    """[(code, function, or "" where none is named, what it warns of)] of what nvcc said, each once; first what costs the most."""
+    found = [(match["code"], match["name"] or "", " ".join(match["words"].split())) for match in WARNING.finditer(said)]
+    names = sorted({name for _, name, _ in found if name})
+    plain = (machine.said("c++filt", *names) or "").splitlines() if names else []
+    titles = dict(zip(names, map(called, plain)))
+    once = dict.fromkeys((code, titles.get(name, name), words) for code, name, words in found)
+    return sorted(once, key=lambda warning: "serialized" not in warning[2])
 
 
 def report(source, arch):

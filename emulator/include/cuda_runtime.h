@@ -133,13 +133,14 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
         return __builtin_bit_cast(unsigned char, value);
 }
 
-/* Of an operand of `auto &&`, bound to what stands in the statement: is that a variable? Then the runtime gets its address,
- * else the value. */
+/* Of an operand that `auto &&` is bound to: is it a variable? Then the runtime may get its address, else the value. And is a
+ * name that of a function's own variable, not of a reference or a pointer to another's? */
 template <class T> using value_of_t = std::remove_cv_t<std::remove_reference_t<T>>;
 template <class T> constexpr bool is_variable = std::is_lvalue_reference<T>::value;
-template <class T> SIMT_INLINE unsigned long long place_or_bits(const value_of_t<T> &operand)
+template <class T> constexpr bool is_own = !std::is_reference<T>::value && !std::is_pointer<T>::value;
+template <bool place, class T> SIMT_INLINE unsigned long long place_or_bits(const T &operand)
 {
-    if constexpr (is_variable<T>)
+    if constexpr (place)
         return (unsigned long long)&operand;
     else
         return bits(operand);

@@ -15,15 +15,18 @@
  * the runtime gets the addresses, and reads and writes them itself:
  *
  *         { …; auto &simt_value_0 = (sum); auto &&simt_value_1 = (a[0]); …
- *           static const ::simt_asm_operand simt_operands[] = {{"+f", sizeof …, true, true}, {"r", …, true, ::simt::is_variable<…>}};
- *           ::simt_assembly(&simt_assembly_site, simt_operands, (void *)&simt_value_0, ::simt::place_or_bits<…>(simt_value_1)); } */
+ *           static const ::simt_asm_operand simt_operands[] = {{"+f", …, true, true}, {"r", …, true, IS_VARIABLE}};
+ *           ::simt_assembly(&simt_assembly_site, simt_operands, ::simt::place_or_bits<true>(simt_value_0), …); }
+ *
+ * Where the text is empty, operands are named to the compiler and neither read nor written. */
 #include "rewrite.h"
 #include <string.h>
 
 struct parts {
     char *operands, *arguments, *stores;
     int n_outputs, n;
-    bool late; /* registers may be read and written after the statement */
+    bool empty; /* the text: no operand is read or written */
+    bool late;  /* registers may be read and written after the statement */
 };
 
 /* The next `:`, `::` or `,` at this level, or the closing parenthesis. */
@@ -44,6 +47,24 @@ static int next_separator(int i, int close)
 /* Not a constant, nor a number of 64 bits: nothing that wgmma would read late. */
 static bool is_register(const char *letters) { return strpbrk(letters, "rf") && !strpbrk(letters, "nilC"); }
 
+/* Of `a`, `a[i]` or `a.x[i]`, the `a`; else 0. */
+static int root_of(int first, int last)
+{
+    int i = first + 1;
+    while (i <= last && (is(i, "[") || (is(i, ".") && tokens[i + 1].kind == NAME)))
+        i = is(i, "[") ? tokens[i].partner + 1 : i + 2;
+    return tokens[first].kind == NAME && i > last ? first : 0;
+}
+
+/* Does the operand's register belong to a variable that outlives the statement? A function's own end with it, and so each call
+ * has others, which hold one value each. Those of a kernel stay. */
+static char *is_lasting(int open, int close, int n)
+{
+    int root = scope->kernel ? 0 : root_of(open + 1, close - 1);
+    char *own = root ? format(" && !::simt::is_own<decltype(%s)>", source_text(root, root)) : "";
+    return format("::simt::is_variable<decltype(simt_value_%d)>%s", n, own);
+}
+
 /* One operand, of tokens first to last: its expression becomes a variable. */
 static bool operand(int first, int last, bool output, struct parts *p)
 {
@@ -58,17 +79,15 @@ static bool operand(int first, int last, bool output, struct parts *p)
     char *letters = source_text(constraint, open - 1);
     delete (first, open - 1);
     bool enters = !output || strchr(letters, '+');
-    bool late = p->late && (output || is_register(letters));
+    bool bound = p->empty ||
+                 (p->late && (output || is_register(letters))); /* to the operand itself, not to its value */
     const char *variable = "false";
-    if (late && output) {
-        replace(first, format("auto &simt_value_%d = ", p->n));
-        p->arguments = format("%s, (void *)&simt_value_%d", p->arguments, p->n);
-        variable = "true";
-    } else if (late) {
-        replace(first, format("auto &&simt_value_%d = ", p->n));
-        p->arguments = format("%s, ::simt::place_or_bits<decltype(simt_value_%d)>(simt_value_%d)", p->arguments, p->n,
-                              p->n);
-        variable = format("::simt::is_variable<decltype(simt_value_%d)>", p->n);
+    if (p->empty) {
+        p->stores = format("%sasm volatile(\"\" %s\"m\"(simt_value_%d)%s : \"memory\"); ", p->stores,
+                           output ? ": \"+\" " : ": : ", p->n, output ? " :" : "");
+    } else if (bound) {
+        variable = output ? "true" : is_lasting(open, last, p->n);
+        p->arguments = format("%s, ::simt::place_or_bits<%s>(simt_value_%d)", p->arguments, variable, p->n);
     } else if (output) {
         replace(first, format("auto &simt_output_%d = ", p->n));
         put_after(
@@ -78,14 +97,15 @@ static bool operand(int first, int last, bool output, struct parts *p)
                 p->n, p->n));
         p->stores = format("%ssimt_output_%d = simt_value_%d; ", p->stores, p->n, p->n);
         p->arguments = format("%s, (void *)&simt_value_%d", p->arguments, p->n);
-    } else {
-        replace(first, format("auto simt_value_%d = ", p->n));
     }
-    if (enters && !late)
+    if (bound || !output)
+        replace(first, format("auto %ssimt_value_%d = ", !bound ? "" : output ? "&" : "&&", p->n));
+    if (enters && !bound)
         p->arguments = format("%s, ::simt::bits(simt_%s_%d)", p->arguments, output ? "output" : "value", p->n);
-    put_after(last,
-              format("; static_assert(::simt::has_constraint<%s(simt_value_%d)%s>(%s), \"%s\");",
-                     late ? "::simt::value_of_t<decltype" : "decltype", p->n, late ? ">" : "", letters, WRONG_TYPE));
+    put_after(
+        last,
+        format("; static_assert(::simt::has_constraint<::simt::value_of_t<decltype(simt_value_%d)>>(%s), \"%s\");",
+               p->n, letters, WRONG_TYPE));
     p->operands = format("%s%s{%s%s, sizeof simt_value_%d, %s, %s}", p->operands, p->n ? ", " : "", name, letters, p->n,
                          enters ? "true" : "false", variable);
     p->n++;
@@ -107,12 +127,17 @@ static bool operands_between(int first, int last, bool output, struct parts *p)
     return true;
 }
 
-/* Without text and operands it is no more than a barrier to the compiler: that stays. */
-static bool is_empty(int string, int close)
+static bool has_operands(int string, int close)
 {
     for (int i = string; i < close; i++)
         if (is(i, "("))
-            return false;
+            return true;
+    return false;
+}
+
+/* Without text it is no more than a barrier to the compiler. */
+static bool is_empty(int string)
+{
     for (; tokens[string].kind == STRING; string++) {
         const char *quote = strchr(source_text(string, string), '"');
         if (!quote || quote[1 + strspn(quote + 1, " \t;\"")])
@@ -162,12 +187,20 @@ void assembly(int i)
     if (scope->kind != FUNCTION || !scope->device || renames || !is(open, "("))
         return;
     int close = tokens[open].partner, colon = next_separator(open + 1, close);
-    if (is_empty(open + 1, close))
+    bool empty = is_empty(open + 1);
+    if (empty && !has_operands(open + 1, close))
         return;
-    struct parts p = {"", "", "", 0, 0, text_has(open + 1, "wgmma.mma_async")};
+    struct parts p = {"", "", "", 0, 0, empty, text_has(open + 1, "wgmma.mma_async")};
     if (jumps || !is(close + 1, ";") || !operands(colon, close, &p)) {
         refuse(i,
                jumps ? "`asm goto` is not supported by the emulator" : "the emulator cannot read this `asm` statement");
+        return;
+    }
+    if (empty) {
+        delete (i, colon);
+        put_before(i, "{ ");
+        replace(close, format("%s}", p.stores));
+        replace(close + 1, "");
         return;
     }
     delete (i, open);

@@ -24,6 +24,7 @@ struct kernel {
     int template_open; /* the `<` of the innermost template parameters; 0: none */
     int bounds;        /* the `(` of __launch_bounds__; 0: none */
     int cluster;       /* of __cluster_dims__; likewise */
+    int registers;     /* of __maxnreg__; likewise */
     bool of_friend;    /* cannot be defined there: a name that only its arguments find */
 };
 
@@ -39,6 +40,8 @@ static bool find_parameters(struct kernel *k)
                 k->bounds = i + 1;
             if (is(i, "__cluster_dims__"))
                 k->cluster = i + 1;
+            if (is(i, "__maxnreg__"))
+                k->registers = i + 1;
             i = tokens[i + 1].partner;
         } else if (is(i, "template") && is(i + 1, "<") && angle_close(i + 1)) {
             k->template_open = i + 1;
@@ -190,12 +193,13 @@ static void prologue(const struct kernel *k, int brace)
     put_after(brace, format(" if (!::simt::on_device()) { using simt_stub = ::simt::Stub<%s>; "
                             "static ::simt_kernel simt_kernel_info = {\"%s\", \"%s\", %d, "
                             "(const void *)(typename simt_stub::Function *)%s, simt_stub::relaunch, \"%s\", "
-                            "simt_stub::pointer, %s, {%s}, "
+                            "simt_stub::pointer, %s, {%s}, %s, "
                             "0, 0, nullptr}; (void)&::simt::Known<&simt_kernel_info>::known; "
                             "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } %s",
                             types, name, file_of(k->name), tokens[k->name].line, k->self, names_of(list, n),
                             k->bounds ? numbers_of(k->bounds, 2, "0") : "0, 0",
-                            k->cluster ? numbers_of(k->cluster, 3, "1") : "0, 0, 0", k->self, values, constants));
+                            k->cluster ? numbers_of(k->cluster, 3, "1") : "0, 0, 0",
+                            k->registers ? numbers_of(k->registers, 1, "0") : "0", k->self, values, constants));
     if (*constants)
         put_after(tokens[brace].partner, " }");
 }

@@ -9,6 +9,7 @@ enum scope_kind { NAMESPACE, CLASS, FUNCTION }; /* FUNCTION: initialisers and en
 struct scope {
     enum scope_kind kind;
     bool device;     /* may a kernel's thread come here? */
+    bool kernel;     /* is it a kernel's own body? */
     int n_arrays;    /* how many shared arrays were known when it began */
     int n_locals;    /* and how many local variables */
     int first_local; /* in a function: its own are those from here on */

@@ -49,9 +49,13 @@ void scope_open(int brace)
                                                         : brace);
     if (of_function)
         scope->first_local = scope->n_locals;
-    for (int i = lambda ? lambda : head; i < brace && (lambda || of_function); i++)
+    if (lambda || of_function)
+        scope->kernel = false;
+    for (int i = lambda ? lambda : head; i < brace && (lambda || of_function); i++) {
         if (is_any(i, "__global__ __device__"))
             scope->device = true;
+        scope->kernel |= is(i, "__global__");
+    }
     if (lambda)
         shared_hide(tokens[lambda].partner + 1, brace);
     else if (of_function)

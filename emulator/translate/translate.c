@@ -80,7 +80,7 @@ static int word(int i)
             kernel_declaration(i);
         if (is_any(i, "__host__ __grid_constant__"))
             replace(i, "");
-        if (is_any(i, "__launch_bounds__ __cluster_dims__") && is(i + 1, "(")) {
+        if (is_any(i, "__launch_bounds__ __cluster_dims__ __maxnreg__") && is(i + 1, "(")) {
             delete (i, tokens[i + 1].partner);
             return tokens[i + 1].partner;
         }

@@ -239,6 +239,7 @@ struct simt_kernel {
     const void *(*pointer)(const void *params, unsigned index);
     unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
     unsigned cluster[3];              /* __cluster_dims__; likewise */
+    unsigned registers;               /* __maxnreg__; likewise */
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;

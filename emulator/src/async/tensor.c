@@ -3,7 +3,6 @@
 #include "base/gpu.h"
 #include <stdlib.h>
 
-#define MOST_SIZE (1ull << 32)
 #define STRIDES_END (1ull << 40)
 #define MOST_BOX 256
 #define MOST_STEP 8
@@ -60,7 +59,7 @@ static const char *fault_of_memory(const struct tensor_map *m)
         return of_32 ? "A tensor interleaved by 32 bytes begins at a multiple of 32 bytes."
                      : "A tensor begins at a multiple of 16 bytes.";
     for (unsigned i = 0; i < m->rank; i++) {
-        if (m->sizes[i] == 0 || m->sizes[i] > MOST_SIZE)
+        if (m->sizes[i] == 0 || m->sizes[i] > TENSOR_MOST_SIZE)
             return "A dimension has 1 to 2^32 elements.";
         if (i + 1u == m->rank)
             continue;

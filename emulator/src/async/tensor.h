@@ -10,6 +10,7 @@
 #include "../../include/cuda.h"
 
 #define MOST_RANK 5
+#define TENSOR_MOST_SIZE (1ull << 32) /* elements of a dimension */
 
 /* What stands in a CUtensorMap. The first dimension is that of neighbours in memory. */
 struct tensor_map {

@@ -123,6 +123,22 @@ static void check_agreement(const struct exchange *x)
     }
 }
 
+/* Each warp counts its groups for itself, and all of them the same. */
+static void check_commits(const struct exchange *x, const struct warpgroup *g)
+{
+    for (unsigned i = 1; i < WARPGROUP; i++) {
+        char did[160];
+        unsigned self = (x->warp + i) * WARP;
+        if (g->committed[i] == g->committed[0])
+            continue;
+        snprintf(did, sizeof did,
+                 "comes to " CALL ", and its warp has committed %llu groups, the first of its warpgroup %llu",
+                 g->committed[i], g->committed[0]);
+        report_call_of(x->b, self, "divergent collective", x->b->threads[self].pc, did,
+                       "wgmma.commit_group is .aligned: all warps of a warpgroup come to it, as often.");
+    }
+}
+
 /* ---- why something is still in flight ---- */
 
 static void say_unwaited(const struct warpgroup *g, unsigned i, uint32_t stamp, u64 group, char *text, size_t size)
@@ -190,14 +206,18 @@ static const char *operand_name(const struct shared_operand *o) { return o->oper
 
 static void report_outside(const struct reading *r, const struct shared_operand *o, uint32_t offset, unsigned i)
 {
-    char why[400];
+    static const unsigned widths[] = {0, 128, 64, 32};
+    char why[500];
     u64 d = o->descriptor;
     struct access a = reading_access(r, offset, 0);
+    unsigned in_vector = 8 * VECTOR / element_bits(o->type), of_k = 2 * in_vector;
+    unsigned line = o->mn_major ? i / of_k * in_vector : i / 2, k = o->mn_major ? i % of_k : i % 2 * in_vector;
     snprintf(
         why, sizeof why,
-        "Vector %u of %s lies outside of the array that its descriptor, 0x%016llx, begins in: start 0x%llx, leading "
-        "offset %llu, stride offset %llu, all in bytes, swizzle %llu.",
-        i, operand_name(o), d, (d & 0x3fff) << 4, (d >> 16 & 0x3fff) << 4, (d >> 32 & 0x3fff) << 4, d >> 62);
+        "There is %s %u of %s at k = %u, by a descriptor of 0x%016llx: start 0x%llx, leading offset %llu and stride offset %llu "
+        "bytes, a swizzle of %u bytes. All of it has to lie in the array in which it begins.",
+        o->operand == OPERAND_A ? "row" : "column", line, operand_name(o), k, d, (d & 0x3fff) * VECTOR,
+        (d >> 16 & 0x3fff) * VECTOR, (d >> 32 & 0x3fff) * VECTOR, widths[d >> 62]);
     report_access(&a, "out of bounds", why);
 }
 
@@ -430,7 +450,7 @@ static void report_unfenced(const struct exchange *x, unsigned thread, const str
     if (u->never)
         report_call_of(x->b, self, "missing wgmma.fence", pc, "begins a product, and has done no wgmma.fence before",
                        why);
-    snprintf(did, sizeof did, "wrote %s, and has done no wgmma.fence since,", what);
+    snprintf(did, sizeof did, "wrote %s, behind its last wgmma.fence,", what);
     report_two_calls(x->b, self, "missing wgmma.fence", pc, "begins a product", u->pc, did, why);
 }
 
@@ -549,6 +569,8 @@ static void issue(const struct exchange *x)
     struct warpgroup *g = warpgroup_of(b, x->warp);
     struct engine *e = engine_of_products(b, x->warp);
     check_agreement(x);
+    if (simt_checked)
+        check_commits(x, g);
     e->issued++;
     struct reading r = {b, b->threads[x->warp * WARP].pc, x->warp, e->issued};
     struct issued *p = describe(x, g, &r);

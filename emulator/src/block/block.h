@@ -122,6 +122,8 @@ struct block {
     struct counting *counting;     /* counters.c; NULL when nothing is counted */
     struct paths *paths;           /* path.c; likewise */
     struct timeline *timeline;     /* timeline.c; NULL when this block is not recorded */
+    /* register_pool.c */
+    struct register_pool *register_pool; /* NULL before the first setmaxnreg */
 };
 
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }

@@ -15,6 +15,8 @@ struct waiting_kind {
     const char *deadlock;                                   /* the headline of a report when it is never fulfilled */
     const char *rule;                                       /* and the report's last sentence */
     void (*describe)(FILE *f, const struct thread *thread); /* what else a waiter's line should say; may be NULL */
+    /* What else the report should say of what such a waiter waits for; not NULL: others wait because it does. */
+    void (*explain)(FILE *f, const struct thread *thread);
 };
 
 struct waiting {

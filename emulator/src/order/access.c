@@ -352,7 +352,18 @@ void access_touch(const struct access *a)
     }
 }
 
+/* Each load and store of a file with wgmma that clang++ compiles, beside the hooks that it puts in front of some: local
+ * variables of a thread that is watched. */
+static inline void local_access(const void *address, unsigned bytes, enum access_kind kind, const void *pc)
+{
+    const struct worker *w = simt_worker;
+    if (w && is_watched(w, address))
+        registers_access(w->block, address, bytes, kind, pc);
+}
+
 #define HOOKS(BYTES) \
+    void simt_hook_local_read##BYTES(void *p) { local_access(p, BYTES, ACCESS_LOAD, CALLER()); } \
+    void simt_hook_local_write##BYTES(void *p) { local_access(p, BYTES, ACCESS_STORE, CALLER()); } \
     void simt_hook_read##BYTES(void *p) { access(p, BYTES, ACCESS_LOAD, CALLER()); } \
     void simt_hook_write##BYTES(void *p) { access(p, BYTES, ACCESS_STORE, CALLER()); } \
     void simt_hook_unaligned_read##BYTES(void *p) { range(p, BYTES, ACCESS_LOAD, CALLER()); } \

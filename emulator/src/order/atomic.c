@@ -70,9 +70,11 @@ static bool swap(void *p, unsigned bytes, u128 from, u128 to)
 
 /* ---- floating point, as bit patterns ---- */
 
+/* What is not a number becomes the one NaN that hardware writes. */
 static u64 add_float(u64 old, u64 value)
 {
-    return simt_float_bits(simt_bits_float((unsigned)old) + simt_bits_float((unsigned)value));
+    float sum = simt_bits_float((unsigned)old) + simt_bits_float((unsigned)value);
+    return sum != sum ? 0x7fffffff : simt_float_bits(sum);
 }
 
 static u64 add_double(u64 old, u64 value)

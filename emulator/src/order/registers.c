@@ -16,7 +16,7 @@ struct issue { /* of a product in flight: the variables that it keeps, by their 
     const char *call;
     const void *pc;
     bool accumulators;
-    unsigned n;
+    unsigned n, lowest;
     uint16_t *words;
 };
 
@@ -141,6 +141,10 @@ void registers_close(struct block *b, unsigned thread, void *const *addresses, u
     if (!r->issues || !issue.words)
         base_out_of_memory();
     issue.n = words_of(b, thread, addresses, n, bytes, issue.words);
+    issue.lowest = WORDS;
+    for (unsigned i = 0; i < issue.n; i++)
+        if (issue.words[i] < issue.lowest)
+            issue.lowest = issue.words[i];
     forbid(r, &issue, 1);
     r->issues[r->n_issues++] = issue;
     fiber_watch(b, thread);
@@ -219,8 +223,7 @@ void registers_check_frames(struct block *b, const void *frame, const void *pc)
     size_t lowest = word_of(b, b->cur, frame);
     for (unsigned i = 0; i < r->n_issues; i++) {
         const struct issue *issue = &r->issues[i];
-        for (unsigned j = 0; j < issue->n && issue->accumulators; j++)
-            if (issue->words[j] < lowest)
-                report_lost(issue, pc);
+        if (issue->accumulators && issue->lowest < lowest)
+            report_lost(issue, pc);
     }
 }

@@ -48,6 +48,15 @@ static void end(const u64 *slots, const struct simt_asm_operand *operands, void 
     }
 }
 
+/* The place of an output is a variable of the program's where its compiler does without the copy. */
+static void note_outputs(const struct simt_asm_operand *operands, void *const *places, int n, const void *pc)
+{
+    struct block *b = block_here();
+    for (int i = 0; i < n; i++)
+        if (places[i] && block_is_own_stack(b, b->cur, places[i]))
+            registers_access(b, places[i], operands[i].bytes, ACCESS_STORE, pc);
+}
+
 /* A statement's program is read when the first thread comes to it; several may at once, and one of the results stays. */
 static const struct program *read_program(struct simt_assembly_site *site, const struct simt_asm_operand *operands,
                                           va_list list, const void *pc)
@@ -85,7 +94,8 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     va_end(list);
     for (unsigned i = p->n_arguments; i < p->n_slots; i++)
         slots[i] = ~0ull;
-    if (simt_checked && current(block_here())->watched)
+    bool watched = simt_checked && current(block_here())->watched;
+    if (watched)
         registers_check_frames(block_here(), __builtin_frame_address(0), CALLER());
     struct running r = {.slots = slots, .places = places, .n_places = p->n_arguments, .pc = CALLER()};
     while (r.next < p->n) {
@@ -93,6 +103,8 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
         if (holds(&r, in))
             in->run(&r, in);
     }
+    if (watched)
+        note_outputs(operands, places, site->n_outputs, CALLER());
     end(slots, operands, places, site->n_outputs);
 }
 

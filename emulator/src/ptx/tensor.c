@@ -34,10 +34,12 @@ static void check_corner(const struct running *r, const struct tensor_map *m, co
                  bytes);
         report_call("misaligned access", r->pc, did, "The first coordinate, in bytes, is a multiple of 16.");
     }
-    for (unsigned i = 0; i < m->rank && stores; i++)
-        if (corner[i] < 0) {
-            snprintf(did, sizeof did, "stores a box from coordinate %d on, in dimension %u", corner[i], i);
-            report_call("out of bounds", r->pc, did, "Only loads may begin in front of a tensor.");
+    for (unsigned i = 0; i < m->rank; i++)
+        if (corner[i] < 0 && (stores || m->sizes[i] == TENSOR_MOST_SIZE)) {
+            snprintf(did, sizeof did, "%s a box from coordinate %d on, in dimension %u of %llu elements",
+                     stores ? "stores" : "loads", corner[i], i, (unsigned long long)m->sizes[i]);
+            report_call("out of bounds", r->pc, did,
+                        "Only loads may begin in front of a tensor, where the dimension has less than 2^32 elements.");
         }
 }
 
@@ -93,7 +95,8 @@ static bool is_reduced(enum operation op, unsigned type)
 #define OF(TYPE) (1u << CU_TENSOR_MAP_DATA_TYPE_##TYPE)
 #define OF_INTEGERS (OF(UINT32) | OF(INT32) | OF(UINT64) | OF(INT64))
     static const unsigned types[] = {
-        [OP_ADD] = OF_INTEGERS | OF(FLOAT16) | OF(FLOAT32) | OF(FLOAT64) | OF(BFLOAT16),
+        [OP_ADD] = OF_INTEGERS | OF(FLOAT16) | OF(FLOAT32) | OF(FLOAT32_FTZ) | OF(TFLOAT32) | OF(FLOAT64) |
+                   OF(BFLOAT16),
         [OP_MIN] = OF_INTEGERS | OF(FLOAT16) | OF(BFLOAT16),
         [OP_MAX] = OF_INTEGERS | OF(FLOAT16) | OF(BFLOAT16),
         [OP_INC] = OF(UINT32),
@@ -118,7 +121,7 @@ static void reduce(struct running *r, const struct instruction *in)
     if (!is_reduced(in->field[OPERATION], m.type))
         report_call(
             "invalid reduction", r->pc, "reduces a tensor by an operation that its type has not",
-            "There are .add of f32 and f64, .add, .min and .max of f16, bf16 and integers of 32 and 64 bits, .inc and .dec of "
+            "There are .add of f32, tf32 and f64, .add, .min and .max of f16, bf16 and integers of 32 and 64 bits, .inc and .dec of "
             "u32, .and, .or and .xor of integers of 32 and 64 bits.");
     issue(r, &m, corner, TENSOR_STORE, shared, &t);
 }

@@ -2,6 +2,7 @@
  * "activemask", "elect.sync", "bar.warp.sync"). */
 #include "ptx/rows.h"
 #include "warp/collective.h"
+#include "warp/register_pool.h"
 
 static unsigned lane(void) { return block_here()->cur % WARP; }
 
@@ -120,6 +121,22 @@ static void warp_barrier(struct running *r, const struct instruction *in)
     collective_sync((unsigned)ptx_get(r, &in->operand[0]), r->pc);
 }
 
+static void more_registers(struct running *r, const struct instruction *in)
+{
+    register_pool_take(ptx_number(r, in, 0), r->pc);
+}
+static void fewer_registers(struct running *r, const struct instruction *in)
+{
+    register_pool_give(ptx_number(r, in, 0), r->pc);
+}
+
+static const char *check_registers(struct instruction *in)
+{
+    if (!in->field[ALIGNED])
+        return "it is .sync.aligned";
+    return in->operand[0].kind == O_CONSTANT ? check_sync(in) : "how many registers is a constant, of constraint \"n\"";
+}
+
 const struct row ptx_warp_rows[] = {
     {"shfl", shuffle, HAS(SYNC) | HAS(MODE), "dssss", TYPE(T_B32), check_shuffle},
     {"vote", vote, HAS(SYNC) | HAS(MODE) | HAS(UNIFORM), "dqn", TYPE(T_PRED) | TYPE(T_B32), check_vote},
@@ -128,5 +145,7 @@ const struct row ptx_warp_rows[] = {
     {"activemask", active_mask, 0, "d", TYPE(T_B32), NULL},
     {"elect", elect, HAS(SYNC), "mn", 0, check_sync},
     {"bar.warp.sync", warp_barrier, 0, "n", 0, NULL},
+    {"setmaxnreg.inc", more_registers, HAS(SYNC) | HAS(ALIGNED), "n", TYPE(T_U32), check_registers},
+    {"setmaxnreg.dec", fewer_registers, HAS(SYNC) | HAS(ALIGNED), "n", TYPE(T_U32), check_registers},
     {0},
 };

@@ -185,8 +185,7 @@ static const struct {
     {"ret", "a statement cannot end its thread"},      {"exit", "a statement cannot end its thread"},
     {"barrier.cluster", "clusters are not supported"}, {"st.async", "clusters are not supported"},
     {"red.async", "clusters are not supported"},       {"wgmma.mma_async.sp", "sparse products are not supported"},
-    {"setmaxnreg", "registers are not counted"},       {"mma.sp", "sparse products are not supported"},
-    {"tcgen05", "tensor memory is not supported"},
+    {"mma.sp", "sparse products are not supported"},   {"tcgen05", "tensor memory is not supported"},
 };
 
 static const char *why_refused(const char *opcode)

@@ -736,7 +736,15 @@ static void say_waiters(FILE *f, const struct block *b)
     }
 }
 
-/* No thread can run: say who waits where, and who has left. A block-wide wait is named before a warp's. */
+/* Of two waiters, the first comes closer to why nobody can go on: a block-wide wait rather than a warp's. */
+static bool explains_better(const struct thread *a, const struct thread *other)
+{
+    if (a->waits_for->kind->explain || other->waits_for->kind->explain)
+        return !other->waits_for->kind->explain;
+    return other->call && !a->call;
+}
+
+/* No thread can run: say who waits where, and who has left. */
 void report_deadlock(const struct cluster *c)
 {
     const struct thread *first = NULL, *shown = NULL;
@@ -749,15 +757,19 @@ void report_deadlock(const struct cluster *c)
                 continue;
             if (!shown)
                 shown = a;
-            if (!first || (first->call && !a->call))
+            if (!first || explains_better(a, first))
                 first = a;
         }
     }
+    if (first->waits_for->kind->explain)
+        shown = first;
     fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
     for (unsigned rank = 0; rank < c->n; rank++) {
         say_kernel(stderr, c->launch, c->blocks[rank]->serial);
         say_waiters(stderr, c->blocks[rank]);
     }
+    if (first->waits_for->kind->explain)
+        first->waits_for->kind->explain(stderr, first);
     fprintf(stderr, "  %s\n", first->waits_for->kind->rule);
     stop();
     __builtin_unreachable();

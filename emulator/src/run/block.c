@@ -21,6 +21,7 @@
 #include "run/waiting.h"
 #include "run/watchdog.h"
 #include "warp/collective.h"
+#include "warp/register_pool.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     shared_begin_block(b);
     flight_begin_block(b);
     map_begin_block(b);
+    register_pool_begin_block(b);
     counters_begin(b);
 }
 

@@ -1,0 +1,37 @@
+// setmaxnreg with numbers that ptxas refuses: nvcc does not compile this.
+#include <stdio.h>
+#include <string.h>
+
+__global__ void __launch_bounds__(128, 1) no_multiple_of_8(int *out)
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 100;");  // expect no_multiple_of_8: invalid register count
+    out[threadIdx.x] = 1;
+}
+
+__global__ void __launch_bounds__(128, 1) too_few(int *out)
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 16;");  // expect too_few: invalid register count
+    out[threadIdx.x] = 1;
+}
+
+__global__ void __launch_bounds__(128, 1) too_many(int *out)
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 264;");  // expect too_many: invalid register count
+    out[threadIdx.x] = 1;
+}
+
+#define RUN(KERNEL, THREADS) \
+    if (!strcmp(name, #KERNEL)) \
+    KERNEL<<<1, THREADS>>>(out)
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    int *out;
+    cudaMalloc(&out, 640 * sizeof(int));
+    cudaMemset(out, 0, 640 * sizeof(int));
+    RUN(no_multiple_of_8, 128);
+    RUN(too_few, 128);
+    RUN(too_many, 128);
+    return cudaDeviceSynchronize();
+}
