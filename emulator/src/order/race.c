@@ -444,6 +444,15 @@ static void add_read(const struct access *a, uint32_t least_serial, struct cell 
 
 /* ---- cells on the way ---- */
 
+/* Has that been written before what this thread does, and need no fence between the two proxies? */
+static bool is_known(const struct access *a, const struct record *w)
+{
+    bool asynchronous = engine_proxy(w->engine) == ASYNC_PROXY;
+    if (!asynchronous)
+        return a->proxy == GENERIC_PROXY && is_met(a->block, w, WRITER(w));
+    return order_before(a->block, a->thread, w->serial, w->engine, STAMP(w));
+}
+
 /* What happens most: a load of a word that nobody has written since the last barrier. Returns whether that is all. */
 static bool load_word(const struct access *a, const struct cells *cells, size_t offset, uint32_t least_serial, u64 key)
 {
@@ -453,7 +462,7 @@ static bool load_word(const struct access *a, const struct cells *cells, size_t 
     uint32_t lane = 1u << a->thread % WARP, warp = 1u << a->thread / WARP;
     if (w->who & SPLIT)
         return false;
-    if (w->serial >= least_serial && (w->serial != b->serial || !is_met(b, w, WRITER(w))))
+    if (w->serial >= least_serial && (w->serial != b->serial || !is_known(a, w)))
         return false;
     if (c->reads[0].serial == b->serial && c->reads[0].key == key && c->reads[0].engine == a->engine &&
         record_extend(&c->reads[0], lane, warp))
@@ -790,8 +799,7 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     if (!a->engine)
         b->threads[a->thread].touched = a->stamp;
     bool *lock = race_lock(b, place);
-    bool loads_words = a->proxy == GENERIC_PROXY && !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 &&
-                       !read_only;
+    bool loads_words = !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 && !read_only;
     if (loads_words && load_words(a, cells, offset, least_serial, key)) {
         race_unlock(lock);
         return;
