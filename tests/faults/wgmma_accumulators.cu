@@ -20,10 +20,10 @@ __global__ void no_commit(const half *in, float *out)
     OPERANDS(A, B);
     float d[32] = {};
     WGMMA_FENCE();
-    MULTIPLY(d, A, B);  // expect no_commit: accumulator in flight, in commit_group
-    WGMMA_WAIT(0);
+    MULTIPLY(d, A, B);  // expect no_commit: accumulator in flight, in committed
+    WGMMA_WAIT(0);      // perhaps no_commit: accumulator in flight
     for (int i = 0; i < 32; i++)
-        out[threadIdx.x * 32 + i] = d[i];  // expect no_commit: accumulator in flight, in commit_group
+        out[threadIdx.x * 32 + i] = d[i];  // expect no_commit: accumulator in flight, in committed
 }
 
 __global__ void wait_before_commit(const half *in, float *out)
@@ -32,7 +32,7 @@ __global__ void wait_before_commit(const half *in, float *out)
     float d[32] = {};
     WGMMA_FENCE();
     MULTIPLY(d, A, B);  // expect wait_before_commit: accumulator in flight
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);      // perhaps wait_before_commit: accumulator in flight
     WGMMA_COMMIT();
     float sum = 0;
     for (int i = 31; i >= 0; i--)
@@ -45,10 +45,10 @@ __global__ void one_is_left(const half *in, float *out)
     OPERANDS(A, B);
     float d[32] = {};
     WGMMA_FENCE();
-    MULTIPLY(d, A, B);  // expect one_is_left: accumulator in flight, in wait_group
+    MULTIPLY(d, A, B);  // expect one_is_left: accumulator in flight
     WGMMA_COMMIT();
-    WGMMA_WAIT(1);
-    out[threadIdx.x] = d[31];  // expect one_is_left: accumulator in flight, in wait_group
+    WGMMA_WAIT(1);             // perhaps one_is_left: accumulator in flight
+    out[threadIdx.x] = d[31];  // expect one_is_left: accumulator in flight
     WGMMA_WAIT(0);
 }
 
@@ -86,11 +86,11 @@ __global__ void last_warp_commits_nothing(const half *in, float *out)
     OPERANDS(A, B);
     float d[32] = {};
     WGMMA_FENCE();
-    MULTIPLY(d, A, B);  // expect last_warp_commits_nothing: accumulator in flight, in commit_group
+    MULTIPLY(d, A, B);  // expect last_warp_commits_nothing: accumulator in flight, in committed
     if (threadIdx.x < 96)
         WGMMA_COMMIT();
-    WGMMA_WAIT(0);
-    out[threadIdx.x] = d[7];  // expect last_warp_commits_nothing: accumulator in flight, in commit_group
+    WGMMA_WAIT(0);            // perhaps last_warp_commits_nothing: accumulator in flight
+    out[threadIdx.x] = d[7];  // expect last_warp_commits_nothing: accumulator in flight, in committed
 }
 
 __global__ void second_warpgroup(const half *in, float *out)
@@ -149,10 +149,10 @@ __global__ void rescaled(const half *in, float *out)  // while PV is in flight: 
         WGMMA_COMMIT();
         MULTIPLY(O, B, A);  // expect rescaled: accumulator in flight
         WGMMA_COMMIT();
-        WGMMA_WAIT(1);
+        WGMMA_WAIT(1);  // perhaps rescaled: accumulator in flight
         float most = fmaxf(S[0], S[31]);
         rescale(O, most > 1 ? 0.5f : 1);
-        WGMMA_WAIT(0);
+        WGMMA_WAIT(0);  // perhaps rescaled: accumulator in flight
     }
     write_sums(out, O);
 }
@@ -166,11 +166,11 @@ __global__ void order_of_the_groups(const half *in, float *out)  // the one that
     WGMMA_COMMIT();
     MULTIPLY(S, A, B);  // expect order_of_the_groups: accumulator in flight
     WGMMA_COMMIT();
-    WGMMA_WAIT(1);
+    WGMMA_WAIT(1);      // perhaps order_of_the_groups: accumulator in flight
     float most = S[0];  // expect order_of_the_groups: accumulator in flight
     for (int i = 1; i < 32; i++)
         most = fmaxf(most, S[i]);
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);  // perhaps order_of_the_groups: accumulator in flight
     out[threadIdx.x] = most * O[0];
 }
 
@@ -185,11 +185,11 @@ __global__ void in_turns(const half *in, float *out)
         else
             MULTIPLY(d[0], A, B);  // expect in_turns: accumulator in flight
         WGMMA_COMMIT();
-        WGMMA_WAIT(1);
+        WGMMA_WAIT(1);  // perhaps in_turns: accumulator in flight
         if (i > 0)
             sum += d[i == 2 ? 0 : (i + 1) % 2][5];  // expect in_turns: accumulator in flight
     }
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);  // perhaps in_turns: accumulator in flight
     out[threadIdx.x] = sum;
 }
 
@@ -234,7 +234,7 @@ __global__ void tail_of_a_pipeline(const half *in, float *out)  // the loop leav
         WGMMA_FENCE();
         MULTIPLY(d, A + k, B + k);  // expect tail_of_a_pipeline: accumulator in flight
         WGMMA_COMMIT();
-        WGMMA_WAIT(1);
+        WGMMA_WAIT(1);  // perhaps tail_of_a_pipeline: accumulator in flight
     }
     stay(d);
     for (int i = 0; i < 32; i++)
@@ -350,9 +350,9 @@ __global__ void total_by_a_pointer(const half *in, float *out)
     WGMMA_COMMIT();
     WGMMA_SS("m64n32k16.f32.f16.f16", 16, "+f", ", 1, 1, 0, 0", d[1], descriptor_128(A), descriptor_128(B + 32 * 64), 1);  // expect total_by_a_pointer: accumulator in flight
     WGMMA_COMMIT();
-    WGMMA_WAIT(1);
+    WGMMA_WAIT(1);  // perhaps total_by_a_pointer: accumulator in flight
     out[threadIdx.x] = total(d[0], 16) + total(d[1], 16);
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);  // perhaps total_by_a_pointer: accumulator in flight
 }
 
 __global__ void no_fence(const half *in, float *out)

@@ -39,9 +39,9 @@ __global__ void one_buffer_for_two(const half *in, float *out)
         WGMMA_FENCE();
         MULTIPLY_RS(d, p[0], B);  // expect one_buffer_for_two: operand register in flight
         WGMMA_COMMIT();
-        WGMMA_WAIT(1);
+        WGMMA_WAIT(1);  // perhaps one_buffer_for_two: operand register in flight
     }
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);  // perhaps one_buffer_for_two: operand register in flight
     write_sums(out, d);
 }
 
@@ -69,9 +69,9 @@ __global__ void one_is_left(const half *in, float *out)  // which is the one tha
     WGMMA_COMMIT();
     MULTIPLY_RS(e, q, B);  // expect one_is_left: operand register in flight
     WGMMA_COMMIT();
-    WGMMA_WAIT(1);
+    WGMMA_WAIT(1);              // perhaps one_is_left: operand register in flight
     q[3] = packed(d[0], d[1]);  // expect one_is_left: operand register in flight
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);              // perhaps one_is_left: operand register in flight
     out[threadIdx.x] = e[0] + q[3];
 }
 
@@ -112,10 +112,10 @@ __global__ void under_the_product(const half *in, float *out)  // P of the next 
         for (int k = 0; k < 4; k++)
             MULTIPLY_RS(O, (unsigned *)P[k].pairs, B + k * 16);  // expect under_the_product: operand register in flight
         WGMMA_COMMIT();
-        WGMMA_WAIT(1);
+        WGMMA_WAIT(1);  // perhaps under_the_product: operand register in flight
         for (int k = 0; k < 4; k++)
             P[k].pack(S, k);
-        WGMMA_WAIT(0);
+        WGMMA_WAIT(0);  // perhaps under_the_product: operand register in flight
     }
     write_sums(out, O);
 }
@@ -127,10 +127,10 @@ __global__ void no_commit(const half *in, float *out)
     unsigned p[4] = {};
     WGMMA_FENCE();
     MULTIPLY_RS(d, p, B);  // expect no_commit: operand register in flight
-    WGMMA_WAIT(0);
-    p[0] = threadIdx.x;  // expect no_commit: operand register in flight
+    WGMMA_WAIT(0);         // perhaps no_commit: operand register in flight
+    p[0] = threadIdx.x;    // expect no_commit: operand register in flight
     WGMMA_COMMIT();
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);  // perhaps no_commit: operand register in flight
     out[threadIdx.x] = p[0] + d[0];
 }
 

@@ -57,11 +57,11 @@ __global__ void fourth_warp_is_absent(const half *in, float *out)
     float d[32] = {};
     if (threadIdx.x < 96) {
         WGMMA_FENCE();
-        MULTIPLY(d, A, B);  // expect fourth_warp_is_absent: divergent collective
+        MULTIPLY(d, A, B);  // expect fourth_warp_is_absent: barrier deadlock
         WGMMA_COMMIT();
         WGMMA_WAIT(0);
     }
-    __syncthreads();  // perhaps fourth_warp_is_absent: divergent collective
+    __syncthreads();  // perhaps fourth_warp_is_absent: barrier deadlock
     write_sums(out, d);
 }
 
@@ -110,12 +110,12 @@ __global__ void elected_thread_multiplies(const half *in, float *out)  // as if 
     OPERANDS(A, B);
     float d[32] = {};
     if (threadIdx.x == 0) {
-        WGMMA_FENCE();      // perhaps elected_thread_multiplies: divergent collective
-        MULTIPLY(d, A, B);  // perhaps elected_thread_multiplies: divergent collective
+        WGMMA_FENCE();      // perhaps elected_thread_multiplies: barrier deadlock
+        MULTIPLY(d, A, B);  // perhaps elected_thread_multiplies: barrier deadlock
         WGMMA_COMMIT();
         WGMMA_WAIT(0);
     }
-    __syncthreads();  // perhaps elected_thread_multiplies: divergent collective
+    __syncthreads();  // perhaps elected_thread_multiplies: barrier deadlock
     out[threadIdx.x] = d[0];
 }
 

@@ -35,11 +35,11 @@
 __global__ void arrives_before_the_wait(const half *in, float *out)
 {
     RING(1);
-    PRODUCE(EMPTY_PARITY)  // expect arrives_before_the_wait: source overwritten in flight
+    PRODUCE(EMPTY_PARITY)  // expect arrives_before_the_wait: race in shared memory
     for (int i = 0; i < TILES; i++) {
         MBARRIER_WAIT(&full[i % STAGES], FULL_PARITY);
         WGMMA_FENCE();
-        MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect arrives_before_the_wait: source overwritten in flight
+        MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect arrives_before_the_wait: race in shared memory
         WGMMA_COMMIT();
         if (threadIdx.x == 0)
             MBARRIER_ARRIVE(&empty[i % STAGES]);
@@ -57,7 +57,7 @@ __global__ void stage_of_the_product_in_flight(const half *in, float *out)  // i
         WGMMA_FENCE();
         MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect stage_of_the_product_in_flight: source overwritten in flight
         WGMMA_COMMIT();
-        WGMMA_WAIT(1);
+        WGMMA_WAIT(1);  // perhaps stage_of_the_product_in_flight: source overwritten in flight
         if (threadIdx.x == 0)
             MBARRIER_ARRIVE(&empty[i % STAGES]);
     }
@@ -73,7 +73,7 @@ __global__ void commit_is_forgotten(const half *in, float *out)  // so that the 
     for (int i = 0; i < TILES; i++) {
         MBARRIER_WAIT(&full[i % STAGES], FULL_PARITY);
         MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect commit_is_forgotten: source overwritten in flight
-        WGMMA_WAIT(0);
+        WGMMA_WAIT(0);                              // perhaps commit_is_forgotten: source overwritten in flight
         if (threadIdx.x == 0)
             MBARRIER_ARRIVE(&empty[i % STAGES]);
     }
@@ -110,7 +110,7 @@ __global__ void second_is_not_through(const half *in, float *out)  // it waits f
         if (group == 0)
             WGMMA_WAIT(0);
         else
-            WGMMA_WAIT(1);
+            WGMMA_WAIT(1);  // perhaps second_is_not_through: source overwritten in flight
         if (threadIdx.x % 128 == 0)
             MBARRIER_ARRIVE(&empty[i % STAGES]);
     }
@@ -139,7 +139,7 @@ __global__ void parity_flips_every_tile(const half *in, float *out)
     RING(1);
     PRODUCE(EMPTY_PARITY)  // perhaps parity_flips_every_tile: copy still in flight
     for (int i = 0; i < TILES; i++) {
-        MBARRIER_WAIT(&full[i % STAGES], i % 2);
+        MBARRIER_WAIT(&full[i % STAGES], i % 2);  // perhaps parity_flips_every_tile: copy still in flight
         WGMMA_FENCE();
         MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect parity_flips_every_tile: copy still in flight
         WGMMA_COMMIT();
@@ -169,12 +169,12 @@ __global__ void b_of_the_next_stage(const half *in, float *out)
 __global__ void only_the_first_warp_waits(const half *in, float *out)  // for the tile, and nothing tells the others
 {
     RING(1);
-    PRODUCE(EMPTY_PARITY)  // perhaps only_the_first_warp_waits: copy still in flight
+    PRODUCE(EMPTY_PARITY)  // perhaps only_the_first_warp_waits: race in shared memory
     for (int i = 0; i < TILES; i++) {
         if (threadIdx.x < 32)
             MBARRIER_WAIT(&full[i % STAGES], FULL_PARITY);
         WGMMA_FENCE();
-        MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect only_the_first_warp_waits: copy still in flight
+        MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect only_the_first_warp_waits: race in shared memory
         WGMMA_COMMIT();
         WGMMA_WAIT(0);
         if (threadIdx.x == 0)
@@ -197,7 +197,7 @@ __global__ void half_of_the_bytes(const half *in, float *out)  // are expected: 
         return;
     }
     for (int i = 0; i < TILES; i++) {
-        MBARRIER_WAIT(&full[i % STAGES], FULL_PARITY);
+        MBARRIER_WAIT(&full[i % STAGES], FULL_PARITY);  // perhaps half_of_the_bytes: copy still in flight
         WGMMA_FENCE();
         MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect half_of_the_bytes: copy still in flight
         WGMMA_COMMIT();
@@ -219,15 +219,15 @@ __global__ void producer_does_not_wait(const half *in, float *out)  // in its th
                 else
                     MBARRIER_WAIT(&full[i % STAGES], (i / STAGES + 1) % 2);
                 MBARRIER_ARRIVE_EXPECT(&full[i % STAGES], 2 * BYTES);
-                BULK_LOAD(A[i % STAGES], in + i * TILE, BYTES, &full[i % STAGES]);  // expect producer_does_not_wait: race in shared memory
-                BULK_LOAD(B[i % STAGES], in + i * TILE, BYTES, &full[i % STAGES]);  // perhaps producer_does_not_wait: race in shared memory
+                BULK_LOAD(A[i % STAGES], in + i * TILE, BYTES, &full[i % STAGES]);  // expect producer_does_not_wait: copy still in flight
+                BULK_LOAD(B[i % STAGES], in + i * TILE, BYTES, &full[i % STAGES]);  // perhaps producer_does_not_wait: copy still in flight
             }
         return;
     }
     for (int i = 0; i < TILES; i++) {
-        MBARRIER_WAIT(&full[i % STAGES], FULL_PARITY);
+        MBARRIER_WAIT(&full[i % STAGES], FULL_PARITY);  // perhaps producer_does_not_wait: copy still in flight
         WGMMA_FENCE();
-        MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect producer_does_not_wait: race in shared memory
+        MULTIPLY(d, A[i % STAGES], B[i % STAGES]);  // expect producer_does_not_wait: copy still in flight
         WGMMA_COMMIT();
         WGMMA_WAIT(0);
         if (threadIdx.x == 0)

@@ -13,7 +13,7 @@ static __device__ __forceinline__ void multiply(const half *in, float *out)
         if (threadIdx.x / 128 == 1)
             A[i] = B[i] = in[i];
     FENCE_ASYNC_SHARED();
-    NAMED_SYNC(7, 256);
+    NAMED_SYNC(7, 256);  // perhaps more_than_there_is: register deadlock
     float d[32] = {};
     stay(d);
     WGMMA_FENCE();
@@ -29,7 +29,7 @@ __global__ void THREE_WARPGROUPS more_than_there_is(const half *in, float *out) 
     if (threadIdx.x < 128) {
         SETMAXNREG_DEC(40);
     } else {
-        SETMAXNREG_INC(240);  // expect more_than_there_is: invalid register count
+        SETMAXNREG_INC(240);  // expect more_than_there_is: register deadlock
         multiply(in, out);
     }
 }
@@ -37,14 +37,14 @@ __global__ void THREE_WARPGROUPS more_than_there_is(const half *in, float *out) 
 __global__ void THREE_WARPGROUPS nobody_gives(const half *in, float *out)
 {
     if (threadIdx.x >= 128) {
-        SETMAXNREG_INC(232);  // expect nobody_gives: invalid register count
+        SETMAXNREG_INC(232);  // expect nobody_gives: register deadlock
         multiply(in, out);
     }
 }
 
 __global__ void THREE_WARPGROUPS three_consumers(const half *in, float *out)  // each takes what two could have
 {
-    SETMAXNREG_INC(240);  // expect three_consumers: invalid register count
+    SETMAXNREG_INC(240);  // expect three_consumers: register deadlock
     multiply(in, out);
 }
 
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(640, 1) five_warpgroups(const half *in, float 
     if (threadIdx.x < 128)
         SETMAXNREG_DEC(24);
     else
-        SETMAXNREG_INC(120);  // expect five_warpgroups: invalid register count
+        SETMAXNREG_INC(120);  // expect five_warpgroups: register deadlock
     out[threadIdx.x] = 0;
 }
 
@@ -61,7 +61,7 @@ __global__ void THREE_WARPGROUPS producer_has_left(const half *in, float *out)  
 {
     if (threadIdx.x < 128)
         return;
-    SETMAXNREG_INC(232);  // expect producer_has_left: invalid register count
+    SETMAXNREG_INC(232);  // expect producer_has_left: register deadlock
     multiply(in, out);
 }
 
@@ -70,7 +70,7 @@ __global__ void THREE_WARPGROUPS given_too_little(const half *in, float *out)  /
     if (threadIdx.x / 128 == 0)
         SETMAXNREG_DEC(48);
     else
-        SETMAXNREG_INC(232);  // expect given_too_little: invalid register count
+        SETMAXNREG_INC(232);  // expect given_too_little: register deadlock
     out[threadIdx.x] = 0;
 }
 

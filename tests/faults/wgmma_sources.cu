@@ -87,7 +87,7 @@ __global__ void stage_in_hand_is_refilled(const half *in, float *out)  // where 
         WGMMA_FENCE();
         MULTIPLY(d, A, stages[i % 2]);  // expect stage_in_hand_is_refilled: source overwritten in flight
         WGMMA_COMMIT();
-        WGMMA_WAIT(1);
+        WGMMA_WAIT(1);  // perhaps stage_in_hand_is_refilled: source overwritten in flight
         __syncthreads();
         if (threadIdx.x == 0 && i + 2 < 4) {
             MBARRIER_ARRIVE_EXPECT(&full[i % 2], BYTES);
@@ -121,7 +121,7 @@ __global__ void epilogue_in_place_of_a(const half *in, float *out)  // the last 
     WGMMA_COMMIT();
     MULTIPLY(e, A, B);  // expect epilogue_in_place_of_a: source overwritten in flight
     WGMMA_COMMIT();
-    WGMMA_WAIT(1);
+    WGMMA_WAIT(1);                                                        // perhaps epilogue_in_place_of_a: source overwritten in flight
     STMATRIX_4(in_shared(A) + threadIdx.x * 16, r[0], r[1], r[2], r[3]);  // expect epilogue_in_place_of_a: source overwritten in flight
     WGMMA_WAIT(0);
     write_sums(out, d);
@@ -134,12 +134,12 @@ __global__ void uncommitted(const half *in, float *out)
     float d[32] = {};
     WGMMA_FENCE();
     MULTIPLY(d, A, B);  // expect uncommitted: source overwritten in flight
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);      // perhaps uncommitted: source overwritten in flight
     __syncthreads();
     if (threadIdx.x == 5)
         asm volatile("st.shared.b32 [%0], %1;" ::"r"(in_shared(B)), "r"(0) : "memory");  // expect uncommitted: source overwritten in flight
     WGMMA_COMMIT();
-    WGMMA_WAIT(0);
+    WGMMA_WAIT(0);  // perhaps uncommitted: source overwritten in flight
     write_sums(out, d);
 }
 
@@ -148,10 +148,10 @@ __global__ void counted_in_the_tile(const half *in, float *out)
     OPERANDS(A, B);
     float d[32] = {};
     WGMMA_FENCE();
-    MULTIPLY(d, A, B);  // expect counted_in_the_tile: source overwritten in flight
+    MULTIPLY(d, A, B);  // expect counted_in_the_tile: race in shared memory
     WGMMA_COMMIT();
     if (threadIdx.x == 64)
-        atomicAdd((unsigned *)&A[56 * 64], 1);  // expect counted_in_the_tile: source overwritten in flight
+        atomicAdd((unsigned *)&A[56 * 64], 1);  // expect counted_in_the_tile: race in shared memory
     WGMMA_WAIT(0);
     write_sums(out, d);
 }

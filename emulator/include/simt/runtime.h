@@ -246,6 +246,7 @@ struct simt_kernel {
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;
+    bool opted_in; /* the limit is what the program has asked for */
 };
 bool simt_kernel_known(struct simt_kernel *kernel); /* before main(): the API finds it by its address; true */
 

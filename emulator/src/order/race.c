@@ -182,10 +182,25 @@ static bool follows_own_view(const struct visit *v)
     return message_observed_and_fenced(v->b, v->a->thread, address_of(v));
 }
 
+/* A product reads what cp.async of another thread of its warpgroup wrote, which that thread has waited for. A GPU's tensor core begins when
+ * all four warps have come, and CuTe's tutorial leans on it. */
+static bool copied_by_own_warpgroup(const struct visit *v, const struct record *r, unsigned thread)
+{
+    bool own = r->serial == v->b->serial && engine_kind(r->engine) == COPIES && engine_kind(v->a->engine) == PRODUCTS &&
+               thread / (4 * WARP) == v->a->thread / (4 * WARP);
+    if (!own || !order_before(v->b, thread, r->serial, r->engine, STAMP(r)))
+        return false;
+    note_once(
+        v->a->pc,
+        "A product of a warpgroup reads what cp.async of another of its threads wrote, and no barrier stands between that "
+        "thread's wait and the product: hardware lets the four warps meet, the PTX ISA does not promise it.");
+    return true;
+}
+
 static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
     unsigned actor = record_actor(r, thread);
-    if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)))
+    if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)) || copied_by_own_warpgroup(v, r, thread))
         return;
     if (r->engine && r->serial == v->b->serial && (v->strength == PLAIN || strength == PLAIN) &&
         async_meets(v->a, r->engine, STAMP(r), stored))

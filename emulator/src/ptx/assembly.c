@@ -22,12 +22,17 @@ static u64 read_variable(const void *place, unsigned bytes)
 }
 
 /* Reads the operands as simt_assembly() gets them: addresses of what leaves and of variables, bits of what enters. What
- * only leaves holds no number that could be right by chance. */
+ * only leaves holds no number that could be right by chance. late: of those that are left to their instructions nothing is read;
+ * NULL: it is not known yet. */
 static void begin(va_list list, const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
-                  void **places, u64 *slots)
+                  const bool *late, void **places, u64 *slots)
 {
     for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
         const struct simt_asm_operand *o = &operands[i];
+        if (late && late[i]) {
+            places[i] = va_arg(list, void *);
+            continue;
+        }
         bool addressed = i < site->n_outputs || o->variable;
         places[i] = addressed ? va_arg(list, void *) : NULL;
         slots[i] = ~0ull;
@@ -36,21 +41,19 @@ static void begin(va_list list, const struct simt_assembly_site *site, const str
     }
 }
 
-/* An output is left alone where ptx_take_place() has taken it, and a variable also where nothing has changed it. */
+/* A variable that nothing has changed is left alone. */
 static bool is_left(const struct simt_asm_operand *o, const void *place, u64 slot)
 {
-    if (!place || !o->variable || !o->enters)
-        return !place;
-    return read_variable(place, o->bytes) == (slot & ptx_bits(o->bytes));
+    return o->variable && o->enters && read_variable(place, o->bytes) == (slot & ptx_bits(o->bytes));
 }
 
 /* watched: the thread's stores to its own stack are looked at, and where the compiler does without a copy an output is a variable
  * of the program's. */
-static void end(const u64 *slots, const struct simt_asm_operand *operands, void *const *places, int n, bool watched,
-                const void *pc)
+static void end(const u64 *slots, const struct simt_asm_operand *operands, const bool *late, void *const *places, int n,
+                bool watched, const void *pc)
 {
     for (int i = 0; i < n; i++) {
-        if (is_left(&operands[i], places[i], slots[i]))
+        if (late[i] || is_left(&operands[i], places[i], slots[i]))
             continue;
         if (watched && block_is_own_stack(block_here(), block_here()->cur, places[i]))
             registers_access(block_here(), places[i], operands[i].bytes, ACCESS_STORE, pc);
@@ -85,12 +88,13 @@ static const struct program *read_program(struct simt_assembly_site *site, const
 {
     u64 values[site->n_outputs + site->n_inputs + 1];
     void *places[site->n_outputs + site->n_inputs + 1], *none = NULL;
-    begin(list, site, operands, places, values);
+    begin(list, site, operands, NULL, places, values);
     struct program *p = ptx_read_program(site, operands, values, pc);
     if (__atomic_compare_exchange_n(&site->parsed, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return p;
     free(p->instructions);
     free(p->elements);
+    free(p->late);
     free(p);
     return none;
 }
@@ -112,7 +116,7 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     u64 slots[p->n_slots + 1]; /* of a few registers; ptx_read.c limits them */
     void *places[p->n_arguments + 1];
     va_start(list, operands);
-    begin(list, site, operands, places, slots);
+    begin(list, site, operands, p->late, places, slots);
     va_end(list);
     if (p->n_arguments && operands[0].variable)
         check_variables(site, operands, places, CALLER());
@@ -127,7 +131,7 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
         if (holds(&r, in))
             in->run(&r, in);
     }
-    end(slots, operands, places, site->n_outputs, watched, CALLER());
+    end(slots, operands, p->late, places, site->n_outputs, watched, CALLER());
 }
 
 void ptx_branch(struct running *r, const struct instruction *in)
