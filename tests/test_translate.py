@@ -172,6 +172,17 @@ def test_lines_of_two_texts(tmp_path, compiler):
     assert report.lines_named("both.cu") == {14, 19}
 
 
+@pytest.mark.parametrize("options, gpu, lines", [((), "h200", 1), (("-gencode=arch=compute_90a,code=sm_90a",), "a100", 1), (("-arch=sm_90",), "h200", 0),
+                                                 ((), "a100", 0)])
+def test_what_sm_90a_alone_has_is_named(tmp_path, options, gpu, lines):
+    """As nvcc names it, and CUTLASS asks for it: wgmma and setmaxnreg."""
+    (tmp_path / "a.cu").write_text("__global__ void k()\n{\n#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n    printf(\"yes\\n\");\n#endif\n}\n"
+                                   "int main()\n{\n    k<<<1, 1>>>();\n    return cudaDeviceSynchronize();\n}\n")
+    done = simtcc("a.cu", *options, cwd=tmp_path, env={**os.environ, "SIMT_GPU": gpu})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run(tmp_path / "a.out").stdout == "yes\n" * lines
+
+
 def test_initialisers_of_two_texts_are_refused(tmp_path):
     (tmp_path / "both.cu").write_text(
         "struct s {\n    int n;\n    __host__ __device__ s(int i)\n#ifdef __CUDA_ARCH__\n        : n(i) {}\n"
