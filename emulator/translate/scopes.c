@@ -50,11 +50,14 @@ void scope_open(int brace)
     if (of_function)
         scope->first_local = scope->n_locals;
     if (lambda || of_function)
-        scope->kernel = false;
+        scope->kernel = 0;
     for (int i = lambda ? lambda : head; i < brace && (lambda || of_function); i++) {
         if (is_any(i, "__global__ __device__"))
             scope->device = true;
-        scope->kernel |= is(i, "__global__");
+        if (is(i, "__global__"))
+            scope->kernel = brace;
+        if (is_any(i, "constexpr consteval"))
+            scope->constant = true;
     }
     if (lambda)
         shared_hide(tokens[lambda].partner + 1, brace);

@@ -63,6 +63,9 @@ struct simt_assembly_site {
  * unsigned long long. */
 SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operand *operands, ...);
 
+/* A variable of so many bytes, which products in flight may read as registers, is none of them any more. */
+void simt_registers_end(const void *variable, size_t bytes);
+
 /* An address in shared memory as the 32 bits that PTX has for it, from the start of the block's, and back. */
 unsigned simt_shared_address(const void *generic);
 void *simt_shared_generic(unsigned shared);

@@ -191,11 +191,10 @@ struct reading { /* of the engine */
     uint32_t stamp;
 };
 
-/* Any thread of the warpgroup that does not know what was written there is found, since each has a part of the vectors. */
-static struct access reading_access(const struct reading *r, uint32_t offset, unsigned i)
+static struct access reading_access(const struct reading *r, const unsigned char *from, unsigned bytes, unsigned thread)
 {
-    struct access a = access_of(r->b, r->pc, r->b->arena + offset, VECTOR, ACCESS_LOAD);
-    a.thread = r->warp * WARP + i % THREADS;
+    struct access a = access_of(r->b, r->pc, from, bytes, ACCESS_LOAD);
+    a.thread = r->warp * WARP + thread;
     a.engine = engine_of(PRODUCTS, number_of(r->warp));
     a.stamp = r->stamp;
     a.proxy = ASYNC_PROXY;
@@ -209,7 +208,7 @@ static void report_outside(const struct reading *r, const struct shared_operand 
     static const unsigned widths[] = {0, 128, 64, 32};
     char why[500];
     u64 d = o->descriptor;
-    struct access a = reading_access(r, offset, 0);
+    struct access a = reading_access(r, r->b->arena + offset, VECTOR, 0);
     unsigned in_vector = 8 * VECTOR / element_bits(o->type), of_k = 2 * in_vector;
     unsigned line = o->mn_major ? i / of_k * in_vector : i / 2, k = o->mn_major ? i % of_k : i % 2 * in_vector;
     snprintf(
@@ -224,7 +223,7 @@ static void report_outside(const struct reading *r, const struct shared_operand 
 static void check_descriptor(const struct reading *r, const struct shared_operand *o)
 {
     char sentence[400], did[64];
-    const char *fault = descriptor_fault(o, sentence, sizeof sentence);
+    const char *fault = descriptor_fault(o, r->b->rank, sentence, sizeof sentence);
     if (!fault)
         return;
     snprintf(did, sizeof did, "begins a product with a descriptor of %s", operand_name(o));
@@ -247,10 +246,11 @@ static unsigned find_vectors(const struct reading *r, const struct shared_operan
 
 /* ---- checks: who reads, and what must stay ---- */
 
-static void touch(const struct reading *r, const uint32_t *offsets, unsigned n)
+/* Each thread of the warpgroup has a part of it, so that any is found that does not know what was written there. */
+static void touch(const struct reading *r, const struct flying *f)
 {
-    for (unsigned i = 0; i < n; i++) {
-        struct access a = reading_access(r, offsets[i], i);
+    for (unsigned i = 0; i < f->n_pieces; i++) {
+        struct access a = reading_access(r, f->many[i].from, f->many[i].bytes, i * THREADS / f->n_pieces);
         access_touch(&a);
     }
 }
@@ -301,11 +301,11 @@ static void announce(const struct reading *r, const struct issued *p, u64 group)
     *f = (struct flying){
         .call = CALL, .pc = r->pc, .thread = r->warp * WARP, .stamp = r->stamp, .issued = r->b->now, .group = group};
     f->many = allocate((n_a + n_b) * sizeof *f->many);
-    touch(r, a, n_a);
-    touch(r, b, n_b);
     f->n_pieces = add_pieces(r->b, f->many, 0, a, n_a);
     f->n_pieces = add_pieces(r->b, f->many, f->n_pieces, b, n_b);
+    touch(r, f);
     hold(r->b, f);
+    counters_wgmma(r->b, r->warp, r->pc, (struct vectors_read){a, n_a}, (struct vectors_read){b, n_b});
 }
 
 /* ---- accumulators ---- */
@@ -709,8 +709,8 @@ static void wait(const struct exchange *x)
 
 static const struct collective_op fence_op = {COLLECTIVE("wgmma.fence"), .event = EVENTS, .whole = true,
                                               .exchange = fence};
-static const struct collective_op commit_op = {COLLECTIVE("wgmma.commit_group"), .event = EVENTS, .whole = true,
-                                               .exchange = commit};
+static const struct collective_op commit_op = {COLLECTIVE("wgmma.commit_group"), .event = EVENT_WGMMA_COMMIT,
+                                               .whole = true, .exchange = commit};
 static const struct collective_op wait_op = {COLLECTIVE("wgmma.wait_group"), .event = EVENTS, .whole = true,
                                              .exchange = wait};
 
@@ -718,6 +718,7 @@ void wgmma_fence(const void *pc) { collective_join(&fence_op, ~0u, NULL, pc); }
 void wgmma_commit(const void *pc) { collective_join(&commit_op, ~0u, NULL, pc); }
 void wgmma_wait(unsigned groups_left, const void *pc)
 {
+    counters_event_of(running(), pc, EVENT_WGMMA_WAIT, groups_left, 0);
     collective_join_as(&wait_op, groups_left, ~0u, &groups_left, pc);
 }
 

@@ -1,5 +1,6 @@
 /* Runs inline PTX: an `asm` statement of a kernel comes here with its operands, each time that a thread comes to it. */
 #include "ptx/assembly.h"
+#include "base/report.h"
 #include "order/access.h"
 #include "order/registers.h"
 #include "ptx/ptx.h"
@@ -21,12 +22,17 @@ static u64 read_variable(const void *place, unsigned bytes)
 }
 
 /* Reads the operands as simt_assembly() gets them: addresses of what leaves and of variables, bits of what enters. What
- * only leaves holds no number that could be right by chance. */
+ * only leaves holds no number that could be right by chance. late: of those that are left to their instructions nothing is read;
+ * NULL: it is not known yet. */
 static void begin(va_list list, const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
-                  void **places, u64 *slots)
+                  const bool *late, void **places, u64 *slots)
 {
     for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
         const struct simt_asm_operand *o = &operands[i];
+        if (late && late[i]) {
+            places[i] = va_arg(list, void *);
+            continue;
+        }
         bool addressed = i < site->n_outputs || o->variable;
         places[i] = addressed ? va_arg(list, void *) : NULL;
         slots[i] = ~0ull;
@@ -35,11 +41,22 @@ static void begin(va_list list, const struct simt_assembly_site *site, const str
     }
 }
 
-static void end(const u64 *slots, const struct simt_asm_operand *operands, void *const *places, int n)
+/* A variable that nothing has changed is left alone. */
+static bool is_left(const struct simt_asm_operand *o, const void *place, u64 slot)
+{
+    return o->variable && o->enters && read_variable(place, o->bytes) == (slot & ptx_bits(o->bytes));
+}
+
+/* watched: the thread's stores to its own stack are looked at, and where the compiler does without a copy an output is a variable
+ * of the program's. */
+static void end(const u64 *slots, const struct simt_asm_operand *operands, const bool *late, void *const *places, int n,
+                bool watched, const void *pc)
 {
     for (int i = 0; i < n; i++) {
-        if (!places[i])
-            continue; /* it is written late: ptx_take_place() */
+        if (late[i] || is_left(&operands[i], places[i], slots[i]))
+            continue;
+        if (watched && block_is_own_stack(block_here(), block_here()->cur, places[i]))
+            registers_access(block_here(), places[i], operands[i].bytes, ACCESS_STORE, pc);
         switch (operands[i].bytes) {
         case 4: __builtin_memcpy(places[i], &slots[i], 4); break;
         case 8: __builtin_memcpy(places[i], &slots[i], 8); break;
@@ -48,13 +65,21 @@ static void end(const u64 *slots, const struct simt_asm_operand *operands, void 
     }
 }
 
-/* The place of an output is a variable of the program's where its compiler does without the copy. */
-static void note_outputs(const struct simt_asm_operand *operands, void *const *places, int n, const void *pc)
+/* Variables stand for registers if they are the thread's own. What lies elsewhere is loaded: its value is in a register that no
+ * variable stands for; and the sums of a product, which would have to be stored behind a wait, ptxas would make wait at once. */
+static void check_variables(const struct simt_assembly_site *site, const struct simt_asm_operand *operands,
+                            void **places, const void *pc)
 {
-    struct block *b = block_here();
-    for (int i = 0; i < n; i++)
-        if (places[i] && block_is_own_stack(b, b->cur, places[i]))
-            registers_access(b, places[i], operands[i].bytes, ACCESS_STORE, pc);
+    struct block *b = running();
+    for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
+        if (!operands[i].variable || block_is_own_stack(b, b->cur, places[i]))
+            continue;
+        if (i < site->n_outputs)
+            report_unsupported_at("`wgmma.mma_async` with a result that is no local variable of its thread", pc);
+        if (simt_checked)
+            access_in_manner(places[i], operands[i].bytes, ACCESS_LOAD, AS_WRITTEN, SIMT_SCOPE_SYSTEM, pc);
+        places[i] = NULL;
+    }
 }
 
 /* A statement's program is read when the first thread comes to it; several may at once, and one of the results stays. */
@@ -63,12 +88,13 @@ static const struct program *read_program(struct simt_assembly_site *site, const
 {
     u64 values[site->n_outputs + site->n_inputs + 1];
     void *places[site->n_outputs + site->n_inputs + 1], *none = NULL;
-    begin(list, site, operands, places, values);
+    begin(list, site, operands, NULL, places, values);
     struct program *p = ptx_read_program(site, operands, values, pc);
     if (__atomic_compare_exchange_n(&site->parsed, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return p;
     free(p->instructions);
     free(p->elements);
+    free(p->late);
     free(p);
     return none;
 }
@@ -90,8 +116,10 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     u64 slots[p->n_slots + 1]; /* of a few registers; ptx_read.c limits them */
     void *places[p->n_arguments + 1];
     va_start(list, operands);
-    begin(list, site, operands, places, slots);
+    begin(list, site, operands, p->late, places, slots);
     va_end(list);
+    if (p->n_arguments && operands[0].variable)
+        check_variables(site, operands, places, CALLER());
     for (unsigned i = p->n_arguments; i < p->n_slots; i++)
         slots[i] = ~0ull;
     bool watched = simt_checked && current(block_here())->watched;
@@ -103,9 +131,7 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
         if (holds(&r, in))
             in->run(&r, in);
     }
-    if (watched)
-        note_outputs(operands, places, site->n_outputs, CALLER());
-    end(slots, operands, places, site->n_outputs);
+    end(slots, operands, p->late, places, site->n_outputs, watched, CALLER());
 }
 
 void ptx_branch(struct running *r, const struct instruction *in)

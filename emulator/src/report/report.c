@@ -274,14 +274,17 @@ static void say_access(FILE *f, const struct access *a, const char *kind)
     const struct block *b = a->block;
     char name[256];
     bool addressed = memory_covers(a->address) || !symbol_nearest(a->address);
-    bool shared = shared_owner(b, a->address) != NULL;
+    bool shared = shared_owner(b, a->address) != NULL,
+         local = b->threads[a->thread].stack && block_is_own_stack(b, a->thread, a->address);
     name_target(b, a->address, name, sizeof name);
+    if (local)
+        snprintf(name, sizeof name, "a local variable");
     fprintf(f, "simt: %s: %s\n", kind, where(a->pc));
     say_kernel(f, b->launch, b->serial);
     fprintf(f, "  ");
     say_actor(f, b->launch, a->thread, a->engine);
     fprintf(f, " %s %u byte%s %s %s%s\n", present(a->kind), a->bytes, plural(a->bytes),
-            addressed && !shared ? "at" : "of", name, called(a->pc));
+            addressed && !shared && !local ? "at" : "of", name, called(a->pc));
     say_target(f, b, a->address, a->bytes, true);
 }
 
