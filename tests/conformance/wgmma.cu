@@ -126,12 +126,11 @@ static __device__ unsigned long long descriptor(unsigned base, unsigned start, u
             (void)a; \
             for (int j = 0; j < COUNT; j++) \
                 d[j] = ((const T *)o.c)[t * MOST_REGISTERS + j]; \
-            for (int times = 0; times < task.times; times++) { \
-                FENCE(); \
+            FENCE(); \
+            for (int times = 0; times < task.times; times++) \
                 asm volatile("{ .reg .pred p; setp.ne.b32 p, %128, 0;" TEXT ";}" \
                              : ALL(C, d) \
                              : "r"(task.accumulates), "l"(b), __VA_ARGS__); \
-            } \
             WAIT(); \
             for (int j = 0; j < COUNT; j++) \
                 ((T *)o.d)[(i * THREADS + t) * MOST_REGISTERS + j] = d[j]; \
@@ -165,11 +164,11 @@ static __device__ unsigned long long descriptor(unsigned base, unsigned start, u
     X(8, 4, 2) \
     X(16, 8, 4) \
     X(24, 12, 6) \
-    X(32, 16, 8) X(40, 20, 10) X(48, 24, 12) X(56, 28, 14) X(64, 32, 16) X(72, 36, 18) X(80, 40, 20) X(88, 44, 22) \
-        X(96, 48, 24) X(104, 52, 26) X(112, 56, 28) X(120, 60, 30) X(128, 64, 32) X(136, 68, 34) X(144, 72, 36) \
-            X(152, 76, 38) X(160, 80, 40) X(168, 84, 42) X(176, 88, 44) X(184, 92, 46) X(192, 96, 48) X(200, 100, 50) \
-                X(208, 104, 52) X(216, 108, 54) X(224, 112, 56) X(232, 116, 58) X(240, 120, 60) X(248, 124, 62) \
-                    X(256, 128, 64)
+    X(32, 16, 8) \
+    X(40, 20, 10) X(48, 24, 12) X(56, 28, 14) X(64, 32, 16) X(72, 36, 18) X(80, 40, 20) X(88, 44, 22) X(96, 48, 24) \
+        X(104, 52, 26) X(112, 56, 28) X(120, 60, 30) X(128, 64, 32) X(136, 68, 34) X(144, 72, 36) X(152, 76, 38) \
+            X(160, 80, 40) X(168, 84, 42) X(176, 88, 44) X(184, 92, 46) X(192, 96, 48) X(200, 100, 50) X(208, 104, 52) \
+                X(216, 108, 54) X(224, 112, 56) X(232, 116, 58) X(240, 120, 60) X(248, 124, 62) X(256, 128, 64)
 #define SOME_N(X) X(8, 4, 2) X(16, 8, 4) X(40, 20, 10) X(64, 32, 16) X(248, 124, 62) X(256, 128, 64)
 #define SOME_N_OF_INTEGERS(X) X(8, 4, 2) X(16, 8, 4) X(24, 12, 6) X(48, 24, 12) X(240, 120, 60) X(256, 128, 64)
 

@@ -224,7 +224,7 @@ static void report_outside(const struct reading *r, const struct shared_operand 
 static void check_descriptor(const struct reading *r, const struct shared_operand *o)
 {
     char sentence[400], did[64];
-    const char *fault = descriptor_fault(o, sentence, sizeof sentence);
+    const char *fault = descriptor_fault(o, r->b->rank, sentence, sizeof sentence);
     if (!fault)
         return;
     snprintf(did, sizeof did, "begins a product with a descriptor of %s", operand_name(o));
