@@ -64,11 +64,11 @@ static __attribute__((noinline)) void begin_variables(va_list list, const struct
                                                       const struct simt_asm_operand *operands, const bool *late,
                                                       void **places, u64 *slots, const void *pc)
 {
-    struct block *b = running();
+    const unsigned char *stack = current(running())->stack;
     for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
         const struct simt_asm_operand *o = &operands[i];
         places[i] = o->variable ? va_arg(list, void *) : NULL;
-        bool own = block_is_own_stack(b, b->cur, places[i]);
+        bool own = (size_t)((const unsigned char *)places[i] - stack) < STACK_SLOT;
         if (!own && i < site->n_outputs)
             report_unsupported_at("`wgmma.mma_async` with a result that is no local variable of its thread", pc);
         if (!own && o->variable && simt_checked)
