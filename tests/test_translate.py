@@ -182,6 +182,17 @@ def test_lines_of_two_texts(tmp_path, compiler):
     assert report.lines_named("both.cu") == {14, 19}
 
 
+@pytest.mark.parametrize("options, features", [((), "1"), (("-arch=sm_90a",), "1"), (("-gencode=arch=compute_90a,code=sm_90a",), "1"),
+                                               (("-arch=sm_90",), "0"), (("-arch=sm_80",), "0")])
+def test_what_90a_alone_has_is_named_on_the_device(tmp_path, options, features):
+    (tmp_path / "features.cu").write_text(
+        "#include <stdio.h>\n__global__ void k()\n{\n#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n    printf(\"1\");\n#else\n    printf(\"0\");\n#endif\n}\n"
+        "int main()\n{\n    k<<<1, 1>>>();\n    return cudaDeviceSynchronize();\n}\n")
+    done = simtcc(*options, "features.cu", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run(tmp_path / "a.out").stdout == features
+
+
 def test_initialisers_of_two_texts_are_refused(tmp_path):
     (tmp_path / "both.cu").write_text(
         "struct s {\n    int n;\n    __host__ __device__ s(int i)\n#ifdef __CUDA_ARCH__\n        : n(i) {}\n"

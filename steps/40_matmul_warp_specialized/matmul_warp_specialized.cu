@@ -204,9 +204,8 @@ int prepare(const struct matmul_args *args)
 // [main]
 static const struct variant variants[] = {
     {"one_consumer", "a producer, and one consumer: a tile of 64 × 256", BYTES<1, 5>},
-    {"two_consumers",
-     "two consumers share the tiles of B, and every thread keeps the 168 registers that it begins with", BYTES<2, 4>},
-    {"setmaxnreg", "a thread of the producer keeps 40 of them, and one of a consumer gets 232", BYTES<2, 4>},
+    {"two_consumers", "two consumers share the tiles of B, all threads have 168 registers", BYTES<2, 4>},
+    {"setmaxnreg", "the producer's threads keep 40 registers, the consumers' get 232", BYTES<2, 4>},
     {},
 };
 
