@@ -144,13 +144,13 @@ template <class T, bool may_be, bool checked = SIMT_CHECKED /* by simtcc */> str
 };
 template <class T> struct Registers<T, true, true> {
     const T *variable;
-    __attribute__((always_inline)) ~Registers() { ::simt_registers_end(variable, sizeof(T)); }
+    __attribute__((always_inline)) ~Registers() { ::simt_registers_end((const void *)variable, sizeof(T)); }
 };
 template <class T, bool may_be> SIMT_INLINE void begin_registers(const T *variable)
 {
 #ifdef __clang__
     if constexpr (may_be && SIMT_CHECKED)
-        ::simt_registers_end(variable, sizeof(T));
+        ::simt_registers_end((const void *)variable, sizeof(T));
 #endif
 }
 
