@@ -7,6 +7,7 @@
 
 #include "ptx/mbarrier.h"
 #include "ptx/pair.h"
+#include "ptx/row.h"
 #include "ptx/tensor.h"
 #include "ptx/wgmma.h"
 #include "tensor_map.h"
@@ -149,6 +150,7 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
         next_stage<STAGES>(&stage, &parity);
     }
     // [store]
+    __syncwarp();  // the issuer's warp is together again: all its lanes exchange sums
     store_sums(C, sum, row, col, m, n, C_pitch);
 }
 
