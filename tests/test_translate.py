@@ -206,8 +206,10 @@ PATTERNS = ["a<<<", ">>>", "a<<<1, 1>>>(", "a<<<1, 1>>>();", "(", "{", "[", "]",
             '"r"(a) ', "__shared__ ", "__shared__ int a, ", "__shared__ int a%d; a%d = 1; ", "__device__ ", "__device__ x ",
             "__device__ int a%d;", "__global__ x ", "__global__ void k(", "do ", "do ; while (1); ", "if (1) ", "case ", "a ? ", "a = ",
             "a = (", "x = f(); ", "+[a]", "return[a] ", "[=]{", "[a = [", "s ", "f(s, ", "T s, ", "* ", "& s ", "a::", "/* ", 'R"(',
-            '"', "'", "# 1 \"a%d\"\n", "#if __CUDA_ARCH__\n", "<:", "and ", "struct ", "operator ", "decltype(", "alignas("]
-FRONTS = ["", "__device__ ", "__global__ void k(int *p) { __shared__ int s[4]; ", "struct o { int operator+(o); }; __device__ void f() { x = "]
+            '"', "'", "# 1 \"a%d\"\n", "#if __CUDA_ARCH__\n", "<:", "and ", "struct ", "operator ", "decltype(", "alignas(",
+            "T a; f(a); ", "T a%d[4]; f(a%d); ", "{ T a = x; f(a); ", "T a, a, ", "T a; switch (a) { case 1: ", 'T a; asm("wgmma.mma_async"::"r"(a)); ']
+FRONTS = ["", "__device__ ", "__global__ void k(int *p) { __shared__ int s[4]; ", "struct o { int operator+(o); }; __device__ void f() { x = ",
+          '__device__ void f() { "wgmma"; ']
 
 
 def seconds_of(command, text):

@@ -101,7 +101,7 @@ __global__ void THREE_WARPGROUPS warps_disagree(const half *in, float *out)  // 
     else if (threadIdx.x < 128)
         SETMAXNREG_DEC(24);  // expect warps_disagree: divergent collective
     else
-        SETMAXNREG_INC(232);
+        SETMAXNREG_INC(232);  // perhaps warps_disagree: divergent collective
     out[threadIdx.x] = 0;
 }
 

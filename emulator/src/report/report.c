@@ -739,9 +739,16 @@ static void say_waiters(FILE *f, const struct block *b)
     }
 }
 
-/* Of two waiters, the first comes closer to why nobody can go on: a block-wide wait rather than a warp's. */
+static bool in_warpgroup_collective(const struct thread *t) { return t->call && t->call->op->of_warpgroup; }
+
+/* Of two waiters, the first comes closer to why nobody can go on: a block-wide wait rather than a warp's, and warps of one
+ * warpgroup that have not come to one instruction, rather than others that wait for their registers. */
 static bool explains_better(const struct thread *a, const struct thread *other)
 {
+    if (in_warpgroup_collective(a) && other->waits_for->kind->explain)
+        return true;
+    if (in_warpgroup_collective(other) && a->waits_for->kind->explain)
+        return false;
     if (a->waits_for->kind->explain || other->waits_for->kind->explain)
         return !other->waits_for->kind->explain;
     return other->call && !a->call;
