@@ -203,6 +203,7 @@ static void read_columns(const struct product *p, const union number *b, struct 
         }
 }
 
+#define HALF_OF_LEAST 0x1p-25f /* what fp16 rounds to 0 */
 #define CHOICE(IF, X, Y) (((IF) & (X)) | (~(IF) & (Y)))
 
 /* Of the products of a row. */
@@ -216,10 +217,10 @@ static INLINE shorts largest_exponents(const struct product *p, const struct fac
     return largest;
 }
 
-static INLINE wholes exponents_of(singles x)
+static INLINE wholes exponents_of(singles x, int smallest)
 {
     wholes bits = (wholes)x & INT32_MAX, exponents = (bits >> FLOAT_FRACTION) - FLOAT_BIAS;
-    exponents = CHOICE(bits < 1 << FLOAT_FRACTION, (wholes){} + LEAST_OF_FLOAT, exponents);
+    exponents = CHOICE(exponents < smallest, (wholes){} + smallest, exponents);
     exponents = CHOICE(exponents > FLOAT_BIAS, (wholes){} + OF_NONE, exponents);
     return CHOICE(bits == 0, (wholes){} + OF_ZERO, exponents);
 }
@@ -234,15 +235,15 @@ static float unaligned_sum(const struct product *p, const struct factors *f, uns
 }
 
 /* To half of the columns. */
-static INLINE void add_aligned(const struct product *p, const struct factors *f, unsigned row, unsigned half, wholes largest,
-                        union number *sums)
+static INLINE void add_aligned(const struct product *p, const struct factors *f, unsigned row, unsigned half,
+                               wholes largest, union number *sums)
 {
     int fraction = is_fp8(p->a) ? 13 : 25, kept = p->d == E_F32 && is_fp8(p->a) ? 13 : FLOAT_FRACTION;
     int64_t last = (int64_t)1 << (DOUBLE_FRACTION - kept);
     const double *a = &f->a[row * p->k];
     singles before, after;
     memcpy(&before, sums, sizeof before);
-    wholes of_sums = exponents_of(before);
+    wholes of_sums = exponents_of(before, smallest_exponent(p->c));
     largest = CHOICE(of_sums > largest, of_sums, largest);
     wholes special = largest > MOST, none = {};
     largest = CHOICE(largest < LEAST, none + LEAST, largest);
@@ -258,6 +259,9 @@ static INLINE void add_aligned(const struct product *p, const struct factors *f,
     if (p->d == E_F16) /* what is cut off still decides how the rest is rounded */
         cut |= (cut != exact) & last;
     after = __builtin_convertvector((doubles)cut, singles);
+    after += 0; /* nothing is -0 */
+    if (p->d == E_F16)
+        after = (singles)((wholes)after & ((after < -HALF_OF_LEAST) | (after > HALF_OF_LEAST)));
     memcpy(sums, &after, sizeof after);
     if (memcmp(&special, &none, sizeof none) == 0)
         return;
