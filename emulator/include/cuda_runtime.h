@@ -137,8 +137,8 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
  * elements, or a struct of such. */
 template <class T>
 constexpr bool is_row = std::is_array<T>::value ? sizeof(std::remove_all_extents_t<T>) == 4
-                                                : std::is_aggregate<T>::value && std::is_trivially_copyable<T>::value &&
-                                                      sizeof(T) > 4 && sizeof(T) % 4 == 0 && alignof(T) != 8;
+                                                : std::is_trivially_copyable<T>::value && sizeof(T) > 4 &&
+                                                      sizeof(T) % 4 == 0 && alignof(T) != 8;
 template <class T, bool may_be, bool checked = SIMT_CHECKED /* by simtcc */> struct Registers {
     __attribute__((always_inline)) Registers(const volatile void *) {}
 };

@@ -6,6 +6,10 @@
 #define PRODUCT "// wgmma.mma_async\n"
 #define LIST(X) "+f"(X[0]), "+f"(X[1])
 
+namespace nothing
+{
+constexpr int zero = 0;
+}
 struct part {
     float x[2];
     unsigned words[2];
@@ -97,6 +101,15 @@ __global__ void use(float *out)
         unsigned few[1], x[2] = {1, 1}, *pointer = x;
         asm volatile(PRODUCT "mov.b32 %0, %1;" : "=r"(few[0]) : "r"(pointer[1]));
         out[9] = w + few[0];  // 3
+    }
+    {
+        using namespace nothing;
+        const auto [first, last] = p;
+        __align__(16) unsigned aligned[4] = {1, 2, 3, 4};
+        part other;
+        other = p;
+        auto sum = [](auto x, const unsigned *y) { return 0 * x.words[0] + y[3] + (nothing::zero, 0u); };
+        out[0] += sum(other, aligned) - second(&first, aligned)[3];
     }
     asm volatile("" : LIST(d) : "f"(d[0]), "n"(3) : "memory");
 end:;
