@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from conftest import ROOT, included, kept
+from markdown_it import MarkdownIt
 
 sys.path.insert(0, str(ROOT))
 from tools import actual, cli, exercises, machine, results, sass, steps  # noqa: E402
@@ -194,8 +195,7 @@ def test_the_main_loop_has_the_products_and_loads_that_the_source_names(number, 
 
 def quoted(page):
     """The instructions that a README shows as ./learn sass lists them, in blocks of code that name no language."""
-    blocks = re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    lines = (line for block in blocks for line in block.splitlines())
+    lines = (line for token in MarkdownIt("commonmark").parse(page) if token.type == "fence" and not token.info for line in token.content.splitlines())
     return [line for line in lines if (found := sass.OPCODE.match(line)) and found["opcode"].split(".")[0] in sass.CLASS_OF]
 
 
