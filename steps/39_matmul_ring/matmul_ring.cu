@@ -137,9 +137,10 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
             mbarrier_arrive(&smem->empty[stage]);  // this warp's products have read the tiles
         // [refill]
         if (issuer && i + STAGES * TILE_K < k) {
-            mbarrier_wait_parity(&smem->empty[stage], parity);  // the products of all warps have
+            mbarrier_wait_parity(&smem->empty[stage], parity);  // all warps' products have
             load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, i + STAGES * TILE_K);
         }
+        // [next]
         next_stage<STAGES>(&stage, &parity);
     }
     // [store]
