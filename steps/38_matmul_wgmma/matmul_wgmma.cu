@@ -14,8 +14,8 @@
 constexpr int THREADS = 128;               // a warpgroup
 constexpr int TILE_M = 128, TILE_N = 192;  // rows and columns of C that one block computes
 constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
-constexpr int WGMMA_M = 64, WGMMA_K = 16;  // rows of A and columns of A in one wgmma
-constexpr int MMA_N = 8;                   // columns of C in a tile of 16 × 8 sums of a warp
+constexpr int WGMMA_M = 64, WGMMA_K = 16;  // rows and columns of A in one wgmma
+constexpr int MMA_M = 16, MMA_N = 8;       // rows and columns of C in a tile of a warp's sums
 constexpr int ROWS = TILE_M / WGMMA_M, COLS = TILE_N / MMA_N;
 
 // [tiles] Each tile is cut into panels, W elements wide, because a box of a swizzle has rows of no more bytes than the swizzle. The
@@ -81,7 +81,8 @@ __device__ __forceinline__ void multiply_tiles(float sum[ROWS][COLS][4], const s
     wgmma_commit_group();
 }
 
-// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8.
+// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8. Four lanes share a row: of four
+// tiles, each of them gets the whole row of one.
 template <class T>
 __device__ __forceinline__ void store_sums(T *C, const float sum[ROWS][COLS][4], int row, int col, int m, int n,
                                            int C_pitch)
@@ -89,11 +90,15 @@ __device__ __forceinline__ void store_sums(T *C, const float sum[ROWS][COLS][4],
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < COLS; x++) {
-            const int C_row = row + y * WGMMA_M + warp * 16 + lane / 4, C_col = col + x * MMA_N + lane % 4 * 2;
-            store_pair(C, &sum[y][x][0], C_row, C_col, m, n, C_pitch);
-            store_pair(C, &sum[y][x][2], C_row + 8, C_col, m, n, C_pitch);
-        }
+        for (int i = 0; i < 2; i++)
+            for (int x = 0; x < COLS; x += 4) {
+                uint32_t pairs[4];
+                for (int tile = 0; tile < 4; tile++)
+                    pairs[tile] = pack(sum[y][x + tile][2 * i], sum[y][x + tile][2 * i + 1], T());
+                gather_row(pairs);
+                store_row(C, pairs, row + y * WGMMA_M + warp * MMA_M + i * 8 + lane / 4, col + (x + lane % 4) * MMA_N,
+                          m, n, C_pitch);
+            }
 }
 
 // [kernel]
@@ -105,7 +110,8 @@ __global__ void __launch_bounds__(THREADS) matmul_wgmma(const __grid_constant__ 
 {
     extern __shared__ __align__(1024) uint4 memory[];
     struct buffers<T, W> *smem = (struct buffers<T, W> *)memory;
-    const int row = blockIdx.y * TILE_M, col = blockIdx.x * TILE_N;  // the first of this block's tile of C
+    // [index] The first row and column of the block's tile of C. Blocks that run together share tiles of B, in L2.
+    const int row = blockIdx.x * TILE_M, col = blockIdx.y * TILE_N;
     const bool issuer = threadIdx.x == 0;
 
     // [barrier] A phase is over when the issuer has arrived and all bytes that it expects are there.
@@ -137,7 +143,7 @@ template <class T, int W>
 static int start(const struct matmul_args *args, cudaStream_t stream)
 {
     const CUtensorMap *maps = (const CUtensorMap *)args->prepared;
-    const dim3 blocks(ceil_div(args->n, TILE_N), ceil_div(args->m, TILE_M));
+    const dim3 blocks(ceil_div(args->m, TILE_M), ceil_div(args->n, TILE_N));
     matmul_wgmma<T, W><<<blocks, THREADS, sizeof(struct buffers<T, W>), stream>>>(
         maps[0], maps[1], (T *)args->C, args->m, args->n, args->k, args->C_pitch);
     return cudaGetLastError();

@@ -1,4 +1,4 @@
-// C = A B by wgmma on a ring of stages: while a warpgroup multiplies the tiles of one, copies fill the others.
+// C = A B by wgmma on a ring of stages: while a warpgroup multiplies the tiles of one stage, copies fill the others.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o matmul_ring steps/39_matmul_ring/matmul_ring.cu common/*.c
 //   ./learn run 39
@@ -15,8 +15,8 @@ constexpr int WARPS = 4, THREADS = 32 * WARPS;  // a warpgroup
 constexpr int TILE_M = 128, TILE_N = 192;       // rows and columns of C that one block computes
 constexpr int TILE_K = 64;                      // columns of A, rows of B in the tiles that it does so from
 constexpr int PANEL = 64;                       // columns of a panel of B's tile, 128 bytes
-constexpr int WGMMA_M = 64, WGMMA_K = 16;       // rows of A and columns of A in one wgmma
-constexpr int MMA_N = 8;                        // columns of C in a tile of 16 × 8 sums of a warp
+constexpr int WGMMA_M = 64, WGMMA_K = 16;       // rows and columns of A in one wgmma
+constexpr int MMA_M = 16, MMA_N = 8;            // rows and columns of C in a tile of a warp's sums
 constexpr int ROWS = TILE_M / WGMMA_M, COLS = TILE_N / MMA_N;
 
 // [tiles] A row of a panel is as wide as the swizzle, 128 bytes: A's tile is one panel, B's is three. The pattern of the swizzle
@@ -27,8 +27,8 @@ struct tiles {
     alignas(1024) T B[TILE_N / PANEL][TILE_K][PANEL];  // [panel][i][col]
 };
 
-// [ring] Barriers of each stage, full: a phase is over when all bytes of its tiles are there; empty: when all warps' products have read
-// them.
+// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of `empty` when the
+// products of all warps have read them.
 template <class T, int STAGES>
 struct buffers {
     struct tiles<T> tiles[STAGES];
@@ -83,7 +83,8 @@ __device__ __forceinline__ void multiply_tiles(float sum[ROWS][COLS][4], const s
     wgmma_commit_group();
 }
 
-// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8.
+// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8. Four lanes share a row: of four
+// tiles, each of them gets the whole row of one.
 template <class T>
 __device__ __forceinline__ void store_sums(T *C, const float sum[ROWS][COLS][4], int row, int col, int m, int n,
                                            int C_pitch)
@@ -91,11 +92,15 @@ __device__ __forceinline__ void store_sums(T *C, const float sum[ROWS][COLS][4],
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
     for (int y = 0; y < ROWS; y++)
-        for (int x = 0; x < COLS; x++) {
-            const int C_row = row + y * WGMMA_M + warp * 16 + lane / 4, C_col = col + x * MMA_N + lane % 4 * 2;
-            store_pair(C, &sum[y][x][0], C_row, C_col, m, n, C_pitch);
-            store_pair(C, &sum[y][x][2], C_row + 8, C_col, m, n, C_pitch);
-        }
+        for (int i = 0; i < 2; i++)
+            for (int x = 0; x < COLS; x += 4) {
+                uint32_t pairs[4];
+                for (int tile = 0; tile < 4; tile++)
+                    pairs[tile] = pack(sum[y][x + tile][2 * i], sum[y][x + tile][2 * i + 1], T());
+                gather_row(pairs);
+                store_row(C, pairs, row + y * WGMMA_M + warp * MMA_M + i * 8 + lane / 4, col + (x + lane % 4) * MMA_N,
+                          m, n, C_pitch);
+            }
 }
 
 // [kernel]
@@ -107,7 +112,8 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
 {
     extern __shared__ __align__(1024) uint4 memory[];
     struct buffers<T, STAGES> *smem = (struct buffers<T, STAGES> *)memory;
-    const int row = blockIdx.y * TILE_M, col = blockIdx.x * TILE_N;  // the first of this block's tile of C
+    // [index] The first row and column of the block's tile of C. Blocks that run together share tiles of B, in L2.
+    const int row = blockIdx.x * TILE_M, col = blockIdx.y * TILE_N;
     const bool issuer = threadIdx.x == 0;
 
     // [barriers]
@@ -124,6 +130,7 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
     if (issuer)
         for (int stage = 0; stage < STAGES && stage * TILE_K < k; stage++)
             load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, stage * TILE_K);
+    // [end ahead]
 
     float sum[ROWS][COLS][4] = {};
     int stage = 0, parity = 0;
@@ -158,7 +165,7 @@ static int start(const struct matmul_args *args, cudaStream_t stream)
     if (status != cudaSuccess)
         return status;
     const CUtensorMap *maps = (const CUtensorMap *)args->prepared;
-    const dim3 blocks(ceil_div(args->n, TILE_N), ceil_div(args->m, TILE_M));
+    const dim3 blocks(ceil_div(args->m, TILE_M), ceil_div(args->n, TILE_N));
     kernel<<<blocks, THREADS, BYTES<STAGES>, stream>>>(maps[0], maps[1], (T *)args->C, args->m, args->n, args->k,
                                                        args->C_pitch);
     return cudaGetLastError();

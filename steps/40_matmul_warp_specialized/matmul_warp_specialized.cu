@@ -1,4 +1,4 @@
-// C = A B by specialised warpgroups: one copies tiles to a ring of stages, two multiply them and have its registers.
+// C = A B by specialised warpgroups: one fills a ring of stages, two multiply what is in it, with registers that the first gives away.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o matmul_warp_specialized steps/40_matmul_warp_specialized/matmul_warp_specialized.cu common/*.c
 //   ./learn run 40
@@ -12,23 +12,24 @@
 #include "ptx/wgmma.h"
 #include "tensor_map.h"
 
-constexpr int WARPS = 4, WARPGROUP = 32 * WARPS;  // threads
-constexpr int WGMMA_M = 64, TILE_N = 256;         // rows and columns of C that one wgmma computes
-constexpr int TILE_K = 64;                        // columns of A, rows of B in the tiles that it does so from
-constexpr int PANEL = 64;                         // columns of a panel of B's, 128 bytes
-constexpr int WGMMA_K = 16;                       // and in those of one wgmma
-constexpr int MMA_N = 8, COLS = TILE_N / MMA_N;   // accumulators are those of so many tiles of 16 × 8 a warp
+constexpr int WARPS = 4, WARPGROUP = 32 * WARPS;  // threads of a warpgroup
+constexpr int TILE_N = 256;                // columns of C that one block computes; it has 64 rows for each consumer
+constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
+constexpr int PANEL = 64;                  // columns of a panel of B's tile, 128 bytes
+constexpr int WGMMA_M = 64, WGMMA_K = 16;  // rows and columns of A in one wgmma
+constexpr int MMA_M = 16, MMA_N = 8;       // rows and columns of C in a tile of a warp's sums
+constexpr int COLS = TILE_N / MMA_N;
 
-// [tiles] A row of a panel is as wide as the swizzle, 128 bytes: A's tile has a panel for each consumer, B's has four. The pattern of the swizzle begins
-// anew at multiples of 1,024 bytes.
+// [tiles] A row of a panel is as wide as the swizzle, 128 bytes: A's tile is one panel, B's is four. The pattern of the swizzle
+// begins anew at multiples of 1,024 bytes.
 template <class T, int CONSUMERS>
 struct tiles {
     alignas(1024) T A[CONSUMERS * WGMMA_M][TILE_K];    // [row][i]
     alignas(1024) T B[TILE_N / PANEL][TILE_K][PANEL];  // [panel][i][col]
 };
 
-// [ring] Barriers of each stage, full: a phase is over when all bytes of its tiles are there; empty: when all warps' products have read
-// them.
+// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of `empty` when the
+// products of all consumers' warps have read them.
 template <class T, int CONSUMERS, int STAGES>
 struct buffers {
     struct tiles<T, CONSUMERS> tiles[STAGES];
@@ -82,17 +83,21 @@ __device__ __forceinline__ void multiply_tiles(float sum[COLS][4], const struct 
     wgmma_commit_group();
 }
 
-// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8.
+// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8. Four lanes share a row: of four
+// tiles, each of them gets the whole row of one.
 template <class T>
 __device__ __forceinline__ void store_sums(T *C, const float sum[COLS][4], int row, int col, int m, int n, int C_pitch)
 {
     const int warp = threadIdx.x / 32 % WARPS, lane = threadIdx.x % 32;
 #pragma unroll
-    for (int x = 0; x < COLS; x++) {
-        const int C_row = row + warp * 16 + lane / 4, C_col = col + x * MMA_N + lane % 4 * 2;
-        store_pair(C, &sum[x][0], C_row, C_col, m, n, C_pitch);
-        store_pair(C, &sum[x][2], C_row + 8, C_col, m, n, C_pitch);
-    }
+    for (int i = 0; i < 2; i++)
+        for (int x = 0; x < COLS; x += 4) {
+            uint32_t pairs[4];
+            for (int tile = 0; tile < 4; tile++)
+                pairs[tile] = pack(sum[x + tile][2 * i], sum[x + tile][2 * i + 1], T());
+            gather_row(pairs);
+            store_row(C, pairs, row + warp * MMA_M + i * 8 + lane / 4, col + (x + lane % 4) * MMA_N, m, n, C_pitch);
+        }
 }
 
 // [kernel]
@@ -105,7 +110,8 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
 {
     extern __shared__ __align__(1024) uint4 memory[];
     struct buffers<T, CONSUMERS, STAGES> *smem = (struct buffers<T, CONSUMERS, STAGES> *)memory;
-    const int row = blockIdx.y * CONSUMERS * WGMMA_M, col = blockIdx.x * TILE_N;  // the first of this block's tile of C
+    // [index] The first row and column of the block's tile of C. Blocks that run together share tiles of B, in L2.
+    const int row = blockIdx.x * CONSUMERS * WGMMA_M, col = blockIdx.y * TILE_N;
     const int warpgroup = threadIdx.x / WARPGROUP;
 
     // [barriers]
@@ -120,16 +126,18 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
 
     int stage = 0, parity = 0;
     if (warpgroup == CONSUMERS) {
-        // [produce] One thread of this warpgroup copies all tiles, each as soon as its stage is empty.
+        // [produce] One thread of the last warpgroup copies all tiles, each as soon as its stage is empty.
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (threadIdx.x == CONSUMERS * WARPGROUP)
             for (int i = 0; i < k; i += TILE_K) {
-                mbarrier_wait_parity(&smem->empty[stage], 1 - parity);  // all products have read the tiles before these
+                // The products have read the tiles that were here before. There were none in the first round: it waits for the
+                // phase before a barrier's first, which counts as over.
+                mbarrier_wait_parity(&smem->empty[stage], 1 - parity);
                 load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, i);
                 next_stage<STAGES>(&stage, &parity);
             }
     } else {
-        // [consume] Each of these warpgroups multiplies 64 of the tile's rows.
+        // [consume] Each of the others multiplies 64 rows of A's tiles.
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         float sum[COLS][4] = {};
         for (int i = 0; i < k; i += TILE_K) {
@@ -140,6 +148,7 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
                 mbarrier_arrive(&smem->empty[stage]);  // this warp's products have read the tiles
             next_stage<STAGES>(&stage, &parity);
         }
+        // [store]
         store_sums(C, sum, row + warpgroup * WGMMA_M, col, m, n, C_pitch);
     }
 }
@@ -147,16 +156,16 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
 // [launch] Bytes of shared memory of a block.
 template <int CONSUMERS, int STAGES> constexpr int BYTES = sizeof(struct buffers<half, CONSUMERS, STAGES>);
 
-template <class T, int CONSUMERS, int STAGES, int PR, int CR>
+template <class T, int CONSUMERS, int STAGES, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 static int start(const struct matmul_args *args, cudaStream_t stream)
 {
-    const auto kernel = matmul_warp_specialized<T, CONSUMERS, STAGES, PR, CR>;
+    const auto kernel = matmul_warp_specialized<T, CONSUMERS, STAGES, PRODUCER_REGISTERS, CONSUMER_REGISTERS>;
     constexpr int bytes = BYTES<CONSUMERS, STAGES>;
     const cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
     const CUtensorMap *maps = (const CUtensorMap *)args->prepared;
-    const dim3 blocks(ceil_div(args->n, TILE_N), ceil_div(args->m, CONSUMERS * WGMMA_M));
+    const dim3 blocks(ceil_div(args->m, CONSUMERS * WGMMA_M), ceil_div(args->n, TILE_N));
     kernel<<<blocks, (CONSUMERS + 1) * WARPGROUP, bytes, stream>>>(maps[0], maps[1], (T *)args->C, args->m, args->n,
                                                                    args->k, args->C_pitch);
     return cudaGetLastError();
@@ -194,9 +203,9 @@ int prepare(const struct matmul_args *args)
 
 // [main]
 static const struct variant variants[] = {
-    {"one_consumer", "XX", BYTES<1, 5>},
-    {"two_consumers", "XX", BYTES<2, 4>},
-    {"setmaxnreg", "XX", BYTES<2, 4>},
+    {"one_consumer", "a producer, and one consumer: a tile of 64 × 256", BYTES<1, 5>},
+    {"two_consumers", "two consumers share the tiles of B, all threads have 168 registers", BYTES<2, 4>},
+    {"setmaxnreg", "the producer's threads keep 40 registers, the consumers' get 232", BYTES<2, 4>},
     {},
 };
 
