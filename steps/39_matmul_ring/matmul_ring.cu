@@ -151,6 +151,7 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
         next_stage<STAGES>(&stage, &parity);
     }
     // [store]
+    __syncwarp();  // the issuer's warp is together again: all its lanes exchange sums
     store_sums(C, sum, row, col, m, n, C_pitch);
 }
 
