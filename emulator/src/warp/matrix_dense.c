@@ -141,13 +141,8 @@ typedef float singles __attribute__((vector_size(4 * HALF)));
 typedef int64_t longs __attribute__((vector_size(8 * HALF)));
 typedef double doubles __attribute__((vector_size(8 * HALF)));
 
-enum {
-    OF_ZERO = -1000,
-    OF_NONE = 3000,
-    LEAST = -300,
-    MOST = 300,
-    LEAST_OF_FLOAT = -126
-}; /* exponents; of what is not finite, none */
+/* Exponents. What is not finite has none, and outdoes all others by one that no sum reaches. */
+enum { OF_ZERO = -1000, OF_NONE = 3000, LEAST = -300, MOST = 300, LEAST_OF_FLOAT = -126 };
 enum { DOUBLE_FRACTION = 52, DOUBLE_BIAS = 1023, FLOAT_FRACTION = 23, FLOAT_BIAS = 127 };
 
 static bool is_fp8(enum element_type type) { return type == E_E4M3 || type == E_E5M2; }
@@ -163,66 +158,70 @@ static int smallest_exponent(enum element_type type)
     }
 }
 
-/* Significands of subnormal numbers are not normalised. */
-static int exponent_of(union number x, int smallest)
-{
-    int exponent = (int)(x.bits >> FLOAT_FRACTION & 0xff) - FLOAT_BIAS;
-    if (x.f == 0)
-        return OF_ZERO;
-    if (exponent > FLOAT_BIAS)
-        return OF_NONE;
-    return exponent < smallest ? smallest : exponent;
-}
-
-#define POWER_OF_TWO(EXPONENTS) \
-    ((doubles)(__builtin_convertvector((EXPONENTS) + DOUBLE_BIAS, longs) << DOUBLE_FRACTION))
-#define CUT_OFF(X) __builtin_convertvector(X, wholes)
-
-struct factors { /* all of A, and as many columns of B as are multiplied at once */
-    int16_t a_exponents[MOST_A];
-    double a[MOST_A];
-    shorts b_exponents[MOST_K];
-    doubles b[MOST_K][ACROSS / HALF];
-};
-
-static void read_rows(const struct product *p, const union number *a, struct factors *f)
-{
-    for (unsigned i = 0; i < p->m * p->k; i++) {
-        f->a_exponents[i] = (int16_t)exponent_of(a[i], smallest_exponent(p->a));
-        f->a[i] = a[i].f;
-    }
-}
-
-static void read_columns(const struct product *p, const union number *b, struct factors *f)
-{
-    int smallest = smallest_exponent(p->b);
-    for (unsigned i = 0; i < p->k; i++)
-        for (unsigned j = 0; j < ACROSS; j++) {
-            f->b_exponents[i][j] = (int16_t)exponent_of(b[i * p->n + j], smallest);
-            f->b[i][j / HALF][j % HALF] = b[i * p->n + j].f;
-        }
-}
-
 #define HALF_OF_LEAST 0x1p-25f /* what fp16 rounds to 0 */
 #define CHOICE(IF, X, Y) (((IF) & (X)) | (~(IF) & (Y)))
 
-/* Of the products of a row. */
-static INLINE shorts largest_exponents(const struct product *p, const struct factors *f, unsigned row)
-{
-    shorts largest = (shorts){} + 2 * OF_ZERO;
-    for (unsigned i = 0; i < p->k; i++) {
-        shorts exponents = f->a_exponents[row * p->k + i] + f->b_exponents[i];
-        largest = CHOICE(exponents > largest, exponents, largest);
-    }
-    return largest;
-}
-
+/* Significands of subnormal numbers are not normalised. */
 static INLINE wholes exponents_of(singles x, int smallest)
 {
     wholes bits = (wholes)x & INT32_MAX, exponents = (bits >> FLOAT_FRACTION) - FLOAT_BIAS;
     exponents = CHOICE(exponents < smallest, (wholes){} + smallest, exponents);
     exponents = CHOICE(exponents > FLOAT_BIAS, (wholes){} + OF_NONE, exponents);
     return CHOICE(bits == 0, (wholes){} + OF_ZERO, exponents);
+}
+
+#define POWER_OF_TWO(EXPONENTS) \
+    ((doubles)(__builtin_convertvector((EXPONENTS) + DOUBLE_BIAS, longs) << DOUBLE_FRACTION))
+#define CUT_OFF(X) __builtin_convertvector(X, wholes)
+
+union by_halves {
+    shorts all;
+    half_shorts half[2];
+};
+
+struct factors { /* all of A, and as many columns of B as are multiplied at once */
+    union {
+        int16_t each[MOST_A];
+        half_shorts four[MOST_A / HALF];
+    } a_exponents;
+    double a[MOST_A];
+    union by_halves b_exponents[MOST_K];
+    doubles b[MOST_K][ACROSS / HALF];
+};
+
+/* HALF of them. */
+static INLINE void read_numbers(const union number *x, int smallest, half_shorts *exponents, void *values)
+{
+    singles singly;
+    memcpy(&singly, x, sizeof singly);
+    *exponents = __builtin_convertvector(exponents_of(singly, smallest), half_shorts);
+    doubles doubly = __builtin_convertvector(singly, doubles);
+    memcpy(values, &doubly, sizeof doubly);
+}
+
+static INLINE void read_rows(const struct product *p, const union number *a, struct factors *f)
+{
+    for (unsigned i = 0; i < p->m * p->k; i += HALF)
+        read_numbers(&a[i], smallest_exponent(p->a), &f->a_exponents.four[i / HALF], &f->a[i]);
+}
+
+static INLINE void read_columns(const struct product *p, const union number *b, struct factors *f)
+{
+    for (unsigned i = 0; i < p->k; i++)
+        for (unsigned half = 0; half < 2; half++)
+            read_numbers(&b[i * p->n + half * HALF], smallest_exponent(p->b), &f->b_exponents[i].half[half],
+                         &f->b[i][half]);
+}
+
+/* Of the products of a row. */
+static INLINE shorts largest_exponents(const struct product *p, const struct factors *f, unsigned row)
+{
+    shorts largest = (shorts){} + 2 * OF_ZERO;
+    for (unsigned i = 0; i < p->k; i++) {
+        shorts exponents = f->a_exponents.each[row * p->k + i] + f->b_exponents[i].all;
+        largest = CHOICE(exponents > largest, exponents, largest);
+    }
+    return largest;
 }
 
 /* As IEEE 754 has it where not all are finite. Nothing overflows on the way. */
@@ -280,10 +279,7 @@ static void multiply_aligned(const struct product *p, const union number *a, con
         read_columns(p, &b[column], f);
         for (unsigned row = 0; row < p->m; row++) {
             union number *out = &sums[row * p->n + column];
-            union {
-                shorts all;
-                half_shorts half[2];
-            } largest = {largest_exponents(p, f, row)};
+            union by_halves largest = {largest_exponents(p, f, row)};
             add_aligned(p, f, row, 0, __builtin_convertvector(largest.half[0], wholes), out);
             add_aligned(p, f, row, 1, __builtin_convertvector(largest.half[1], wholes), out + HALF);
         }
