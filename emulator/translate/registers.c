@@ -80,6 +80,11 @@ static bool is_initialised(int name)
     return is(name, "=");
 }
 
+#define NO_VARIABLE \
+    "static extern constexpr thread_local __shared__ using typedef namespace template typename friend struct class union " \
+    "enum operator ( {"
+#define NO_NAME "auto const volatile unsigned signed int long short char float double bool"
+
 void registers_declaration(int i)
 {
     static int n, head_end; /* of a `for (` */
@@ -87,15 +92,17 @@ void registers_declaration(int i)
     bool type = tokens[i - 1].kind == NAME ? !is_any(i - 1, NO_TYPE) : is(i - 1, ">") && angle_open(i - 1);
     if (is(i, "for") && is(i + 1, "("))
         head_end = tokens[i + 1].partner;
-    if (!type || i < head_end || i - begin > MOST_WORDS || !is_any(i + 1, "; = [ ,") || scope->kind != FUNCTION ||
-        !scope->device || scope->constant)
+    if (!type || is_any(i, NO_NAME) || i < head_end || i - begin > MOST_WORDS || !is_any(i + 1, "; = [ ,") ||
+        scope->kind != FUNCTION || !scope->device || scope->constant)
         return;
     if (!is_any(begin - 1, "; { }") || !has_products() || has_jumps())
         return;
-    for (int word = begin; word < i; word++)
-        if (is_any(word,
-                   "static extern constexpr struct class union enum typename __shared__ thread_local operator ( {"))
+    for (int word = begin; word < i; word++) {
+        if (skip_attribute(word) >= word)
+            word = skip_attribute(word);
+        else if (is_any(word, NO_VARIABLE))
             return;
+    }
     while (semicolon < end && !is_any(semicolon, "; ) ] }"))
         semicolon = next_in_block(semicolon);
     if (!is(semicolon, ";"))
