@@ -29,7 +29,9 @@ NAMES = {"global_ld": "global load", "global_st": "global store", "shared_ld": "
          "mma": "mma", "exp": "exp", "shuffle": "shuffle", "vote": "vote", "atomic": "atomic"}
 # Those that order a warp among others and its copies; those that stand for a phase of a barrier, and those that wait for one.
 ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "wgmma_commit", "wgmma_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier"}
-ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive", "tma_ld", "tma"}, {"barrier", "phase_wait"}
+ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive", "tma_ld", "tma", "wgmma"}, {"barrier", "phase_wait", "wgmma"}
+MEETS = {"barrier", "wgmma"}  # who arrives there waits there: of a product, the four warps of a warpgroup
+WARPGROUP = 4
 READS = {"shared_ld", "ldmatrix"}
 # A kind of copies that its thread's groups complete: its copies, their commit, and the waits for groups.
 GROUPS = [({"copy"}, "commit", {"copy_wait"}), ({"tma_st", "tma_red"}, "bulk_commit", {"bulk_wait_read", "bulk_wait"})]
@@ -42,6 +44,7 @@ LONGEST_BODY = 64  # events of a loop's turn that is found as one
 TILES = 2
 COLUMN, NAME, LINES = 7, 22, 8  # widths of what is printed
 READ_FROM = re.compile(r"&(?:\w+(?:\[\w+\])?(?:\.|->))*(\w+)\[")  # the array that a line reads: K of &smem.stage[stage].K[…]
+MULTIPLIES = re.compile(r"(?:->|\.)([A-Z]\w*)\b(?=[\[,)])")  # those whose products it begins: A and B of multiply(sum, smem->A, smem->B)
 
 
 @dataclass(eq=False)
@@ -62,8 +65,8 @@ class Event:
 
     @property
     def key(self):
-        """What has to meet: a barrier's or an mbarrier's phase."""
-        return "barrier" in self.kind, self.object, self.phase
+        """What has to meet: a barrier's or an mbarrier's phase, a warpgroup's products."""
+        return "wgmma" if self.kind == "wgmma" else "barrier" in self.kind, self.object, self.phase
 
     def look(self, lines=True):
         """Equal for events that look alike; lines: and stand in the same lines."""
@@ -202,6 +205,13 @@ def read_events(runs, places):
 
 # ---- order ----
 
+def number_products(warps):
+    """Which warpgroup's they are, and which of its runs of products."""
+    for warp in warps:
+        for number, event in enumerate(event for event in warp.events() if event.kind == "wgmma"):
+            event.object, event.phase = warp.number // WARPGROUP, number
+
+
 def put_in_columns(warps):
     """Each event behind what must come before it."""
     left = [list(reversed(warp.events())) for warp in warps]
@@ -213,7 +223,7 @@ def put_in_columns(warps):
 
     def place(at, event):
         if not event.start and event.kind in ARRIVES:
-            own = 0 if event.kind == "barrier" else 1  # an arrival alone is an event, and the wait stands behind it
+            own = 0 if event.kind in MEETS else 1  # an arrival alone is an event, and the wait stands behind it
             come.setdefault(event.key, []).append(column[at] + own + 1)
         event.start = column[at] + 1
         behind = come.get(event.key, []) if event.kind in WAITS else []
@@ -360,7 +370,10 @@ class Timeline:
         lines = [tuple(self.places[place]) for warp in self.warps for event in warp.events() if event.kind in READS
                  for place, start, end in sorted(event.ranges) if meet([(start, end)], self.buffers[at])]
         found = [READ_FROM.search(profile.source_line(*line)) for line in dict.fromkeys(lines)]
-        return list(dict.fromkeys(name[1] for name in found if name))
+        multiplied = {tuple(self.places[place]) for warp in self.warps for flight in warp.products if at in flight.reads
+                      for event in flight.copies for place, _, _ in event.ranges}
+        operands = [name for line in sorted(multiplied) for name in MULTIPLIES.findall(profile.source_line(*line))]
+        return list(dict.fromkeys([*(name[1] for name in found if name), *operands]))
 
     @functools.cached_property
     def buffer_names(self):
@@ -392,6 +405,7 @@ class Timeline:
 def arranged(record, step="", variant=None, shape=""):
     """A record of the emulator's as a Timeline."""
     every = [Warp(number, compressed(read_events(runs, record["places"]))) for number, runs in enumerate(record["warps"])]
+    number_products(every)
     put_in_columns(every)
     find_flights(every)
     buffers, warps = find_buffers(every), []

@@ -308,7 +308,7 @@ def legend(timeline):
     if any(warp.products for warp in timeline.warps):
         yield "flight", "a group of a warpgroup's products, by its number, in flight: from its first product to the wait that covers it"
     if flights:
-        if any(list(reads_of(timeline, warp, at)) for warp in timeline.warps for at in range(len(timeline.buffers))):
+        if any(list(reads_of(timeline, warp, buffer)) for warp in timeline.warps for buffer, _ in lanes_of(warp)):
             yield "read", "the warp reads that buffer"
     if kinds & {"barrier", "phase_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):
         yield "late", "it waits for other warps"

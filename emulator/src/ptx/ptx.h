@@ -245,7 +245,8 @@ struct row {
 
 struct program {
     unsigned n, n_slots, n_arguments;
-    bool *late; /* of each argument: it is one of L */
+    bool variables; /* are there any among the operands? */
+    bool *late;     /* of each argument: it is one of L */
     struct instruction *instructions;
     struct ptx_operand *elements; /* of vectors */
 };
