@@ -94,6 +94,33 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
     return any;
 }
 
+static bool are_equal(struct flying *f, struct flying *g)
+{
+    if (f->n_pieces != g->n_pieces || f->bytes != g->bytes)
+        return false;
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        if (flying_pieces(f)[i].to != flying_pieces(g)[i].to || flying_pieces(f)[i].bytes != flying_pieces(g)[i].bytes)
+            return false;
+    return !memcmp(flying_held(f), flying_held(g), f->bytes);
+}
+
+/* All lanes of a warp may issue one bulk store, as CUTLASS's epilogues do. */
+static bool another_lane_stores_the_same(struct block *b, const struct engine *e, struct flying *mine)
+{
+    unsigned first = mine->thread / WARP * WARP;
+    if (e->completed_by != BY_BULK_GROUP || mine->as.reduces)
+        return false;
+    for (unsigned t = first; t < first + WARP && t < b->launch->threads; t++) {
+        const struct engine *other = &b->flight->bulk[t];
+        for (unsigned i = 0; i < other->n && t != mine->thread; i++) {
+            struct flying *f = &other->flying[other->first + i];
+            if (f->pc == mine->pc && are_equal(f, mine))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void touch_sources(struct block *b, const struct engine *e, const struct flying *f)
 {
     for (unsigned i = 0; i < f->n_pieces; i++) {
@@ -129,7 +156,7 @@ static void announce(struct block *b, const struct engine *e, struct flying *f)
 {
     touch_sources(b, e, f);
     hold_contents(f);
-    if (!others_copy_the_same(b, f))
+    if (!others_copy_the_same(b, f) && !another_lane_stores_the_same(b, e, f))
         touch_targets(b, e, f);
     guard(b, f);
 }
