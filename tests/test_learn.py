@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,7 @@ from small_clone import (COUNTERS, H200, NAIVE, STEPS, TILED, add_step, clone, c
 pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
-from tools import cli, device, docs, floors, ladder, machine, profile, source, venv  # noqa: E402
+from tools import cli, device, docs, floors, judge, ladder, machine, profile, results, source, steps, venv  # noqa: E402
 
 
 # Asked wrongly
@@ -527,6 +528,54 @@ def test_floors_of_tensor_cores():
     assert "the 600 TFLOPS that mma reached, of 1,000 TFLOPS published" in floors.legend(["tensor"], {False}, gpu, rates | {"tensor": 6e14})
 
 
+def test_floors_of_wgmma():
+    """What mma.sync reached is no floor of a kernel whose warpgroups multiply: ncu counts those among all products, and apart."""
+    counts = dict.fromkeys(COUNTERS, 0) | {"mma": 8, "wgmma": 8, "wgmma_ld_requests": 66_000, "wgmma_ld_wavefronts": 132_000}
+    rates = device.rates(H200)
+    assert rates["tensor"] < 0.7 * rates["wgmma"] and rates["wgmma"] == 989.4e12
+    assert floors.units(counts, 989.4e9, 0, rates)["wgmma"] == pytest.approx(1e-3) and "tensor" not in floors.units(counts, 1, 0, rates)
+    assert floors.units(counts, 0, 0, floors.published(H200 | {"clock_ghz": 1}))["shared"] == pytest.approx(1e-6)
+    assert floors.binding(counts, 989.4e9, 0, rates) == ("wgmma", pytest.approx(1e-3))
+    assert "by wgmma, at the 989 TFLOPS that are published" in floors.legend(["wgmma"], {False}, H200, rates)
+
+
+def test_the_floor_of_a_line_is_that_of_its_instruction(monkeypatch):
+    """A step for compute capability 9.0 alone has wgmma, which mma's rate is no floor of."""
+    line = {"step": "23_matmul_wgmma", "dtype": "bf16", "flops": 989.4e9, "floor_ms": 1.0}
+    monkeypatch.setattr(device.steps, "load", lambda: [step | {"arch": arch} for step in STEPS[2:]])
+    monkeypatch.setattr(device, "reached", lambda: {"fp32": 66e12, "tensor": 647e12})
+    arch = "90a"
+    assert device.floor_ms(line) == 1.0
+    arch = "90"
+    assert device.floor_ms(line) == pytest.approx(989.4 / 647)
+
+
+def test_products_of_a_step_for_wgmma_are_warpgroups_products():
+    """Also where ncu was not asked for them by themselves; what it counted goes before."""
+    for arch, ncu, found in (("90a", {"mma": 8}, 8), ("90a", {"mma": 8, "wgmma": 4}, 4), ("80", {"mma": 8}, None), ("90a", {"mma": 0}, None)):
+        assert results.counters({"arch": arch}, {"ncu": ncu}).get("wgmma") == found
+
+
+@pytest.mark.parametrize("arch, option", [("80", "-arch=native"), ("90", "-arch=native"), ("90a", "-gencode=arch=compute_90a,code=sm_90a")])
+def test_an_exercise_of_wgmma_is_compiled_for_it(monkeypatch, tmp_path, arch, option):
+    asked = []
+    exercise = SimpleNamespace(data={"gpu_speed": 1}, step={"name": "38_x", "arch": arch}, name="e")
+    monkeypatch.setattr(judge, "BUILD", tmp_path)
+    monkeypatch.setattr(judge, "flags", lambda exercise: [])
+    monkeypatch.setattr(judge.machine, "choose", lambda step: ("cuda", ""))
+    monkeypatch.setattr(judge.machine, "nvcc", lambda: "nvcc")
+    monkeypatch.setattr(judge.build, "build", lambda *names: None)
+    monkeypatch.setattr(judge.subprocess, "run", lambda command, **more: asked.append(command) or SimpleNamespace(returncode=1, stderr="no"))
+    assert not judge.fast(exercise, "e.cu").holds and asked[0][:3] == ["nvcc", "-O3", option]
+
+
+def test_profile_says_what_warpgroups_multiply():
+    """Their products stand apart from those of a warp."""
+    line = dict.fromkeys(COUNTERS, 0) | {"mma": 12, "wgmma": 8, "wgmma_ld_requests": 8, "wgmma_ld_wavefronts": 64}
+    assert profile.rows(line, with_copies=False) == [("wgmma reads shared", 8, "64 wavefronts", "0 conflicts"),
+                                                     ("product of fragments", 4, "", ""), ("wgmma, by warp", 8, "", "")]
+
+
 def test_the_rate_that_was_reached_says_what_binds():
     """On an H200 the fastest that the step machine recorded counts, and of another GPU what is published."""
     rates = device.rates(H200)
@@ -566,7 +615,7 @@ def test_nothing_recorded_beats_its_floor():
     counted = 0
     for line in lines:
         if line.get("ncu") and (run := by_shape.get((line["step"], line["variant"], line["dtype"], *line["shape"].values()))):
-            unit, seconds = floors.binding(line["ncu"], run["flops"], run["bytes"], rates)
+            unit, seconds = floors.binding(results.counters(steps.find(line["step"]), line), run["flops"], run["bytes"], rates)
             assert 1e3 * seconds <= run["time"]["median_ms"], f"{line['step']} {line['variant']} beats its floor by {unit}"
             counted += 1
     assert len(ours) > 100 and counted > 30

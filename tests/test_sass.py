@@ -121,6 +121,22 @@ def test_instructions_have_classes(loops):
     assert sass.Instruction("FROBNICATE R1", 1).kind == "other"
 
 
+def test_instructions_of_warpgroups():
+    """A product names its shape, a fence and a wait which they are; setmaxnreg is found wherever it stands."""
+    texts = ["USETMAXREG.DEALLOC.CTAPOOL 0x28", "USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0xe8", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR.LE gsb0, 0x0",
+             "HGMMA.64x256x16.F32.BF16 R24, gdesc[UR4], R24, gsb0", "QGMMA.64x64x32.F32.E4M3.E4M3 R24, gdesc[UR4], R24", "@P0 UTMALDG.2D [UR8], [UR4]",
+             "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R2+URZ], R3", "IGMMA.64x8x32.S8.S8 R4, gdesc[UR4], R4"]
+    found = [sass.Instruction(text, 1) for text in texts]
+    assert [(one.kind, one.name) for one in found] == [
+        ("barrier and wait", "USETMAXREG.DEALLOC.CTAPOOL"), ("barrier and wait", "USETMAXREG.TRY_ALLOC.CTAPOOL"),
+        ("barrier and wait", "WARPGROUP.ARRIVE"), ("barrier and wait", "WARPGROUP.DEPBAR.LE"), ("tensor cores", "HGMMA.64x256x16.F32.BF16"),
+        ("tensor cores", "QGMMA.64x64x32.F32.E4M3.E4M3"), ("asynchronous copy", "UTMALDG.2D"), ("barrier and wait", "SYNCS"),
+        ("tensor cores", "IGMMA.64x8x32.S8.S8")]
+    kernel = sass.Kernel("k", [None], 9, {}, [], sass.find_setmaxnreg(found))
+    assert sass.setmaxnreg_words(kernel) == "; then USETMAXREG.DEALLOC to 40, USETMAXREG.TRY_ALLOC to 232"
+    assert sass.setmaxnreg_words(sass.Kernel("k", [None], 9, {}, [])) == ""
+
+
 def test_no_opcode_is_in_two_classes():
     assert len(sass.CLASS_OF) == sum(len(opcodes.split()) for opcodes in sass.CLASSES.values())
 
@@ -338,12 +354,15 @@ def record_with(**more):
 def test_a_record_as_it_is_written_is_whole():
     head, *rows = json.loads(record_with())
     assert sass.is_whole(head, rows)
+    head, *rows = json.loads(record_with(setmaxnreg=["USETMAXREG.DEALLOC.CTAPOOL 0x18"]))
+    assert sass.is_whole(head, rows)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", "[]", '[{"arch": "90a"}, null]', "not JSON", '[{"arch": "90a", "nvcc": "13"}]',
                                   record_with(reported={"registers": 1}), record_with(reported=[]), record_with(variants=5),
                                   record_with(size="1"), record_with(loops=[{"inner": 0, "sass": []}]), record_with(run=[0, "1", "FFMA"]),
-                                  record_with(loops=[{"inner": "a", "sass": [[0, 1, "FFMA"]]}]), record_with(run=[0, 1, ""])])
+                                  record_with(loops=[{"inner": "a", "sass": [[0, 1, "FFMA"]]}]), record_with(run=[0, 1, ""]),
+                                  record_with(setmaxnreg=5), record_with(setmaxnreg=["NOP"]), record_with(setmaxnreg=[5])])
 def test_a_broken_record_is_said(capsys, no_nvcc, monkeypatch, tmp_path, text):
     broken = ROOT / "build" / "broken.json"
     broken.write_text(text)

@@ -244,3 +244,54 @@ def test_a_stale_picture_is_found(monkeypatch, tmp_path):
     assert docs.renew(text, BASE) == (text, {}, [])
     path.write_text(pictures[path].replace("mma", "mmx"))
     assert docs.renew(text, BASE) == (text, pictures, changed)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_producer_and_two_warpgroups(compile_cu, tmp_path, compiler):
+    path = tmp_path / "timeline.jsonl"
+    done = run(compile_cu(Program(TESTS / "timeline" / "warpgroups.cu", compiler)), SIMT_PROFILE="1", SIMT_TIMELINE=str(path))
+    assert done.returncode == 0, done.stderr
+    assert "products of warpgroups, by warp 32; shared memory: wavefronts 144, bytes 18432\n" in done.stderr
+    found = arranged(path.read_text())
+    assert described(found) == {
+        "warp 0": "barrier, setmaxnreg 24; then 4 times: wait, arrive, bulk load ×2",
+        "warps 1–3": "barrier, setmaxnreg 24",
+        "warps 4–11": "barrier, setmaxnreg 240; then 4 times: wait, wgmma, commit, wait, arrive; then barrier, global store"}
+    producer, _, consumer = found.warps
+    # A load is in flight until the first wait for its phase; the producer waits for the warpgroups' arrivals in the third pass.
+    waits = events(found, 2, "phase_wait")
+    assert [flight.end.column for flight in producer.flights] == [wait.column for wait in waits]
+    assert [wait.start < wait.column for wait in events(found, 0, "phase_wait")] == [False, False, True, True]
+    assert events(found, 0, "phase_wait")[2].column > events(found, 2, "arrive")[0].column
+    # Each product is a group, in flight from its issue to its wait, and reads its warpgroup's part of A, and B.
+    assert [(flight.number, flight.copies[0].column, flight.end.column) for flight in consumer.products] == [
+        (number, product.column, wait.column)
+        for number, (product, wait) in enumerate(zip(events(found, 2, "wgmma"), events(found, 2, "wgmma_wait")))]
+    assert [sorted(end - start for event in flight.copies for _, start, end in event.ranges) for flight in consumer.products] == [[256, 2048]] * 4
+    assert [[found.buffer_names[at] for at in flight.reads] for flight in consumer.products] == [
+        ["tiles"], ["tiles + 4352"]] * 2
+    drawn = timeline_picture.drawn(found, 2)
+    xml.etree.ElementTree.fromstring(drawn)
+    assert all(words in drawn for words in ("setmaxnreg", ">240<", ">wgmma<", ">products<", "group 0 in flight", "only mma, wgmma and exp"))
+
+
+def test_warps_of_a_warpgroup_multiply_together(compile_cu, tmp_path):
+    """Where one warp does more between two products, the other three wait for it at the next."""
+    path = tmp_path / "timeline.jsonl"
+    done = run(compile_cu(Program(TESTS / "timeline" / "warpgroups.cu")), "more", SIMT_PROFILE="1", SIMT_TIMELINE=str(path))
+    assert done.returncode == 0, done.stderr
+    found = arranged(path.read_text())
+    rows = {tuple(warp.numbers): [event.column for event in warp.events() if event.kind == "wgmma"] for warp in found.warps}
+    assert len(rows[4, 8]) == 4 and rows[4, 8] == rows[5, 6, 7, 9, 10, 11]
+
+
+def test_a_buffer_is_called_as_the_line_that_multiplies_it(monkeypatch):
+    """Of memory that the launch asked for, which has no name of its own."""
+    line = "wgmma_m64n256k16(sum, A_slice(smem->A, row, i), B_slice(smem->B, i), T());"
+    monkeypatch.setattr(timeline.profile, "source_line", lambda file, number: line if number == 2 else "load(smem);")
+    load, products = ["tma_ld", 0, 1, 64, 0, 49152, 98304], ["wgmma", 1, 4, 0, 0, 49152, 65536, 65536, 98304]
+    record = {"kernel": "k", "index": [0, 0, 0], "grid": [1, 1, 1], "arrays": [{"name": "", "from": 0, "bytes": 196608, "dimensions": []}],
+              "places": [["k.cu", 1], ["k.cu", 2]], "cut_off": False,
+              "warps": [[load], *[[["phase_wait", 1, 1, 64, 0, 0, 0], products, ["wgmma_commit", 1, 1, 0, 0, 0, 0], ["wgmma_wait", 1, 1, 0, 0, 0, 0]]] * 4]}
+    found = timeline.arranged(record)
+    assert found.buffer_names == ["A, B at 48 KiB"] and found.warps[1].products[0].reads == [0]

@@ -40,7 +40,7 @@ def kernels(name):
 
 def split(row):
     """A row's counters, and the parameters that identify the launch."""
-    counters = {k: v for k, v in row.items() if k.endswith(("_requests", "_sectors", "_bytes", "_wavefronts", "_conflicts"))}
+    counters = {k: v for k, v in row.items() if k.endswith(("_requests", "_sectors", "_bytes", "_wavefronts", "_conflicts")) or k == "wgmma"}
     return counters, {k: v for k, v in row.items() if k not in counters}
 
 

@@ -25,10 +25,17 @@ def rates(gpu):
     return floors.published(gpu) | (reached() if gpu["name"] == "h200" else {})
 
 
+def unit_of(line):
+    """The unit, and instruction, that a recorded line's step computes by: what needs compute capability 9.0 exactly has wgmma."""
+    by_wgmma = any(step["arch"] == "90a" for step in steps.load() if step["name"] == line["step"])
+    unit = floors.unit_for(line["dtype"])
+    return "wgmma" if unit == "tensor" and by_wgmma else unit
+
+
 def floor_ms(line):
     """The least milliseconds for a line's operation, whatever the kernel, if it computes by the instruction whose rate is recorded: for its
     operations on the units for its type, or, as the line has it from its program, for its fewest bytes."""
-    found = reached().get(floors.unit_for(line["dtype"]))
+    found = reached().get(unit_of(line))
     return max(line["floor_ms"], 1e3 * line["flops"] / found if found else 0)
 
 

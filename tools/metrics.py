@@ -36,6 +36,13 @@ TMA = {
     "tma_red_sectors": ("l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_red.sum",),
     "tma_red_bytes": ("l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red.sum",),
 }
+# Of products of a warpgroup, which ncu calls gmma: likewise. Each of the four warps counts one.
+WGMMA = {
+    "wgmma": ("sm__inst_executed_pipe_tensor_op_gmma.sum",),
+    "wgmma_ld_requests": ("sm__sass_inst_executed_op_shared_gmma.sum",),
+    "wgmma_ld_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum",),
+    "wgmma_ld_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_gmma.sum",),
+}
 
 # Beyond those, of a step's kernels: our name -> ncu's metrics, the first that a GPU has. They are called otherwise before compute
 # capability 9.0, where "local and global" had no distributed shared memory beside it.
@@ -64,7 +71,7 @@ TRAFFIC = {
     "instructions": ("sm__inst_executed.sum",),
     "fma_instructions": ("sm__inst_executed_pipe_fma.sum",),
     "shared_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",),  # as shared_conflicts
-    "mma": ("sm__inst_executed_pipe_tensor_op_hmma.sum", "sm__inst_executed_pipe_tensor.sum"),
+    "mma": ("sm__inst_executed_pipe_tensor_op_hmma.sum", "sm__inst_executed_pipe_tensor.sum"),  # those of warpgroups, too
     "hfma2": ("sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",),  # of those; ptxas sets a register to a constant by one
 }
 # ldmatrix and stmatrix, by ncu's names for them.
@@ -75,7 +82,7 @@ MATRIX = {
     "conflicts": ("sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
                   "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"),
 }
-TRAFFIC |= COPY | TMA | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in metrics)
+TRAFFIC |= COPY | TMA | WGMMA | {f"{ours}_{name}": tuple(metric.format(theirs) for metric in metrics)
                    for ours, theirs in (("ldmatrix", "ldsm"), ("stmatrix", "stsm")) for name, metrics in MATRIX.items()}
 # Warps that wait, for each instruction issued, by what they wait for.
 STALLS = {name: (f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio",)

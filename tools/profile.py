@@ -15,16 +15,18 @@ NCU = {f"shared {name}": metric for name, metric in metrics.SHARED.items()} \
 # Beside them for kernels on tensor cores.
 NCU_MATRICES = {words: metrics.TRAFFIC[name][0] for words, name in (("ldmatrix requests", "ldmatrix_requests"),
                                                                     ("ldmatrix conflicts", "ldmatrix_conflicts"), ("products", "mma"))}
+# And for those whose warpgroups multiply.
+NCU_WGMMA = {words: metrics.WGMMA[name][0] for words, name in (("wgmma", "wgmma"), ("wgmma wavefronts", "wgmma_ld_wavefronts"))}
 # And for those with bulk copies.
 NCU_BULK = {words: metrics.TMA[name][0] for words, name in (("bulk requests", "tma_requests"), ("bulk load sectors", "tma_ld_sectors"),
                                                             ("bulk store sectors", "tma_st_sectors"))}
 ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async reads global",
             "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async writes shared",
-            "ldmatrix": "ldmatrix", "stmatrix": "stmatrix",
+            "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "wgmma_ld": "wgmma reads shared",
             "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction"}
 # During what copies in flight are counted: our name for it → how those counters begin.
 IN_FLIGHT = {"shared_ld": "shared_ld", "ldmatrix": "ldmatrix", "shuffles": "shuffle", "mma": "mma"}
-EVENTS = {"mma": "product of fragments", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
+EVENTS = {"mma": "product of fragments", "wgmma": "wgmma, by warp", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
           "atomics": "atomic", "mbarrier_arrivals": "arrival at an mbarrier"}
 
 
@@ -56,10 +58,11 @@ def rows(counts, with_copies):
             found.append((words, get("requests"), f"{get('sectors'):,} sectors",
                           f"{get('sectors') / get('requests'):.2f} a request"))
     for event, words in EVENTS.items():
-        if counts[event]:
-            found.append((words, counts[event], "", ""))
+        count = counts[event] - (counts["wgmma"] if event == "mma" else 0)  # of which those of warpgroups stand apart
+        if count:
+            found.append((words, count, "", ""))
             if with_copies and event in IN_FLIGHT:
-                found.append(in_flight(counts, event, counts[event]))
+                found.append(in_flight(counts, event, count))
     return found
 
 
@@ -98,7 +101,7 @@ def legend(step, done):
     """The ncu line that shows the same numbers on a GPU."""
     out.print("\nThe same under Nsight Compute, on a GPU (ptxas may have merged accesses):", style="dim")
     total = run.total(done["profile"])
-    more = (NCU_MATRICES if total["mma"] else {}) | (NCU_BULK if total["tma_requests"] else {})
+    more = (NCU_MATRICES if total["mma"] else {}) | (NCU_WGMMA if total["wgmma"] else {}) | (NCU_BULK if total["tma_requests"] else {})
     for words, metric in (NCU | more).items():
         out.print(f"  {words:<18} {metric.format('{ld,st}')}", style="dim", markup=False, soft_wrap=True)
     if any(copies(kernel["total"]) for kernel in done["profile"]["kernels"]):

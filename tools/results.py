@@ -86,7 +86,14 @@ def counted(step, variant, shape):
     """The line of what ncu counted of a variant at a shape, on an H200, or None. The last recorded counts."""
     lines = [line for line in steps.recorded(step)
              if line.get("ncu") and "H200" in line["device"] and line["variant"] == variant and line["shape"] == shape]
-    return lines[-1] | {"ncu": apart(lines[-1]["ncu"])} if lines else None
+    return lines[-1] | {"ncu": counters(step, lines[-1])} if lines else None
+
+
+def counters(step, line):
+    """What ncu counted, each kind by itself. The products of a step that is for compute capability 9.0 alone are of warpgroups, also where
+    ncu was not asked for these by themselves."""
+    products = {"wgmma": line["ncu"]["mma"]} if step["arch"] == "90a" and line["ncu"].get("mma") else {}
+    return products | apart(line["ncu"])
 
 
 def hardware(step, variant, shape):

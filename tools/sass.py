@@ -47,6 +47,7 @@ CLASSES = {
 }
 CLASS_OF = {opcode: name for name, opcodes in CLASSES.items() for opcode in opcodes.split()}
 SHAPED = {name for name in CLASSES if "memory" in name or name in ("tensor cores", "special function unit", "asynchronous copy")}
+NAMED_WHOLE = {"WARPGROUP", "USETMAXREG"}  # WARPGROUP.ARRIVE is a fence, and WARPGROUP.DEPBAR.LE a wait
 SETS_REGISTER = re.compile(r"\bIMAD\.MOV|\bHFMA2\S* R\d+, -RZ, RZ, ")
 # What makes a loop the main one: most of the first, of two with as many most of the second, and so on.
 WORK = ("tensor cores",), ("fp32", "fp16 and bf16"), ("special function unit",), ("global memory, load", "asynchronous copy")
@@ -58,6 +59,7 @@ FRAME = re.compile(r'^\s*//## File "(?P<file>.*?)", line (?P<line>\d+)')
 INSTRUCTION = re.compile(r"^\s*/\*(?P<address>[0-9a-f]{4,})\*/\s+(?P<text>[^;]+?)\s*;")
 TARGET = re.compile(r"`\((\.L_\w+)\)")
 OPCODE = re.compile(r"^(?:@!?U?P\w+ )?(?P<opcode>[\w.]+)")
+SETMAXNREG = re.compile(r"\bUSETMAXREG\.(?P<how>\w+).* 0x(?P<count>[0-9a-f]+)$")
 ADDRESS = re.compile(r"\b0x([0-9a-f]+)$")
 
 
@@ -83,7 +85,7 @@ class Instruction:
     @property
     def name(self):
         """What it is counted as: of an access or a product its width and shape matter, LDS.128, else FFMA."""
-        return self.whole if self.kind in SHAPED else self.opcode
+        return self.whole if self.kind in SHAPED or self.opcode in NAMED_WHOLE else self.opcode
 
     @property
     def target(self):
@@ -126,6 +128,7 @@ class Kernel:
     size: int       # in instructions
     reported: dict  # by ptxas: registers, spill_stores, spill_loads, stack, shared_static
     loops: list
+    setmaxnreg: list = dataclasses.field(default_factory=list)  # its instructions, wherever they stand
 
 
 @dataclasses.dataclass
@@ -213,6 +216,11 @@ def find_loops(instructions):
     return [loop_of(instructions, body, set().union(*(other for other in bodies.values() if other < body))) for body in bodies.values()]
 
 
+def find_setmaxnreg(instructions):
+    """What a kernel gives back of its registers and takes more of, which no loop repeats but the one that tries to get them."""
+    return [one.text for one in instructions if one.opcode == "USETMAXREG"]
+
+
 def loop_of(instructions, body, inside):
     return Loop({place: instructions[place] for place in sorted(body - inside)}, len(inside))
 
@@ -296,7 +304,7 @@ def compiled(step, arch):
     for demangled, instructions in zip((machine.said("c++filt", *found) or "").splitlines(), found.values()):
         name = called(demangled)
         if users := [variant for variant, launches in variants.items() if name in launches]:
-            kernels.append(Kernel(name, users, len(instructions), reported.get(name, {}), find_loops(instructions)))
+            kernels.append(Kernel(name, users, len(instructions), reported.get(name, {}), find_loops(instructions), find_setmaxnreg(instructions)))
     return Program(arch, nvcc_version(), kernels)
 
 
@@ -353,7 +361,8 @@ def record(step):
     program = compiled(step, RECORDED_ARCH)
     ordinals = {line: ordinal for ordinal, line in enumerate(code_line_numbers(step), 1)}
     rows = [{"arch": program.arch, "nvcc": program.nvcc, "source": code_digest(step), "ptx": ptx_digest(step, program.arch)}]
-    rows += [vars(kernel) | {"loops": [packed(loop, ordinals) for loop in kernel.loops]} for kernel in program.kernels]
+    rows += [{name: value for name, value in vars(kernel).items() if name != "setmaxnreg" or value}
+             | {"loops": [packed(loop, ordinals) for loop in kernel.loops]} for kernel in program.kernels]
     text = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
     write_whole(record_path(step), f"[\n{text}\n]\n")
     return program
@@ -367,6 +376,7 @@ def is_whole(head, rows):
                *(number for first, ordinal, _ in runs for number in (first, ordinal))]
     return bool(rows) and all(isinstance(words, str) for words in head.values()) and all(isinstance(number, int) for number in numbers) \
         and all(isinstance(row["variants"], list) and row["reported"].keys() in (set(), REPORTED) for row in rows) \
+        and all(isinstance(text, str) and SETMAXNREG.search(text) for row in rows for text in row.get("setmaxnreg", [])) \
         and all(loop["sass"] for loop in loops) and all(OPCODE.match(text) for *_, texts in runs for text in texts.split("; "))
 
 
@@ -452,6 +462,13 @@ def spill_words(reported):
     return "nothing is spilled" + (f", but arrays take {reported['stack']:,} bytes of local memory" if reported["stack"] else "")
 
 
+def setmaxnreg_words(kernel):
+    """; then USETMAXREG.DEALLOC to 40, USETMAXREG.TRY_ALLOC to 232."""
+    found = [SETMAXNREG.search(text) for text in kernel.setmaxnreg]
+    words = dict.fromkeys(f"USETMAXREG.{each['how']} to {int(each['count'], 16)}" for each in found if each)
+    return f"; then {', '.join(words)}" if words else ""
+
+
 def loop_words(loop):
     """Where a loop stands and what it has."""
     first, last = loop.lines
@@ -480,7 +497,7 @@ def show(step, program, variant, number, each, heading):
     out.print()
     show_classes(loop)
     if kernel.reported:
-        out.print(f"\n{kernel.name}: {kernel.reported['registers']} registers a thread; {spill_words(kernel.reported)}.", markup=False, soft_wrap=True)
+        out.print(f"\n{kernel.name}: {kernel.reported['registers']} registers a thread{setmaxnreg_words(kernel)}; {spill_words(kernel.reported)}.", markup=False, soft_wrap=True)
     if len(found) > 1:
         several = len({kernel.name for kernel, _ in found}) > 1
         out.print(f"\nThe loops of {title}. The main one, shown without --loop K, {'is of the kernel that takes longest, and there ' * several}has "

@@ -25,19 +25,26 @@ NAMES = {"global_ld": "global load", "global_st": "global store", "shared_ld": "
          "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "copy": "copy", "commit": "commit", "copy_wait": "wait",
          "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction", "tma": "bulk copy", "bulk_commit": "commit",
          "bulk_wait_read": "wait", "bulk_wait": "wait", "phase_wait": "wait", "arrive": "arrive", "copy_arrive": "arrive", "barrier_arrive": "arrive", "barrier": "barrier",
+         "wgmma": "wgmma", "wgmma_commit": "commit", "wgmma_wait": "wait", "setmaxnreg": "setmaxnreg",
          "mma": "mma", "exp": "exp", "shuffle": "shuffle", "vote": "vote", "atomic": "atomic"}
 # Those that order a warp among others and its copies; those that stand for a phase of a barrier, and those that wait for one.
-ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier"}
-ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive", "tma_ld", "tma"}, {"barrier", "phase_wait"}
+ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "wgmma_commit", "wgmma_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier"}
+ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive", "tma_ld", "tma", "wgmma"}, {"barrier", "phase_wait", "wgmma"}
+MEETS = {"barrier", "wgmma"}  # who arrives there waits there: of a product, the four warps of a warpgroup
+WARPGROUP = 4
 READS = {"shared_ld", "ldmatrix"}
 # A kind of copies that its thread's groups complete: its copies, their commit, and the waits for groups.
 GROUPS = [({"copy"}, "commit", {"copy_wait"}), ({"tma_st", "tma_red"}, "bulk_commit", {"bulk_wait_read", "bulk_wait"})]
-COPIES, COMMITS = {"copy", "tma_ld", "tma_st", "tma_red", "tma"}, {"commit", "bulk_commit"}
+PRODUCTS = {"wgmma"}, "wgmma_commit", {"wgmma_wait"}  # likewise of a warpgroup's
+COPIES, COMMITS = {"copy", "tma_ld", "tma_st", "tma_red", "tma"}, {"commit", "bulk_commit", "wgmma_commit"}
+WITH_OBJECT = {"copy_wait", "bulk_wait_read", "bulk_wait", "wgmma_wait", "setmaxnreg"}  # how many groups are left, or registers
 ALL_GROUPS = 2**32 - 1
+OF_PRODUCTS = -1  # in the place of a buffer's number
 LONGEST_BODY = 64  # events of a loop's turn that is found as one
 TILES = 2
 COLUMN, NAME, LINES = 7, 22, 8  # widths of what is printed
 READ_FROM = re.compile(r"&(?:\w+(?:\[\w+\])?(?:\.|->))*(\w+)\[")  # the array that a line reads: K of &smem.stage[stage].K[…]
+MULTIPLIES = re.compile(r"(?:->|\.)([A-Z]\w*)\b(?=[\[,)])")  # those whose products it begins: A and B of multiply(sum, smem->A, smem->B)
 
 
 @dataclass(eq=False)
@@ -54,16 +61,16 @@ class Event:
 
     @property
     def name(self):
-        return NAMES[self.kind]
+        return f"{NAMES[self.kind]} {self.object}" if self.kind == "setmaxnreg" else NAMES[self.kind]
 
     @property
     def key(self):
-        """What has to meet: a barrier's or an mbarrier's phase."""
-        return "barrier" in self.kind, self.object, self.phase
+        """What has to meet: a barrier's or an mbarrier's phase, a warpgroup's products."""
+        return "wgmma" if self.kind == "wgmma" else "barrier" in self.kind, self.object, self.phase
 
     def look(self, lines=True):
         """Equal for events that look alike; lines: and stand in the same lines."""
-        return self.kind, self.count, self.kind in ("copy_wait", "bulk_wait_read", "bulk_wait") and self.object, self.places if lines else None
+        return self.kind, self.count, self.kind in WITH_OBJECT and self.object, self.places if lines else None
 
     def add(self, other):
         self.ranges |= other.ranges
@@ -92,11 +99,12 @@ class Loop:
 
 @dataclass(eq=False)
 class Flight:
-    """A group of copies, from the first's issue to the wait that covers it."""
+    """A group of copies, or of products, from the first's issue to the wait that covers it."""
     number: int
     copies: list = field(default_factory=list)
     end: object = None  # the event that waits for it; None: none does
-    buffer: int = 0     # the number of the buffer that it fills
+    buffer: int = 0     # the number of the buffer that it fills; of products OF_PRODUCTS
+    reads: list = field(default_factory=list)  # of products: the numbers of the buffers that they read
     of: str = "group"   # what the number is: of a group, or of a phase of the mbarrier that counts its bytes
 
 
@@ -105,6 +113,7 @@ class Warp:
     number: int
     items: list
     flights: list = field(default_factory=list)
+    products: list = field(default_factory=list)  # those of its warpgroup that are in flight
     numbers: list = field(default_factory=list)  # its own, and those of the warps that do the same
 
     def words(self):
@@ -120,7 +129,7 @@ class Warp:
 
     def look(self):
         columns = [(event.start, event.column) for event in self.events()]
-        flights = [(flight.number, flight.buffer, flight.end and flight.end.column) for flight in self.flights]
+        flights = [(flight.number, flight.buffer, flight.end and flight.end.column) for flight in self.flights + self.products]
         return [item.look() for item in self.items], columns, flights
 
 
@@ -190,11 +199,18 @@ def compressed(events):
 
 
 def read_events(runs, places):
-    return [Event(kind, count, frozenset([tuple(places[place])]), thing, phase, frozenset([(place, start, end)] if end else []))
-            for kind, place, count, thing, phase, start, end in runs if kind in NAMES]
+    return [Event(kind, count, frozenset([tuple(places[place])]), thing, phase, frozenset((place, start, end) for start, end in zip(touched[::2], touched[1::2]) if end))
+            for kind, place, count, thing, phase, *touched in runs if kind in NAMES]
 
 
 # ---- order ----
+
+def number_products(warps):
+    """Which warpgroup's they are, and which of its runs of products."""
+    for warp in warps:
+        for number, event in enumerate(event for event in warp.events() if event.kind == "wgmma"):
+            event.object, event.phase = warp.number // WARPGROUP, number
+
 
 def put_in_columns(warps):
     """Each event behind what must come before it."""
@@ -207,7 +223,7 @@ def put_in_columns(warps):
 
     def place(at, event):
         if not event.start and event.kind in ARRIVES:
-            own = 0 if event.kind == "barrier" else 1  # an arrival alone is an event, and the wait stands behind it
+            own = 0 if event.kind in MEETS else 1  # an arrival alone is an event, and the wait stands behind it
             come.setdefault(event.key, []).append(column[at] + own + 1)
         event.start = column[at] + 1
         behind = come.get(event.key, []) if event.kind in WAITS else []
@@ -229,14 +245,14 @@ def put_in_columns(warps):
             event.start = event.column = column[at] = column[at] + 1
 
 
-def find_groups(warp, arriving, copies, commit, waits):
-    """The groups of one kind of copies, and the wait that covers each; those behind which the warp arrives go to `arriving`."""
+def find_groups(warp, flights, arriving, copies, commit, waits):
+    """The groups of one kind of copies, or of products, and the wait that covers each; those behind which the warp arrives go to `arriving`."""
     under_way, committed, is_open = [], 0, False  # is_open: the last group may get more copies
     for event in warp.events():
         if event.kind in copies:
             if not is_open:
                 under_way.append(Flight(committed))
-                warp.flights.append(under_way[-1])
+                flights.append(under_way[-1])
             under_way[-1].copies.append(event)
             is_open = True
         elif event.kind == commit:
@@ -258,7 +274,8 @@ def find_flights(warps):
     arriving = {}  # {phase of an mbarrier: the groups that arrive there}
     for warp in warps:
         for copies, commit, waits in GROUPS:
-            find_groups(warp, arriving, copies, commit, waits)
+            find_groups(warp, warp.flights, arriving, copies, commit, waits)
+        find_groups(warp, warp.products, arriving, *PRODUCTS)
         for event in warp.events():
             if event.kind in ("tma_ld", "tma") and event.object != ALL_GROUPS:  # no prefetch
                 warp.flights.append(Flight(event.phase, [event], of="phase"))
@@ -300,7 +317,11 @@ def find_buffers(warps):
     buffers.sort(key=usual)
     for flight in flights:
         flight.buffer = next(at for at, buffer in enumerate(buffers) if buffer is of_key[flight.buffer])
-    return [usual(buffer) for buffer in buffers]
+    usually = [usual(buffer) for buffer in buffers]
+    for flight in (flight for warp in warps for flight in warp.products):
+        touched = [(start, end) for event in flight.copies for _, start, end in event.ranges]
+        flight.buffer, flight.reads = OF_PRODUCTS, [at for at, ranges in enumerate(usually) if meet(ranges, touched)]
+    return usually
 
 
 def passes_of(items):
@@ -349,11 +370,23 @@ class Timeline:
         lines = [tuple(self.places[place]) for warp in self.warps for event in warp.events() if event.kind in READS
                  for place, start, end in sorted(event.ranges) if meet([(start, end)], self.buffers[at])]
         found = [READ_FROM.search(profile.source_line(*line)) for line in dict.fromkeys(lines)]
-        return list(dict.fromkeys(name[1] for name in found if name))
+        multiplied = {tuple(self.places[place]) for warp in self.warps for flight in warp.products if at in flight.reads
+                      for event in flight.copies for place, _, _ in event.ranges}
+        operands = [name for line in sorted(multiplied) for name in MULTIPLIES.findall(profile.source_line(*line))]
+        return list(dict.fromkeys([*(name[1] for name in found if name), *operands]))
 
     @functools.cached_property
     def buffer_names(self):
         return [self.named(at) for at in range(len(self.buffers))]
+
+    def of_flight(self, flight):
+        """The buffer that it fills; or those that it reads, as far as copies filled them."""
+        if flight.buffer != OF_PRODUCTS:
+            return f": {self.buffer_names[flight.buffer]}"
+        return f": reads {', '.join(self.buffer_names[at] for at in flight.reads)}" if flight.reads else ""
+
+    def lane_name(self, buffer):
+        return "products" if buffer == OF_PRODUCTS else self.buffer_names[buffer]
 
     def named(self, at):
         """What a buffer is: an array, or its part; of memory that the launch asked for what is read there, and where it begins."""
@@ -372,6 +405,7 @@ class Timeline:
 def arranged(record, step="", variant=None, shape=""):
     """A record of the emulator's as a Timeline."""
     every = [Warp(number, compressed(read_events(runs, record["places"]))) for number, runs in enumerate(record["warps"])]
+    number_products(every)
     put_in_columns(every)
     find_flights(every)
     buffers, warps = find_buffers(every), []
@@ -414,11 +448,10 @@ def show_items(table, timeline, warp, items, depth):
             continue
         name, line = min(item.places)
         note = profile.source_line(name, line)
-        if item.kind in COPIES | COMMITS:
-            flight = next((f for f in warp.flights if item in f.copies), None)
-            if flight and item is flight.copies[0]:
-                until = f"column {flight.end.column}" if flight.end else "the end"
-                note = f"{flight.of} {flight.number}, in flight until {until}: {timeline.buffer_names[flight.buffer]}"
+        flight = next((f for f in warp.flights + warp.products if item in f.copies), None)
+        if flight and item is flight.copies[0]:
+            until = f"column {flight.end.column}" if flight.end else "the end"
+            note = f"{flight.of} {flight.number}, in flight until {until}{timeline.of_flight(flight)}"
         column = str(item.column) if item.start == item.column else f"{item.start}–{item.column}"
         words = Text(note)
         words.truncate(max(out.width - COLUMN - NAME - LINES - 8, 8), overflow="ellipsis")

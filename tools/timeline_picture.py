@@ -3,7 +3,7 @@ buffers in shared memory, with the copies in flight to each and the events that 
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from tools.timeline import ORDERS, READS, Loop, described, meet, passes_of
+from tools.timeline import OF_PRODUCTS, ORDERS, READS, Loop, described, meet, passes_of
 
 WIDTH, LEFT, RIGHT = 900, 122, 16  # of the card, and of its margins; the left one is wider where a buffer's name is long
 CHARACTER, BOLD = 6.3, 7           # pixels of a letter, at 11
@@ -57,7 +57,7 @@ STYLE = """
 """
 CLASSES = {"copy": "copy", "tma_ld": "copy", "tma_st": "copy", "tma_red": "copy", "tma": "copy", "global_ld": "global",
            "global_st": "global", "atomic": "global", "shared_ld": "shared",
-           "shared_st": "shared", "ldmatrix": "ldmatrix", "stmatrix": "ldmatrix", "mma": "mma", "exp": "exp",
+           "shared_st": "shared", "ldmatrix": "ldmatrix", "stmatrix": "ldmatrix", "mma": "mma", "wgmma": "mma", "exp": "exp", "setmaxnreg": "lanes",
            "shuffle": "lanes", "vote": "lanes"}
 
 
@@ -212,7 +212,7 @@ def draw_event(drawing, layout, event, top):
         drawing.box(CLASSES[event.kind], left, top(band), right - left, BOX, ' rx="3"')
         for at, words in enumerate(lines):
             y = centre + 4 + 14 * (at - (len(lines) - 1) / 2)
-            drawing.text("on-mma mid" if event.kind == "mma" else "on mid", (left + right) / 2, y, words)
+            drawing.text("on-mma mid" if CLASSES[event.kind] == "mma" else "on mid", (left + right) / 2, y, words)
         return
     left = right - SLIM
     for late, start, end in layout.spans(event.start, event.column) if event.start < event.column else ():
@@ -245,7 +245,7 @@ def draw_loops(drawing, layout, items, top):
 def lanes_of(warp):
     """Lanes of bars: (buffer, [flights]); of a buffer as many as it has flights at once."""
     lanes = []
-    for flight in warp.flights:
+    for flight in warp.flights + warp.products:
         buffer = flight.buffer
         start = flight.copies[0].column
         fits = next((lane for lane in lanes if lane[0] == buffer and (last := lane[1][-1].end) and last.column < start), None)
@@ -257,8 +257,13 @@ def lanes_of(warp):
 
 
 def reads_of(timeline, warp, buffer):
-    """(first, last) columns of the items that read a buffer."""
+    """(first, last) columns of the items that read a buffer, or of the products in flight that do."""
+    if buffer == OF_PRODUCTS:
+        return
     spans = timeline.buffers[buffer]
+    for flight in warp.products:
+        if buffer in flight.reads and flight.end:
+            yield flight.copies[0].column, flight.end.column
     for item in warp.items:
         events = item.events()
         if meet(((start, end) for event in events if event.kind in READS for _, start, end in event.ranges), spans):
@@ -271,7 +276,7 @@ def draw_lanes(drawing, layout, timeline, warp, top):
     for at, (buffer, flights) in enumerate(lanes):
         y = BOX + 6 + LANE * at
         for band in range(layout.n_bands):
-            drawing.text("note end", layout.left - 8, top(band) + y + 11, timeline.buffer_names[buffer])
+            drawing.text("note end", layout.left - 8, top(band) + y + 11, timeline.lane_name(buffer))
         if at == 0 or lanes[at - 1][0] != buffer:
             for first, last in reads_of(timeline, warp, buffer):
                 for band, left, right in layout.spans(first, last):
@@ -280,7 +285,9 @@ def draw_lanes(drawing, layout, timeline, warp, top):
             last = flight.end.column if flight.end else end
             for band, left, right in layout.spans(flight.copies[0].column, last):
                 drawing.box("flight", left + 0.5, top(band) + y + 0.5, right - left - 1, LANE - 5, ' rx="3"')
-                words = next((words for words in (f"{flight.of} {flight.number} in flight", f"{flight.of} {flight.number}", str(flight.number))
+                name = f"{flight.of} {flight.number}"
+                reads = [f"{name} in flight{timeline.of_flight(flight)}"] if flight.reads else []
+                words = next((words for words in (*reads, f"{name} in flight", name, str(flight.number))
                               if words_wide(words) < right - left - 4), "")
                 if words:
                     drawing.text("on mid", (left + right) / 2, top(band) + y + 11, words)
@@ -298,8 +305,10 @@ def legend(timeline):
                          "first wait for that phase")
     if kinds & {"tma_st", "tma_red"}:
         yield "flight", "a group of bulk copies from the buffer named, by its number: from its first copy to the wait that covers it"
+    if any(warp.products for warp in timeline.warps):
+        yield "flight", "a group of a warpgroup's products, by its number, in flight: from its first product to the wait that covers it"
     if flights:
-        if any(list(reads_of(timeline, warp, at)) for warp in timeline.warps for at in range(len(timeline.buffers))):
+        if any(list(reads_of(timeline, warp, buffer)) for warp in timeline.warps for buffer, _ in lanes_of(warp)):
             yield "read", "the warp reads that buffer"
     if kinds & {"barrier", "phase_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):
         yield "late", "it waits for other warps"
@@ -338,7 +347,8 @@ def drawn(timeline, tiles):
         drawing.text("ink", 52, y, words)
         y += 18
     more = ["An order, not time: further right is later in a warp's program, or behind a barrier or a wait. Widths say nothing.",
-            "A box is one instruction of a warp, or as many as it says. Of arithmetic only mma and exp are shown."]
+            "A box is one instruction of a warp, or as many as it says. Of arithmetic only "
+            + ("mma, wgmma" if any(warp.products for warp in timeline.warps) else "mma") + " and exp are shown."]
     more += [f"{len(timeline.warps) - MOST_ROWS} other kinds of warps are not shown."] if len(timeline.warps) > MOST_ROWS else []
     more += ["What comes behind is not shown."] if layout.cut_off or timeline.cut_off else []
     for words in more:

@@ -5,6 +5,7 @@
     python3 collect.py --program copies h200_copies.jsonl
     python3 collect.py --program bulk h200_bulk.jsonl
     python3 collect.py --program tiles h200_tiles.jsonl
+    python3 collect.py --program wgmma h200_wgmma.jsonl
 
 Builds the program, runs it under ncu, and writes one JSON object a line: first where the numbers come from, then for
 each launch its parameters and its counters, named as the emulator names them. Standard library only.
@@ -22,7 +23,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
-from tools.metrics import COPY, GLOBAL, SHARED, TMA  # noqa: E402
+from tools.metrics import COPY, GLOBAL, SHARED, TMA, WGMMA  # noqa: E402
 
 # Read beside them for --raw only: how the two kinds, through L1 and past it, are counted apart.
 COPY_WITNESSES = [
@@ -42,6 +43,9 @@ WITNESSES = [
 ]
 # Read beside them for --raw only: how prefetches are counted.
 TMA_WITNESSES = ["smsp__inst_executed_pipe_tma.sum", "smsp__sass_inst_executed_op_tma.sum", "lts__t_sectors_srcunit_tex.sum"]
+# Read beside them for --raw only: the bytes, and how long the tensor cores of an SM's four parts were busy, together.
+WGMMA_WITNESSES = ["smsp__sass_data_bytes_mem_shared_op_gmma.sum", "sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active.sum",
+                   "sm__inst_executed_pipe_tensor_op_hmma.sum", "sm__inst_executed_pipe_tensor_op_imma.sum"]
 
 
 def both(templates):
@@ -55,6 +59,7 @@ PROGRAMS = {
     "copies": ([metric for metrics in COPY.values() for metric in metrics], COPY_WITNESSES),
     "bulk": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
     "tiles": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
+    "wgmma": ([metric for metrics in WGMMA.values() for metric in metrics], WGMMA_WITNESSES),
 }
 
 
@@ -118,9 +123,9 @@ def known_metrics(program, wanted):
 
 
 def counters(kernel, row):
-    if kernel == "copy" or kernel.startswith(("bulk_", "tile_")):
+    if kernel == "copy" or kernel.startswith(("bulk_", "tile_", "wgmma_")):
         return {name: next((n for metric in metrics if (n := number(row.get(metric))) is not None), None)
-                for name, metrics in (COPY if kernel == "copy" else TMA).items()}
+                for name, metrics in (COPY if kernel == "copy" else WGMMA if kernel.startswith("wgmma_") else TMA).items()}
     space, op = kernel.split("_")
     names = SHARED if space == "shared" else GLOBAL
     return {f"{kernel}_{name}": number(row.get(metric.format(op))) for name, metric in names.items()}

@@ -306,6 +306,7 @@ static void announce(const struct reading *r, const struct issued *p, u64 group)
     f->n_pieces = add_pieces(r->b, f->many, 0, a, n_a);
     f->n_pieces = add_pieces(r->b, f->many, f->n_pieces, b, n_b);
     hold(r->b, f);
+    counters_wgmma(r->b, r->warp, r->pc, (struct vectors_read){a, n_a}, (struct vectors_read){b, n_b});
 }
 
 /* ---- accumulators ---- */
@@ -709,8 +710,8 @@ static void wait(const struct exchange *x)
 
 static const struct collective_op fence_op = {COLLECTIVE("wgmma.fence"), .event = EVENTS, .whole = true,
                                               .exchange = fence};
-static const struct collective_op commit_op = {COLLECTIVE("wgmma.commit_group"), .event = EVENTS, .whole = true,
-                                               .exchange = commit};
+static const struct collective_op commit_op = {COLLECTIVE("wgmma.commit_group"), .event = EVENT_WGMMA_COMMIT,
+                                               .whole = true, .exchange = commit};
 static const struct collective_op wait_op = {COLLECTIVE("wgmma.wait_group"), .event = EVENTS, .whole = true,
                                              .exchange = wait};
 
@@ -718,6 +719,7 @@ void wgmma_fence(const void *pc) { collective_join(&fence_op, ~0u, NULL, pc); }
 void wgmma_commit(const void *pc) { collective_join(&commit_op, ~0u, NULL, pc); }
 void wgmma_wait(unsigned groups_left, const void *pc)
 {
+    counters_event_of(running(), pc, EVENT_WGMMA_WAIT, groups_left, 0);
     collective_join_as(&wait_op, groups_left, ~0u, &groups_left, pc);
 }
 

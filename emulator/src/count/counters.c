@@ -18,6 +18,9 @@
 #include <string.h>
 
 #define NONE (~0u)
+#define WARPS_OF_PRODUCT 4 /* of a warpgroup */
+#define VECTOR 16
+#define VECTORS_OF_WAVEFRONT 8
 
 struct request {
     struct lane_accesses accesses; /* of an event: lanes alone */
@@ -301,6 +304,26 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
         touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);
 }
 
+/* Of an H200's counters (tests/truth/h200_wgmma.jsonl): each warp makes a request, and all vectors of an operand are read once, for the
+ * whole warpgroup, eight in a wavefront. */
+void counters_wgmma(struct block *b, unsigned warp, const void *pc, struct vectors_read of_a, struct vectors_read of_b)
+{
+    if (!b->counting)
+        return;
+    unsigned event = site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)EVENT_WGMMA);
+    struct access_counts *counts = &b->counting->sites[site_index(b->counting, pc, WGMMA_LD)].counts.access[WGMMA_LD];
+    counts->requests += WARPS_OF_PRODUCT;
+    counts->bytes += VECTOR * (of_a.n + of_b.n);
+    counts->wavefronts += (of_a.n + of_b.n) / VECTORS_OF_WAVEFRONT;
+    for (unsigned thread = warp * WARP; thread < (warp + WARPS_OF_PRODUCT) * WARP; thread++) {
+        const struct request *r = join_request(b, thread, event, (struct event_of){0});
+        if (!b->timeline || thread % WARP)
+            continue;
+        timeline_read(b, thread / WARP, r->in_timeline, 0, of_a.offsets, of_a.n);
+        timeline_read(b, thread / WARP, r->in_timeline, 1, of_b.offsets, of_b.n);
+    }
+}
+
 static void count_in_flight(struct in_flight_counts *c, u64 bytes)
 {
     c->requests += bytes > 0;
@@ -316,7 +339,7 @@ static void count_request(struct site *site, const struct request *r)
         c->event[EVENT_ARRIVE]++;
     else if (site->what == COUNTED_ACCESSES + EVENT_BULK_COMMIT)
         c->access[TMA_OTHER].requests++;
-    else if (site->what >= TMA_LD && site->what <= TMA_OTHER) /* counted as it was begun */
+    else if ((site->what >= TMA_LD && site->what <= TMA_OTHER) || site->what == WGMMA_LD) /* counted as it was begun */
         return;
     else if (site->what >= COUNTED_ACCESSES + COUNTED_EVENTS)
         return;

@@ -14,7 +14,8 @@ enum counted {
     GLOBAL_ST,
     MATRIX_LD, /* ldmatrix and stmatrix */
     MATRIX_ST,
-    COPY_LD, /* cp.async: what it reads from global memory, and what it writes to shared memory */
+    WGMMA_LD, /* what products of a warpgroup read of shared memory */
+    COPY_LD,  /* cp.async: what it reads from global memory, and what it writes to shared memory */
     COPY_ST,
     TMA_LD, /* bulk copies and copies of tensors, of global memory: what they read, write and reduce there */
     TMA_ST,
@@ -22,7 +23,8 @@ enum counted {
     TMA_OTHER, /* within shared memory, prefetches, commits to a group */
     COUNTED_ACCESSES
 };
-/* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one. */
+/* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one; but those of a warpgroup, of which
+ * each of the four warps counts one. */
 enum event {
     EVENT_BARRIER,
     EVENT_WARP_BARRIER,
@@ -30,6 +32,7 @@ enum event {
     EVENT_VOTE,
     EVENT_ATOMIC,
     EVENT_MMA,
+    EVENT_WGMMA,
     EVENT_ARRIVE, /* at an mbarrier */
     COUNTED_EVENTS,
     EVENT_BARRIER_ARRIVE = COUNTED_EVENTS, /* bar.arrive: counted as a barrier */
@@ -41,7 +44,10 @@ enum event {
     EVENT_COPY_WAIT,
     EVENT_BULK_WAIT_READ, /* the latter of bulk copies, until they have read, or written */
     EVENT_BULK_WAIT,
-    EVENT_PHASE_WAIT, /* for an mbarrier's phase */
+    EVENT_PHASE_WAIT,   /* for an mbarrier's phase */
+    EVENT_WGMMA_COMMIT, /* of products to a group, and the wait for groups */
+    EVENT_WGMMA_WAIT,
+    EVENT_REGISTERS, /* setmaxnreg: the object is how many */
     EVENTS
 };
 struct event_of {
@@ -81,6 +87,13 @@ void counters_copy(struct block *b, const void *pc, const void *to, const void *
  * hand; {ALL_GROUPS}: none does. A prefetch, too. */
 struct transfer;
 void counters_transfer(struct block *b, const struct transfer *t, struct event_of of);
+/* A product of the warpgroup whose first warp that is, called at pc: one for each of its warps. What it reads of shared memory: where
+ * in it vectors of 16 bytes begin. */
+struct vectors_read {
+    const uint32_t *offsets;
+    unsigned n;
+};
+void counters_wgmma(struct block *b, unsigned warp, const void *pc, struct vectors_read of_a, struct vectors_read of_b);
 void counters_event(struct block *b, const void *pc, enum event what);
 void counters_event_of(struct block *b, const void *pc, enum event what, unsigned object, unsigned phase);
 void counters_warp_joined(struct block *b, unsigned warp); /* all lanes have met: requests are complete */

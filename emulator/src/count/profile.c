@@ -232,6 +232,9 @@ static void print_matrices(FILE *f, const struct counts *total)
                 store->wavefronts, store->conflicts);
     if (total->event[EVENT_MMA])
         fprintf(f, "       products of fragments %llu\n", total->event[EVENT_MMA]);
+    if (total->event[EVENT_WGMMA])
+        fprintf(f, "       products of warpgroups, by warp %llu; shared memory: wavefronts %llu, bytes %llu\n",
+                total->event[EVENT_WGMMA], total->access[WGMMA_LD].wavefronts, total->access[WGMMA_LD].bytes);
 }
 
 static void print_table(FILE *f)
@@ -282,13 +285,13 @@ static void json_counts(FILE *f, const struct counts *c)
         enum counted what;
         bool shared;
     } accesses[] = {
-        {"shared_ld", SHARED_LD, true},  {"shared_st", SHARED_ST, true}, {"ldmatrix", MATRIX_LD, true},
-        {"stmatrix", MATRIX_ST, true},   {"copy_st", COPY_ST, true},     {"global_ld", GLOBAL_LD, false},
-        {"global_st", GLOBAL_ST, false}, {"copy_ld", COPY_LD, false},    {"tma_ld", TMA_LD, false},
-        {"tma_st", TMA_ST, false},       {"tma_red", TMA_RED, false},
+        {"shared_ld", SHARED_LD, true},  {"shared_st", SHARED_ST, true},  {"ldmatrix", MATRIX_LD, true},
+        {"stmatrix", MATRIX_ST, true},   {"wgmma_ld", WGMMA_LD, true},    {"copy_st", COPY_ST, true},
+        {"global_ld", GLOBAL_LD, false}, {"global_st", GLOBAL_ST, false}, {"copy_ld", COPY_LD, false},
+        {"tma_ld", TMA_LD, false},       {"tma_st", TMA_ST, false},       {"tma_red", TMA_RED, false},
     };
-    static const char *const events[] = {"barriers", "warp_barriers", "shuffles",         "votes",
-                                         "atomics",  "mma",           "mbarrier_arrivals"};
+    static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes",
+                                         "atomics",  "mma",           "wgmma",    "mbarrier_arrivals"};
     static const char *const uses[USES] = {"shared_ld", "ldmatrix", "shuffle", "mma"};
     for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
         const struct access_counts *a = &c->access[accesses[i].what];
@@ -299,7 +302,7 @@ static void json_counts(FILE *f, const struct counts *c)
     }
     fprintf(f, "\"tma_requests\":%llu,", tma_requests(c));
     for (int i = 0; i < COUNTED_EVENTS; i++)
-        fprintf(f, "\"%s\":%llu,", events[i], c->event[i]);
+        fprintf(f, "\"%s\":%llu,", events[i], i == EVENT_MMA ? c->event[i] + c->event[EVENT_WGMMA] : c->event[i]);
     for (int i = 0; i < USES; i++)
         fprintf(f, "\"%s_with_copies\":%llu,\"%s_bytes_in_flight\":%llu%s", uses[i], c->in_flight[i].requests, uses[i],
                 c->in_flight[i].bytes, i + 1 < USES ? "," : "");

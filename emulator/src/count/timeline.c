@@ -16,14 +16,20 @@
 #include <string.h>
 
 #define NONE TIMELINE_NEW
+#define VECTOR 16            /* bytes */
 #define MOST_RUNS (1u << 18) /* of a block; then the record ends */
+
+struct range { /* of bytes: the first, and the one behind the last; 0: none */
+    unsigned from, to;
+};
 
 struct run {
     const void *pc;
     unsigned what, count;
     struct event_of of;
-    unsigned from, to; /* bytes of shared memory touched: the first, and the one behind the last; 0: none */
-    unsigned next;     /* of those that are not complete */
+    struct range touched[2]; /* in shared memory; of a product those of A and of B */
+    uint32_t lanes;
+    unsigned next; /* of those that are not complete */
 };
 
 struct runs {
@@ -102,6 +108,34 @@ static struct run *add(struct runs *runs)
     return &runs->run[runs->n++];
 }
 
+static bool comes_behind(const struct recorded_warp *w, unsigned request, unsigned last)
+{
+    while (last != NONE && last != request)
+        last = w->open.run[last].next;
+    return last == request;
+}
+
+/* A lane takes part in a request that others made before it was known to come behind what the lane did last: all that the lane
+ * did from that request on now comes before it. */
+static void put_before(struct recorded_warp *w, unsigned lane, unsigned request)
+{
+    unsigned *to = &w->first;
+    while (*to != request)
+        to = &w->open.run[*to].next;
+    for (unsigned *at = &w->open.run[request].next; *at != NONE;) {
+        struct run *r = &w->open.run[*at];
+        unsigned moved = *at;
+        if (!(r->lanes >> lane & 1)) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        r->next = *to;
+        *to = moved;
+        to = &r->next;
+    }
+}
+
 unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const void *pc, unsigned what,
                        struct event_of of)
 {
@@ -114,21 +148,39 @@ unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const
         unsigned *before = *last == NONE ? &w->first : &w->open.run[*last].next;
         r->next = *before;
         *before = request;
+    } else if (*last != NONE && !comes_behind(w, request, *last)) {
+        put_before(w, thread % WARP, request);
     }
+    w->open.run[request].lanes |= 1u << thread % WARP;
     *last = request;
     return request;
 }
 
+static void widen(struct range *touched, struct range more)
+{
+    if (!more.to)
+        return;
+    touched->from = !touched->to || more.from < touched->from ? more.from : touched->from;
+    touched->to = more.to > touched->to ? more.to : touched->to;
+}
+
 void timeline_touch(struct block *b, unsigned warp, unsigned request, const struct lane_accesses *a)
 {
-    struct run *r = &b->timeline->warps[warp].open.run[request];
+    struct range *touched = b->timeline->warps[warp].open.run[request].touched;
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(a->lanes >> lane & 1))
             continue;
         unsigned from = shared_offset(b, (const void *)(uintptr_t)a->address[lane]);
-        r->from = !r->to || from < r->from ? from : r->from;
-        r->to = from + a->bytes > r->to ? from + a->bytes : r->to;
+        widen(touched, (struct range){from, from + a->bytes});
     }
+}
+
+void timeline_read(struct block *b, unsigned warp, unsigned request, unsigned operand, const uint32_t *offsets,
+                   unsigned n)
+{
+    struct range *touched = &b->timeline->warps[warp].open.run[request].touched[operand];
+    for (unsigned i = 0; i < n; i++)
+        widen(touched, (struct range){offsets[i], offsets[i] + VECTOR});
 }
 
 /* Does r go on with what the warp's last run is? */
@@ -143,8 +195,8 @@ static void keep(struct timeline *t, struct runs *done, const struct run *r)
     struct run *last = done->n ? &done->run[done->n - 1] : NULL;
     if (last && continues(last, r)) {
         last->count++;
-        last->from = r->to && r->from < last->from ? r->from : last->from;
-        last->to = r->to > last->to ? r->to : last->to;
+        widen(&last->touched[0], r->touched[0]);
+        widen(&last->touched[1], r->touched[1]);
     } else if (t->n_runs == MOST_RUNS) {
         t->cut_off = true;
     } else {
@@ -236,6 +288,10 @@ static void write_runs(FILE *f, const struct runs *runs, const void *const *pcs,
         [COUNTED_ACCESSES + EVENT_VOTE] = "vote",
         [COUNTED_ACCESSES + EVENT_ATOMIC] = "atomic",
         [COUNTED_ACCESSES + EVENT_MMA] = "mma",
+        [COUNTED_ACCESSES + EVENT_WGMMA] = "wgmma",
+        [COUNTED_ACCESSES + EVENT_WGMMA_COMMIT] = "wgmma_commit",
+        [COUNTED_ACCESSES + EVENT_WGMMA_WAIT] = "wgmma_wait",
+        [COUNTED_ACCESSES + EVENT_REGISTERS] = "setmaxnreg",
         [COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE] = "barrier_arrive",
         [COUNTED_ACCESSES + EVENT_EXPONENTIAL] = "exp",
         [COUNTED_ACCESSES + EVENT_COMMIT] = "commit",
@@ -251,8 +307,11 @@ static void write_runs(FILE *f, const struct runs *runs, const void *const *pcs,
     for (unsigned i = 0; i < runs->n; i++) {
         const struct run *r = &runs->run[i];
         const void **place = bsearch(&r->pc, pcs, n, sizeof *pcs, by_address);
-        fprintf(f, "%s[\"%s\",%u,%u,%u,%u,%u,%u]", i ? "," : "", names[r->what], (unsigned)(place - (const void **)pcs),
-                r->count, r->of.object, r->of.phase, r->from, r->to);
+        fprintf(f, "%s[\"%s\",%u,%u,%u,%u,%u,%u", i ? "," : "", names[r->what], (unsigned)(place - (const void **)pcs),
+                r->count, r->of.object, r->of.phase, r->touched[0].from, r->touched[0].to);
+        if (r->touched[1].to)
+            fprintf(f, ",%u,%u", r->touched[1].from, r->touched[1].to);
+        fprintf(f, "]");
     }
     fprintf(f, "]");
 }

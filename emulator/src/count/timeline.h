@@ -16,6 +16,9 @@ unsigned timeline_join(struct block *b, unsigned thread, unsigned request, const
                        struct event_of of);
 /* The request is complete, and touched these bytes of shared memory. */
 void timeline_touch(struct block *b, unsigned warp, unsigned request, const struct lane_accesses *a);
+/* A product: what operand 0 or 1 reads of shared memory, vectors of 16 bytes that begin there. */
+void timeline_read(struct block *b, unsigned warp, unsigned request, unsigned operand, const uint32_t *offsets,
+                   unsigned n);
 void timeline_warp_joined(struct block *b, unsigned warp); /* all lanes have met */
 void timeline_end_launch(const struct launch *l);          /* writes what was recorded, if anything was */
 

@@ -212,6 +212,7 @@ static void change(const struct collective_op *op, const struct demand *d)
         snprintf(did, sizeof did, "calls %s %u", op->waiting.call, d->count);
         report_call("invalid register count", d->pc, did, "It is a multiple of 8 from 24 to 256.");
     }
+    counters_event_of(running(), d->pc, EVENT_REGISTERS, d->count, 0);
     collective_join_as(op, d->count, ~0u, (void *)d, d->pc);
     struct block *b = running();
     const struct share *s = &b->register_pool->shares[b->cur / WARPGROUP_THREADS];
