@@ -7,6 +7,7 @@
 
 #include "ptx/mbarrier.h"
 #include "ptx/pair.h"
+#include "ptx/row.h"
 #include "ptx/setmaxnreg.h"
 #include "ptx/tensor.h"
 #include "ptx/wgmma.h"

@@ -858,7 +858,7 @@ BUGS = [
     Bug(WGMMA, "same_slice_of_b", "(smem->B, i)", "(smem->B, 0)", shape=TILES_OF_WGMMA),
     Bug(WGMMA, "rows_for_columns", "B_map, i, col + panel * W,", "B_map, col + panel * W, i,", shape=TILES_OF_WGMMA),
     Bug(WGMMA, "bf16_packed_as_halves", "[2 * i + 1], T());", "[2 * i + 1], half());", shape=TILES_OF_WGMMA, flags="--dtype bf16"),
-    Bug(WGMMA, "half_of_a_row_lost", "if (col + i < n)", "if (col + i < n / 8 * 8)", header=PAIR, shape=TILES_OF_WGMMA, plain="was never written",
+    Bug(WGMMA, "half_of_a_row_lost", "if (col + i < n)", "if (col + i < n / 8 * 8)", header="ptx/row.h", shape=TILES_OF_WGMMA, plain="was never written",
         checked="was never written"),
 
     Bug(WGMMA_RING, "missing_wait", FULL, ";", plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
