@@ -131,6 +131,7 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
     if (issuer)
         for (int stage = 0; stage < STAGES && stage * TILE_K < k; stage++)
             load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, stage * TILE_K);
+    // [end ahead]
 
     float sum[ROWS][COLS][4] = {};
     int stage = 0, parity = 0;
@@ -144,9 +145,10 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
             mbarrier_arrive(&smem->empty[stage]);  // this warp's products have read the tiles
         // [refill]
         if (issuer && i + STAGES * TILE_K < k) {
-            mbarrier_wait_parity(&smem->empty[stage], parity);  // the products of all warps have
+            mbarrier_wait_parity(&smem->empty[stage], parity);  // all warps' products have
             load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, i + STAGES * TILE_K);
         }
+        // [next]
         next_stage<STAGES>(&stage, &parity);
     }
     // [store]

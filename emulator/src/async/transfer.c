@@ -352,6 +352,15 @@ static void report_unread(const struct block *b, const struct engine *e, const c
     }
 }
 
+u64 async_counted_bytes(const struct block *b)
+{
+    u64 bytes = 0;
+    for (const struct engine *e = b->flight ? b->flight->counted : NULL; e; e = e->next)
+        for (unsigned i = 0; i < e->n; i++)
+            bytes += e->flying[e->first + i].bytes;
+    return bytes;
+}
+
 void transfer_thread_left(struct block *b)
 {
     wgmma_thread_left(b);

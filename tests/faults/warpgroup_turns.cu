@@ -1,0 +1,140 @@
+// Named barriers between warpgroups that are numbered, counted or paired wrongly. The first argument picks the kernel.
+#include <stdio.h>
+#include <string.h>
+
+#define SYNC(ID, COUNT) asm volatile("bar.sync %0, %1;" ::"r"(ID), "r"(COUNT) : "memory")
+#define ARRIVE(ID, COUNT) asm volatile("bar.arrive %0, %1;" ::"r"(ID), "r"(COUNT) : "memory")
+
+// Two warpgroups take turns, and nobody lets the first begin.
+__global__ void nobody_begins(int *out)
+{
+    int group = threadIdx.x / 128;
+    for (int i = 0; i < 3; i++) {
+        SYNC(1 + group, 256);  // expect nobody_begins: barrier deadlock, in number
+        out[threadIdx.x] += i;
+        ARRIVE(2 - group, 256);
+    }
+}
+
+// The last turn is let go of, and once more waited for.
+__global__ void one_turn_too_many(int *out)
+{
+    int group = threadIdx.x / 128;
+    if (group == 1)
+        ARRIVE(1, 256);
+    for (int i = 0; i < 3 + group; i++) {
+        SYNC(1 + group, 256);  // expect one_turn_too_many: barrier deadlock, in number
+        out[threadIdx.x] += i;
+        ARRIVE(2 - group, 256);
+    }
+}
+
+// A producer fills a buffer for each of two pairs of warpgroups, and both pairs have one number: the wrong two meet.
+__global__ void one_number_for_two_pairs(int *out)
+{
+    __shared__ int buffer[2][128];
+    int group = threadIdx.x / 128, lane = threadIdx.x % 128, pair = group % 2;
+    if (group < 2) {
+        buffer[pair][lane] = lane;  // expect one_number_for_two_pairs: race in shared memory
+        ARRIVE(1, 256);
+    } else {
+        SYNC(1, 256);
+        out[threadIdx.x] = buffer[pair][127 - lane];  // expect one_number_for_two_pairs: race in shared memory
+    }
+}
+
+// Filled and emptied by one number.
+__global__ void full_is_empty(int *out)
+{
+    __shared__ int buffer[128];
+    int lane = threadIdx.x % 128, sum = 0;
+    for (int i = 0; i < 4; i++) {
+        if (threadIdx.x < 128) {
+            buffer[lane] = i;  // expect full_is_empty: race in shared memory
+            ARRIVE(1, 256);
+        } else {
+            SYNC(1, 256);
+            sum += buffer[127 - lane];  // expect full_is_empty: race in shared memory
+        }
+    }
+    out[threadIdx.x] = sum;
+}
+
+// Each warpgroup meets itself alone.
+__global__ void counts_one_warpgroup(int *out)
+{
+    __shared__ int buffer[128];
+    int lane = threadIdx.x % 128;
+    if (threadIdx.x < 128)
+        buffer[lane] = lane;  // expect counts_one_warpgroup: race in shared memory
+    SYNC(1, 128);
+    if (threadIdx.x >= 128)
+        out[threadIdx.x] = buffer[127 - lane];  // expect counts_one_warpgroup: race in shared memory
+}
+
+__global__ void counts_the_producer(int *out)  // which does not come
+{
+    if (threadIdx.x >= 128)
+        SYNC(3, 384);  // expect counts_the_producer: barrier deadlock, in 256
+    out[threadIdx.x] = 1;
+}
+
+__global__ void counts_no_warps(int *out)
+{
+    if (threadIdx.x < 128)
+        ARRIVE(1, 250);  // expect counts_no_warps: invalid barrier
+    else
+        SYNC(1, 250);  // perhaps counts_no_warps: invalid barrier
+    out[threadIdx.x] = 1;
+}
+
+__global__ void two_counts(int *out)
+{
+    if (threadIdx.x < 128)
+        ARRIVE(4, 384);
+    else
+        SYNC(4, 256);  // expect two_counts: invalid barrier
+    out[threadIdx.x] = 1;
+}
+
+__global__ void sixteenth_number(int *out)
+{
+    SYNC(16, 256);  // expect sixteenth_number: invalid barrier
+    out[threadIdx.x] = 1;
+}
+
+// Two arrivals of one warpgroup are as many as the barrier counts: it is over before the other comes.
+__global__ void arrives_twice(int *out)
+{
+    if (threadIdx.x < 128) {
+        ARRIVE(5, 256);
+        ARRIVE(5, 256);
+    } else {
+        SYNC(6, 128);
+        SYNC(5, 256);  // expect arrives_twice: barrier deadlock, in number
+    }
+    out[threadIdx.x] = 1;
+}
+
+#define RUN(KERNEL, THREADS) \
+    if (!strcmp(name, #KERNEL)) \
+    KERNEL<<<1, THREADS>>>(out)
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    int *out;
+    cudaMalloc(&out, 512 * sizeof(int));
+    cudaMemset(out, 0, 512 * sizeof(int));
+    RUN(nobody_begins, 256);
+    RUN(one_turn_too_many, 256);
+    RUN(one_number_for_two_pairs, 512);
+    RUN(full_is_empty, 256);
+    RUN(counts_one_warpgroup, 256);
+    RUN(counts_the_producer, 384);
+    RUN(counts_no_warps, 256);
+    RUN(two_counts, 256);
+    RUN(sixteenth_number, 256);
+    RUN(arrives_twice, 256);
+    return cudaDeviceSynchronize();
+}
