@@ -118,17 +118,21 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
     // [barriers]
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; stage++) {
+            // [counts]
             mbarrier_init(&smem->full[stage], 1);
             mbarrier_init(&smem->empty[stage], CONSUMERS * WARPS);
+            // [end counts]
         }
         fence_mbarrier_init();
     }
     __syncthreads();  // the barriers are made before any thread waits at them
 
+    // [roles]
     int stage = 0, parity = 0;
     if (warpgroup == CONSUMERS) {
-        // [produce] One thread of the last warpgroup copies all tiles, each as soon as its stage is empty.
+        // [give] The producer, which is the last warpgroup, needs few registers.
         setmaxnreg_dec<PRODUCER_REGISTERS>();
+        // [produce] One thread of it copies all tiles, each as soon as its stage is empty.
         if (threadIdx.x == CONSUMERS * WARPGROUP)
             for (int i = 0; i < k; i += TILE_K) {
                 // The products have read the tiles that were here before. There were none in the first round: it waits for the
@@ -138,10 +142,12 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
                 next_stage<STAGES>(&stage, &parity);
             }
     } else {
-        // [consume] Each of the others multiplies 64 rows of A's tiles.
+        // [take] The consumers get the registers that it has given away.
         setmaxnreg_inc<CONSUMER_REGISTERS>();
+        // [multiply] Each of them multiplies 64 rows of A's tiles.
         float sum[COLS][4] = {};
         for (int i = 0; i < k; i += TILE_K) {
+            // [consume]
             mbarrier_wait_parity(&smem->full[stage], parity);  // this stage's tiles are there
             multiply_tiles(sum, &smem->tiles[stage], warpgroup * WGMMA_M);
             wgmma_wait_group<0>(sum);
