@@ -1,4 +1,4 @@
-// C = A B by specialised warpgroups: one fills a ring of stages, two multiply what is in it, with registers that the first gives away.
+// C = A B by specialised warpgroups: one fills a ring of stages, two multiply what is in it, with registers of the first.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o matmul_warp_specialized steps/40_matmul_warp_specialized/matmul_warp_specialized.cu common/*.c
 //   ./learn run 40
@@ -29,8 +29,8 @@ struct tiles {
     alignas(1024) T B[TILE_N / PANEL][TILE_K][PANEL];  // [panel][i][col]
 };
 
-// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of `empty` when the
-// products of all consumers' warps have read them.
+// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of
+// `empty` when the products of all consumers' warps have read them.
 template <class T, int CONSUMERS, int STAGES>
 struct buffers {
     struct tiles<T, CONSUMERS> tiles[STAGES];
