@@ -283,3 +283,15 @@ def test_warps_of_a_warpgroup_multiply_together(compile_cu, tmp_path):
     found = arranged(path.read_text())
     rows = {tuple(warp.numbers): [event.column for event in warp.events() if event.kind == "wgmma"] for warp in found.warps}
     assert len(rows[4, 8]) == 4 and rows[4, 8] == rows[5, 6, 7, 9, 10, 11]
+
+
+def test_a_buffer_is_called_as_the_line_that_multiplies_it(monkeypatch):
+    """Of memory that the launch asked for, which has no name of its own."""
+    line = "wgmma_m64n256k16(sum, A_slice(smem->A, row, i), B_slice(smem->B, i), T());"
+    monkeypatch.setattr(timeline.profile, "source_line", lambda file, number: line if number == 2 else "load(smem);")
+    load, products = ["tma_ld", 0, 1, 64, 0, 49152, 98304], ["wgmma", 1, 4, 0, 0, 49152, 65536, 65536, 98304]
+    record = {"kernel": "k", "index": [0, 0, 0], "grid": [1, 1, 1], "arrays": [{"name": "", "from": 0, "bytes": 196608, "dimensions": []}],
+              "places": [["k.cu", 1], ["k.cu", 2]], "cut_off": False,
+              "warps": [[load], *[[["phase_wait", 1, 1, 64, 0, 0, 0], products, ["wgmma_commit", 1, 1, 0, 0, 0, 0], ["wgmma_wait", 1, 1, 0, 0, 0, 0]]] * 4]}
+    found = timeline.arranged(record)
+    assert found.buffer_names == ["A, B at 48 KiB"] and found.warps[1].products[0].reads == [0]

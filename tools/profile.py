@@ -39,7 +39,7 @@ def in_flight(counts, name, requests):
     """The row that says during how many of these requests copies of the warp were in flight, and how many bytes."""
     begins = IN_FLIGHT[name]
     average = counts[f"{begins}_bytes_in_flight"] / requests
-    words = f"{average:,.0f} bytes" if average < 1e5 else f"{average / 1e3:,.1f} KB"
+    words = f"{average:,.0f} bytes" if average < 1e4 else f"{average / 1e3:,.1f} KB"
     return "with copies in flight", counts[f"{begins}_with_copies"], f"{words} on average", ""
 
 

@@ -44,6 +44,7 @@ LONGEST_BODY = 64  # events of a loop's turn that is found as one
 TILES = 2
 COLUMN, NAME, LINES = 7, 22, 8  # widths of what is printed
 READ_FROM = re.compile(r"&(?:\w+(?:\[\w+\])?(?:\.|->))*(\w+)\[")  # the array that a line reads: K of &smem.stage[stage].K[…]
+MULTIPLIES = re.compile(r"(?:->|\.)([A-Z]\w*)\b(?=[\[,)])")  # those whose products it begins: A and B of multiply(sum, smem->A, smem->B)
 
 
 @dataclass(eq=False)
@@ -369,7 +370,10 @@ class Timeline:
         lines = [tuple(self.places[place]) for warp in self.warps for event in warp.events() if event.kind in READS
                  for place, start, end in sorted(event.ranges) if meet([(start, end)], self.buffers[at])]
         found = [READ_FROM.search(profile.source_line(*line)) for line in dict.fromkeys(lines)]
-        return list(dict.fromkeys(name[1] for name in found if name))
+        multiplied = {tuple(self.places[place]) for warp in self.warps for flight in warp.products if at in flight.reads
+                      for event in flight.copies for place, _, _ in event.ranges}
+        operands = [name for line in sorted(multiplied) for name in MULTIPLIES.findall(profile.source_line(*line))]
+        return list(dict.fromkeys([*(name[1] for name in found if name), *operands]))
 
     @functools.cached_property
     def buffer_names(self):

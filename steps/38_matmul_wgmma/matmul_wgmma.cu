@@ -52,12 +52,15 @@ constexpr enum wgmma_swizzle SWIZZLE = W == 64   ? WGMMA_SWIZZLE_128B
                                        : W == 16 ? WGMMA_SWIZZLE_32B
                                                  : WGMMA_SWIZZLE_NONE;
 
-// [A_slice] 64 rows from `row` on of columns i to i + 15 of A's tile, K-major. The stride offset leads to the next 8 rows. The leading
-// offset leads to the next 8 columns where they are in another panel; with a swizzle they are in the same, and the field means nothing.
+// [A_slice] 64 rows from `row` on of columns i to i + 15 of A's tile, K-major. The stride offset leads to the next 8 rows. The
+// leading offset leads to the next 8 columns where they are in another panel; with a swizzle they are in the same, and the field
+// means nothing.
 template <class T, int W>
 __device__ __forceinline__ uint64_t A_slice(const T A[][TILE_M][W], int row, int i)
 {
+    // [describe_A]
     return wgmma_descriptor(&A[i / W][row][i % W], sizeof(A[0]), 8 * sizeof(A[0][0]), SWIZZLE<W>);
+    // [end describe_A]
 }
 
 // [B_slice] Rows i to i + 15 of B's tile, all columns, MN-major. With a swizzle, the leading offset leads to the next panel and the
@@ -65,21 +68,25 @@ __device__ __forceinline__ uint64_t A_slice(const T A[][TILE_M][W], int row, int
 template <class T, int W>
 __device__ __forceinline__ uint64_t B_slice(const T B[][TILE_K][W], int i)
 {
+    // [describe_B]
     constexpr unsigned panel = sizeof(B[0]), rows = 8 * sizeof(B[0][0]);
     constexpr bool swizzled = SWIZZLE<W> != WGMMA_SWIZZLE_NONE;
     return wgmma_descriptor(B[0][i], swizzled ? panel : rows, swizzled ? rows : panel, SWIZZLE<W>);
+    // [end describe_B]
 }
 
 // [multiply_tiles] The warpgroup issues all products of two tiles, as one group. Each is added to the sums of the one before it.
 template <class T, int W>
 __device__ __forceinline__ void multiply_tiles(float sum[ROWS][COLS][4], const struct tiles<T, W> *smem)
 {
+    // [products]
     wgmma_fence();
 #pragma unroll
     for (int i = 0; i < TILE_K; i += WGMMA_K)
         for (int y = 0; y < ROWS; y++)
             wgmma_m64n192k16(sum[y], A_slice<T, W>(smem->A, y * WGMMA_M, i), B_slice<T, W>(smem->B, i), T());
     wgmma_commit_group();
+    // [end products]
 }
 
 // [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8. Four lanes share a row: of four
@@ -132,7 +139,9 @@ __global__ void __launch_bounds__(THREADS) matmul_wgmma(const __grid_constant__ 
         parity = 1 - parity;
         // [multiply]
         multiply_tiles(sum, &smem->tiles);
+        // [wait]
         wgmma_wait_group<0>(sum);
+        // [end wait]
         __syncthreads();  // the products of all warps have read the tiles before the next ones take their place
     }
     // [store]
