@@ -221,20 +221,9 @@ static void report_outside(const struct reading *r, const struct shared_operand 
     report_access(&a, "out of bounds", why);
 }
 
-static void check_descriptor(const struct reading *r, const struct shared_operand *o)
-{
-    char sentence[400], did[64];
-    const char *fault = descriptor_fault(o, r->b->rank, sentence, sizeof sentence);
-    if (!fault)
-        return;
-    snprintf(did, sizeof did, "begins a product with a descriptor of %s", operand_name(o));
-    report_call_of(r->b, r->warp * WARP, "invalid descriptor", r->pc, did, fault);
-}
-
 /* All of it lies in the array in which it begins. */
 static unsigned find_vectors(const struct reading *r, const struct shared_operand *o, uint32_t offsets[MOST_VECTORS])
 {
-    check_descriptor(r, o);
     unsigned n = descriptor_vectors(o, offsets);
     const struct object *array = shared_find(r->b, (unsigned)(o->descriptor & 0x3fff) * VECTOR, 1);
     for (unsigned i = 0; i < n; i++) {
