@@ -22,20 +22,6 @@ __global__ void loaded(const float *in, float *out, int bytes)  // into dynamic 
         out[i] = dynamic[i] + 1;
 }
 
-__global__ void stored_by_a_warp(const float *in, float *out)  // all lanes do the same copy, as in CUTLASS
-{
-    __shared__ alignas(16) float tile[TILE];
-    for (int i = threadIdx.x; i < TILE; i += blockDim.x)
-        tile[i] = 2 * in[i];
-    FENCE_ASYNC_SHARED();
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        BULK_STORE(out, tile, BYTES);
-        BULK_COMMIT();
-        BULK_WAIT(0);
-    }
-}
-
 __global__ void loaded_and_stored(const float *in, float *out, int tiles)  // no thread touches the data
 {
     __shared__ alignas(16) float tile[TILE];
@@ -467,7 +453,6 @@ int main(void)
 #define DOUBLED(NAME, N, BLOCKS, THREADS, ...) \
     NAME<<<BLOCKS, THREADS>>>(in, out, ##__VA_ARGS__); \
     expect_doubled(#NAME, x, out, N)
-    DOUBLED(stored_by_a_warp, TILE, 1, 64);
     DOUBLED(fence_of_the_writers, TILE, 1, 64);
     DOUBLED(fence_of_the_issuer, TILE, 1, 64);
     DOUBLED(fence_in_between, TILE, 1, 128);

@@ -94,27 +94,31 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
     return any;
 }
 
-static bool same_pieces(const struct flying *f, const struct flying *g)
+static bool are_equal(struct flying *f, struct flying *g)
 {
-    bool same = f->n_pieces == g->n_pieces;
-    for (unsigned i = 0; same && i < f->n_pieces; i++) {
-        const struct piece *p = &flying_pieces(f)[i], *q = &flying_pieces(g)[i];
-        same = p->to == q->to && p->from == q->from && p->bytes == q->bytes;
-    }
-    return same;
+    if (f->n_pieces != g->n_pieces || f->bytes != g->bytes)
+        return false;
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        if (flying_pieces(f)[i].to != flying_pieces(g)[i].to || flying_pieces(f)[i].bytes != flying_pieces(g)[i].bytes)
+            return false;
+    return !memcmp(flying_held(f), flying_held(g), f->bytes);
 }
 
-/* Lanes may do one bulk copy together, as CUTLASS stores its tiles: from the same bytes to the same, by one instruction. */
-static bool warp_copies_the_same(struct block *b, const struct engine *e, const struct flying *mine)
+/* All lanes of a warp may issue one bulk store, as CUTLASS's epilogues do. */
+static bool another_lane_stores_the_same(struct block *b, const struct engine *e, struct flying *mine)
 {
     unsigned first = mine->thread / WARP * WARP;
-    bool any = false;
-    for (unsigned t = first; e->completed_by == BY_BULK_GROUP && !mine->as.reduces && t < first + WARP; t++) {
+    if (e->completed_by != BY_BULK_GROUP || mine->as.reduces)
+        return false;
+    for (unsigned t = first; t < first + WARP && t < b->launch->threads; t++) {
         const struct engine *other = &b->flight->bulk[t];
-        const struct flying *last = other->n ? &other->flying[other->first + other->n - 1] : NULL;
-        any |= last && last != mine && last->pc == mine->pc && !last->read && same_pieces(last, mine);
+        for (unsigned i = 0; i < other->n && t != mine->thread; i++) {
+            struct flying *f = &other->flying[other->first + i];
+            if (f->pc == mine->pc && are_equal(f, mine))
+                return true;
+        }
     }
-    return any;
+    return false;
 }
 
 static void touch_sources(struct block *b, const struct engine *e, const struct flying *f)
@@ -152,7 +156,7 @@ static void announce(struct block *b, const struct engine *e, struct flying *f)
 {
     touch_sources(b, e, f);
     hold_contents(f);
-    if (!others_copy_the_same(b, f) && !warp_copies_the_same(b, e, f))
+    if (!others_copy_the_same(b, f) && !another_lane_stores_the_same(b, e, f))
         touch_targets(b, e, f);
     guard(b, f);
 }
