@@ -86,6 +86,11 @@ EDGES["34_flash_mma_split_keys"] = EDGES["33_flash_mma_gqa"] + masked(
     [(n, n_kv) for n in (1, 3, 16, 17, 64) for n_kv in (127, 129, 1000, 4095, 32769)], [1, 2, 4], " --lse")  # and few rows, many parts
 EDGES["35_flash_mma_tiling_qk"] = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for n, (kind, d) in zip(
     itertools.cycle((1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 257, 300, 1023, 4097)), itertools.product(INPUTS, ANY_HEAD_DIM))]
+# One less, one more, and as much as the tiles of wgmma: 128 × 192 and 64 or 128 × 256 of C, from 64 of k.
+EDGES |= dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"), EDGES["matmul 16-bit"] + [
+    f"-m {m} -n {n} -k {k} --input {kind}" for m, n, k, kind in (
+        (63, 191, 63, "normal"), (64, 192, 64, "scaled"), (65, 193, 65, "normal"), (128, 256, 128, "scaled"), (129, 257, 129, "normal"),
+        (127, 255, 127, "scaled"), (1, 513, 321, "normal"), (513, 1, 449, "scaled"), (385, 577, 1, "normal"))])
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes

@@ -29,7 +29,9 @@ SIZES = {
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
 }
 SMS = {"36_bulk_copy": "100000000"}  # where a block on each SM would otherwise go through all of a tensor
-ONLY = {"strided": lambda m, n, k: n <= 32 * 65535}  # CUDA's grids have no more than 65535 blocks along y
+# CUDA's grids have no more than 65535 blocks along y.
+ONLY = {"strided": lambda m, n, k: n <= 32 * 65535,
+        **dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"), lambda m, n, k: n <= 192 * 65535)}
 MANY = {"13_flash_scalar": 4, "15_flash_wmma": 4, "16_flash_wmma_warp_max": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
 
 # What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and
@@ -80,7 +82,7 @@ def runs_of(program, step, **environment):
     """Each variant at each size, as far as somebody asks: what was run, and how it ended."""
     for variant in step["variants"]:
         for size in SIZES.get(variant) or SIZES.get(step["name"]) or SIZES.get(step["operation"], ()):
-            if ONLY.get(variant, lambda *_: True)(*size):
+            if ONLY.get(variant, ONLY.get(step["name"], lambda *_: True))(*size):
                 sms = {"SIMT_SMS": SMS[step["name"]]} if step["name"] in SMS else {}
                 done = run(program, variant, *size, SIMT_TIMEOUT="2", **sms, **environment)
                 if done.returncode == 77:

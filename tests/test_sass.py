@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from conftest import ROOT, included, kept
+from markdown_it import MarkdownIt
 
 sys.path.insert(0, str(ROOT))
 from tools import actual, cli, exercises, machine, results, sass, steps  # noqa: E402
@@ -196,7 +197,8 @@ def constants(step):
     ("28", "two_buffers", lambda c: ("HMMA", 2 * 16 * c["TILE"] * 64 // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
      lambda c: ("LDSM", 2 * c["TILE"] * 64 // (16 * 16))),
     ("31", "rows_32", lambda c: ("HMMA", 2 * 32 * 64 * 64 // (c["MMA_M"] * c["MMA_N"] * c["MMA_K"])),
-     lambda c: ("LDSM", 2 * 64 * 64 // (16 * 16)))])
+     lambda c: ("LDSM", 2 * 64 * 64 // (16 * 16))),
+    ("38", "swizzle_128", lambda c: ("HGMMA", c["TILE_M"] * c["TILE_K"] // (c["WGMMA_M"] * c["WGMMA_K"])), lambda c: ("LDSM", 0))])
 def test_the_main_loop_has_the_products_and_loads_that_the_source_names(number, variant, products, loads):
     step = steps.find(number)
     if step not in RECORDED:
@@ -205,6 +207,24 @@ def test_the_main_loop_has_the_products_and_loads_that_the_source_names(number, 
     for word, wanted in (products(constants(step)), loads(constants(step))):
         assert found.count(word) == wanted
     assert found.spills == found.count("local memory") == 0
+
+
+def quoted(page):
+    """The instructions that a README shows as ./learn sass lists them, in blocks of code that name no language."""
+    lines = (line for token in MarkdownIt("commonmark").parse(page) if token.type == "fence" and not token.info for line in token.content.splitlines())
+    return [line for line in lines if (found := sass.OPCODE.match(line)) and found["opcode"].split(".")[0] in sass.CLASS_OF]
+
+
+@pytest.mark.parametrize("step", RECORDED, ids=ident)
+def test_what_a_page_quotes_is_recorded(step):
+    path = steps.directory(step) / "README.md"
+    known = {one.text for kernel in sass.recorded(step).kernels for loop in kernel.loops for one in loop.instructions}
+    assert not set(quoted(path.read_text()) if path.exists() else ()) - known
+
+
+def test_quotes_are_found():
+    assert quoted("```\nBAR.SYNC 0x0\n…\n$ ls\n```\n\nBAR.SYNC 1\n\n```cuda\nBAR.SYNC 2\n```\n") == ["BAR.SYNC 0x0"]
+    assert quoted((ROOT / "steps" / "38_matmul_wgmma" / "README.md").read_text())
 
 
 def letter(name, question):

@@ -402,4 +402,5 @@ def test_a_file_with_older_marks_that_the_reader_changed_is_judged_and_stays(lea
 def test_the_next_lesson_lies_ahead_or_is_called_the_first_unsolved():
     at = {steps.called(step): step for step in steps.load()}
     assert progress.next_lesson({}, at["02"]).startswith("Or go on to the next lesson: steps/")
-    assert progress.next_lesson({}, at["37"]) == "Or go on to the first lesson that you have not solved: steps/00_first_kernel/README.md"
+    *_, last = at.values()
+    assert progress.next_lesson({}, last) == "Or go on to the first lesson that you have not solved: steps/00_first_kernel/README.md"

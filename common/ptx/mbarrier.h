@@ -22,6 +22,16 @@ __device__ __forceinline__ void fence_mbarrier_init()
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
+// mbarrier.arrive (PTX ISA, "mbarrier.arrive"): one thread arrives at the phase at hand. What it has done before, a thread that waits for the
+// end of the phase sees.
+__device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(barrier))
+                 : "memory");
+}
+
 // mbarrier.arrive.expect_tx (PTX ISA, "mbarrier.arrive"): one thread says that copies will write so many bytes in the phase at hand,
 // and then arrives.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t *barrier, unsigned bytes)

@@ -45,12 +45,14 @@ int matmul_main(int argc, char **argv, const struct matmul_step *step)
 {
     const int m = number(argv, 1), n = number(argv, 2), k = number(argv, 3);
     const struct matrix A = matrix_of(step, m, k), B = matrix_of(step, k, n), C = matrix_of(step, m, n);
+    static _Alignas(PREPARED_ALIGN) char prepared[PREPARED_BYTES];
     (void)argc;
     fill_matrix(&A, m - LAST, 0);
     fill_matrix(&B, 0, n - LAST);
     const struct matmul_args args = {.A = A.elements,
                                      .B = B.elements,
                                      .C = C.elements,
+                                     .prepared = prepared,
                                      .m = m,
                                      .n = n,
                                      .k = k,
@@ -60,7 +62,9 @@ int matmul_main(int argc, char **argv, const struct matmul_step *step)
                                      .dtype = A.dtype,
                                      .C_dtype = C.dtype,
                                      .variant = variant_of(argv, step->variants)};
-    const cudaError_t error = (cudaError_t)step->launch(&args, NULL);
+    cudaError_t error = step->prepare ? (cudaError_t)step->prepare(&args) : cudaSuccess;
+    if (error == cudaSuccess)
+        error = (cudaError_t)step->launch(&args, NULL);
     const double share = dtype_bound(C.dtype, k, 0).row;  // of 16 bits, more than a rounding
     bool right = true;
     for (size_t row = m - CHECKED; row < (size_t)m; row++)

@@ -59,6 +59,11 @@ READ = "bulk_wait_group_read<0>();  // the engine has read the other tile of Y, 
 ALL_READ = "__syncthreads();                // every"
 NO_FENCE, RACE = "missing proxy fence", "race in shared memory"
 REWRITTEN, GIVEN_UP = "source overwritten in flight", "transfer unfinished"
+WGMMA, WGMMA_RING, SPECIALIZED = "38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"
+TILES_OF_WGMMA = (150, 270, 400)  # more tiles of k than stages, and the last of each is narrower
+PRODUCTS_WAITED = "wgmma_wait_group<0>(sum);"
+FULL, EMPTY = "mbarrier_wait_parity(&smem->full[stage], parity);", "mbarrier_wait_parity(&smem->empty[stage], "
+NO_WGMMA_FENCE, NEVER_OVER, LANDING = "missing wgmma.fence", "barrier deadlock", "copy still in flight"
 WARP_TILE = "20_matmul_warp_tile"
 SWIZZLE = "21_matmul_swizzle"
 AHEAD = "22_matmul_fragments_ahead"
@@ -835,6 +840,52 @@ BUGS = [
     Bug(TILING_QK, "values_beyond_the_last_key_read", "keys - key, d, d);", "TILE, d, d);", plain="is NaN", checked="out of bounds", shape=HEADS),
     Bug(TILING_QK, "bf16_weights_packed_as_halves", "= pack(first, second, T());", "= pack(first, second, half());", shape=HEADS,
         flags="--dtype bf16"),
+
+    Bug(WGMMA, "missing_wait", "mbarrier_wait_parity(&smem->full, parity);", ";", plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "parity_stays", "parity = 1 - parity;", "parity = 0;", plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "too_few_bytes_expected", "mbarrier_arrive_expect_tx(full, sizeof(struct tiles<T, W>))", "mbarrier_arrive_expect_tx(full, sizeof(smem->A))",
+        plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "missing_fence", "    wgmma_fence();", "    ;", plain=NO_WGMMA_FENCE, checked=NO_WGMMA_FENCE, shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "missing_commit", "    wgmma_commit_group();", "    ;", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "products_not_waited_for", PRODUCTS_WAITED, "", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "one_group_too_few", PRODUCTS_WAITED, "wgmma_wait_group<1>(sum);", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "offsets_exchanged", "swizzled ? panel : rows, swizzled ? rows : panel", "swizzled ? rows : panel, swizzled ? panel : rows",
+        shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "swizzle_of_half_the_width", "W == 64   ? WGMMA_SWIZZLE_128B", "W == 64   ? WGMMA_SWIZZLE_64B", plain="out of bounds",
+        checked="out of bounds", shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "stride_of_4_rows", "sizeof(A[0]), 8 * sizeof(A[0][0])", "sizeof(A[0]), 4 * sizeof(A[0][0])", shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "same_rows_twice", "(smem->A, y * WGMMA_M, i)", "(smem->A, 0, i)", shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "same_slice_of_b", "(smem->B, i)", "(smem->B, 0)", shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "rows_for_columns", "B_map, i, col + panel * W,", "B_map, col + panel * W, i,", shape=TILES_OF_WGMMA),
+    Bug(WGMMA, "bf16_packed_as_halves", "[2 * i + 1], T());", "[2 * i + 1], half());", shape=TILES_OF_WGMMA, flags="--dtype bf16"),
+    Bug(WGMMA, "half_of_a_row_lost", "if (col + i < n)", "if (col + i < n / 8 * 8)", header="ptx/row.h", shape=TILES_OF_WGMMA, plain="was never written",
+        checked="was never written"),
+
+    Bug(WGMMA_RING, "missing_wait", FULL, ";", plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "parity_stays", "*parity = 1 - *parity;", "*parity = 0;", plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "a_warp_too_many", "mbarrier_init(&smem->empty[stage], WARPS);", "mbarrier_init(&smem->empty[stage], WARPS + 1);", plain=NEVER_OVER,
+        checked=NEVER_OVER, shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "products_not_waited_for", PRODUCTS_WAITED, "", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "one_group_too_few", PRODUCTS_WAITED, "wgmma_wait_group<1>(sum);", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "missing_fence", "    wgmma_fence();", "    ;", plain=NO_WGMMA_FENCE, checked=NO_WGMMA_FENCE, shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "a_tile_too_far", "i + STAGES * TILE_K);", "i + (STAGES + 1) * TILE_K);", shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "last_tile_not_copied", "if (issuer && i + STAGES * TILE_K < k)", "if (issuer && i + (STAGES + 1) * TILE_K < k)", plain=NEVER_OVER,
+        checked=NEVER_OVER, shape=TILES_OF_WGMMA),
+    Bug(WGMMA_RING, "one_stage_too_far", "*stage + 1 < STAGES", "*stage + 1 <= STAGES", plain="out of bounds", checked="out of bounds", shape=TILES_OF_WGMMA),
+
+    Bug(SPECIALIZED, "missing_wait", FULL, ";", plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "producer_waits_for_the_first_round", EMPTY + "1 - parity);", EMPTY + "parity);", plain=NEVER_OVER, checked=NEVER_OVER,
+        shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "a_copy_too_few", "(int i = 0; i < k; i += TILE_K) {\n                // The", "(int i = TILE_K; i < k; i += TILE_K) {\n                // The",
+        plain=NEVER_OVER, checked=NEVER_OVER, shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "products_not_waited_for", PRODUCTS_WAITED, "", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "missing_commit", "    wgmma_commit_group();", "    ;", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "missing_fence", "    wgmma_fence();", "    ;", plain=NO_WGMMA_FENCE, checked=NO_WGMMA_FENCE, shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "same_rows_twice", "&smem->tiles[stage], warpgroup * WGMMA_M);", "&smem->tiles[stage], 0);", shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "too_many_registers", "start<T, 2, 4, 40, 232>", "start<T, 2, 4, 40, 240>", plain="register deadlock", checked="register deadlock",
+        shape=TILES_OF_WGMMA),
+    Bug(SPECIALIZED, "warps_of_the_block", "threadIdx.x / 32 % WARPS, lane", "threadIdx.x / 32, lane", plain="was never written",
+        checked="race in global memory", shape=TILES_OF_WGMMA),
 ]
 
 # ---- rounding to 16 bits ----

@@ -8,9 +8,9 @@ import dataclasses
 
 from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
                   FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, READ, REGISTER, RESCALE,
-                  SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
+                  PRODUCTS_WAITED, SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPECIALIZED, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
-                  WHOLE_VECTOR, WMMA)
+                  WGMMA, WGMMA_RING, WHOLE_VECTOR, WMMA)
 
 # What every step of an operation is right at, or one step, all its variants: past the fifth tile and past 512 rows, with the
 # emulator's checks off.
@@ -44,6 +44,7 @@ WATCHED = {
     "softmax": ["--rows 5 --cols 45", "--rows 1 --cols 200001"],
     "scale": ["--rows 150 --cols 45", "--rows 1 --cols 10001"],
     "attention": ["--batch 2 --heads 3 --seqlen 40 --head-dim 96"],
+    **dict.fromkeys((WGMMA, WGMMA_RING, SPECIALIZED), ["-m 70 -n 70 -k 400"]),  # more tiles of k than stages
     "31_flash_mma_warp_rows": ["--heads 1 --seqlen 70 --head-dim 128"],  # where Q stays, and the warp votes
     "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
     "34_flash_mma_split_keys": ["--heads 4 --kv-heads 2 --seqlen 1 --kv-seqlen 300 --head-dim 64"],
@@ -222,6 +223,24 @@ SUBTLE = [
     Subtle(TMA_TILE, "fence_of_the_issuer_alone", "fence_proxy_async_shared();", "if (issuer)\n            fence_proxy_async_shared();",
            "missing proxy fence", checked=True),
     Subtle(TMA_TILE, "one_group_too_few", READ, READ.replace("<0>", "<1>"), "source overwritten in flight", checked=True),
+    Subtle(WGMMA, "sixth_tile", "B_map, i, col + panel * W,", "B_map, min(i, 4 * TILE_K), col + panel * W,", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(WGMMA, "third_row_of_blocks", "row = blockIdx.x * TILE_M", "row = blockIdx.x % 2 * TILE_M", NEVER, "-m 700 -n 661 -k 43"),
+    Subtle(WGMMA, "last_products_alone_waited_for", PRODUCTS_WAITED, "if (i + TILE_K >= k) " + PRODUCTS_WAITED, "source overwritten in flight", checked=True),
+    Subtle(WGMMA, "done_once", "    matmul_wgmma<T, W><<<", "    static int done;\n    if (done++ == 0)\n        matmul_wgmma<T, W><<<", SECOND),
+    Subtle(WGMMA_RING, "eighth_tile", "i + STAGES * TILE_K);", "min(i, 5 * TILE_K) + STAGES * TILE_K);", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(WGMMA_RING, "third_row_of_blocks", "row = blockIdx.x * TILE_M", "row = blockIdx.x % 2 * TILE_M", NEVER, "-m 700 -n 661 -k 43"),
+    Subtle(WGMMA_RING, "a_stage_too_little", "kernel<<<blocks, THREADS, BYTES<STAGES>, stream>>>", "kernel<<<blocks, THREADS, BYTES<STAGES> - 1024, stream>>>",
+           "out of bounds", checked=True),
+    Subtle(WGMMA_RING, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES<STAGES>);", "= cudaSuccess;",
+           REFUSED, status=2),
+    Subtle(WGMMA_RING, "last_products_alone_waited_for", PRODUCTS_WAITED, "if (i + TILE_K >= k) " + PRODUCTS_WAITED, "source overwritten in flight",
+           "-m 70 -n 70 -k 400", checked=True),
+    Subtle(SPECIALIZED, "eighth_tile", "A_map, row, i, full", "A_map, row, min(i, 6 * TILE_K), full", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(SPECIALIZED, "third_row_of_blocks", "row = blockIdx.x * CONSUMERS", "row = blockIdx.x % 2 * CONSUMERS", NEVER, "-m 700 -n 661 -k 43"),
+    Subtle(SPECIALIZED, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);", "= cudaSuccess;",
+           REFUSED, status=2),
+    Subtle(SPECIALIZED, "one_consumer_is_enough", "mbarrier_init(&smem->empty[stage], CONSUMERS * WARPS);", "mbarrier_init(&smem->empty[stage], WARPS);",
+           "stale mbarrier phase", "-m 70 -n 70 -k 400", checked=True),
     Subtle(WARP_TILE, "sixth_tile", "ldmatrix_x4(a[y], &smem[stage]", "ldmatrix_x4(a[y], &smem[k - left == 5 * TILE_K ? target : stage]",
            "should be", "-m 33 -n 70 -k 700"),
     Subtle(WARP_TILE, "last_copies_of_the_third_row_of_blocks", "from.A_rows = m - A_first;", "from.A_rows = min(m, 640) - A_first;",
