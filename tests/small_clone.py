@@ -14,7 +14,7 @@ COUNTERS = [f"{access}_{what}"
             for accesses, words in ((("shared_ld", "shared_st", "ldmatrix", "stmatrix", "wgmma_ld", "copy_st"), ("requests", "wavefronts", "conflicts")),
                                     (("global_ld", "global_st", "copy_ld"), ("requests", "sectors", "bytes")))
             for access in accesses for what in words] + ["barriers", "warp_barriers", "shuffles", "votes", "atomics", "mma", "wgmma", "mbarrier_arrivals", "tma_requests"] + [
-                f"{use}_{what}" for use in ("shared_ld", "ldmatrix", "shuffle", "mma") for what in ("with_copies", "bytes_in_flight")]
+                f"{use}_{what}" for use in ("shared_ld", "ldmatrix", "shuffle", "mma", "wgmma") for what in ("with_copies", "bytes_in_flight")]
 H200 = {"name": "h200", "title": "NVIDIA H200", "sms": 132, "clock_ghz": 1.98, "fp32_lanes_per_sm": 128,
         "tensor_fp16_tflops": 989.4, "dram_gbps": 4800, "source": "made up"}
 STEPS = [

@@ -124,7 +124,7 @@ def test_questions_about_a_tool_are_whole(exercise):
 
 def test_each_part_reads_sass_and_runs_ncu():
     parts = {(exercise.step["chapter"][:1], "ncu" if "--ncu" in exercise.data["task"] else "sass") for exercise in MEASURE}
-    assert parts == {(part, tool) for part in "ABC" for tool in ("ncu", "sass")}
+    assert parts >= {(part, tool) for part in "ABC" for tool in ("ncu", "sass")}
 
 
 @pytest.mark.parametrize("exercise", EVERY, ids=ident)

@@ -9,7 +9,7 @@ import textwrap
 
 from rich.console import Console
 
-from tools import (analyze, build, decode, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, source, steps,
+from tools import (analyze, build, decode, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, sass, source, steps,
                    timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
@@ -742,6 +742,12 @@ def layout(step):
     return f"```\n{done.stdout.rstrip()}\n```"
 
 
+def sass_of(step, variant, *opcodes):
+    """The instructions with these opcodes in a variant's main loop, as it is recorded."""
+    lines = [f"{place * sass.WIDTH:04x}  {one.text}" for place, one in sass.excerpt(step, variant, *opcodes)]
+    return "\n".join(["```", *lines, "```"])
+
+
 def timeline_of(words, base, pictures):
     """The picture that `./learn timeline` draws with these words, such as 19 two_stages -k 512. Its file lies beside the step's program,
     and is put into pictures: {path: content}."""
@@ -788,6 +794,8 @@ def generate(name, base, pictures=None):
         return limits(*words)
     if kind == "shared_memory" and words:
         return shared_memory(*words)
+    if kind == "sass" and len(words) > 1:
+        return sass_of(steps.find(base.name), *words)
     if kind == "timeline":
         return timeline_of(words, base, {} if pictures is None else pictures)
     if kind == "memory" and len(words) == 1:
@@ -801,7 +809,7 @@ def generate(name, base, pictures=None):
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu NAME…, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk NAME…, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):

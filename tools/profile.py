@@ -25,7 +25,7 @@ ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": 
             "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "wgmma_ld": "wgmma reads shared",
             "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction"}
 # During what copies in flight are counted: our name for it → how those counters begin.
-IN_FLIGHT = {"shared_ld": "shared_ld", "ldmatrix": "ldmatrix", "shuffles": "shuffle", "mma": "mma"}
+IN_FLIGHT = {"shared_ld": "shared_ld", "ldmatrix": "ldmatrix", "shuffles": "shuffle", "mma": "mma", "wgmma": "wgmma"}
 EVENTS = {"mma": "product of fragments", "wgmma": "wgmma, by warp", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",
           "atomics": "atomic", "mbarrier_arrivals": "arrival at an mbarrier"}
 
@@ -39,12 +39,13 @@ def in_flight(counts, name, requests):
     """The row that says during how many of these requests copies of the warp were in flight, and how many bytes."""
     begins = IN_FLIGHT[name]
     average = counts[f"{begins}_bytes_in_flight"] / requests
-    return "with copies in flight", counts[f"{begins}_with_copies"], f"{average:,.0f} bytes on average", ""
+    words = f"{average:,.0f} bytes" if average < 1e4 else f"{average / 1e3:,.1f} KB"
+    return "with copies in flight", counts[f"{begins}_with_copies"], f"{words} on average", ""
 
 
 def rows(counts, with_copies):
     """(what, requests, wavefronts or sectors, conflicts or sectors per request) for whatever a line did. with_copies: its kernel
-    has copies by cp.async."""
+    has copies by cp.async. Warpgroups multiply what bulk loads bring."""
     found = []
     for access, words in ACCESSES.items():
         get = lambda name: counts.get(f"{access}_{name}")
@@ -61,7 +62,7 @@ def rows(counts, with_copies):
         count = counts[event] - (counts["wgmma"] if event == "mma" else 0)  # of which those of warpgroups stand apart
         if count:
             found.append((words, count, "", ""))
-            if with_copies and event in IN_FLIGHT:
+            if event == "wgmma" or with_copies and event in IN_FLIGHT:
                 found.append(in_flight(counts, event, count))
     return found
 

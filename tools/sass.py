@@ -443,6 +443,20 @@ def show_each(step, loop):
         out.print(f"    {place * WIDTH:04x}  {one.text}", style="cyan", markup=False, no_wrap=True, overflow="ellipsis")
 
 
+def excerpt(step, variant, *opcodes):
+    """Those instructions of a variant's main loop, and of loops inside it, that have one of these opcodes, in order; of what is recorded."""
+    steps.require_variant(step, ["--variant", variant])
+    program = recorded(step)
+    if program is None:
+        stop(f"Nothing is recorded of {step['name']}.")
+    kernel, main = choose(step, program, variant)
+    places = range(min(main.own), max(main.own) + 1)
+    inside = {place: one for loop in kernel.loops for place, one in loop.own.items() if place in places}
+    if missing := set(opcodes) - {one.opcode for one in inside.values()}:
+        stop(f"The main loop of {step['name']} {variant} has no {' and no '.join(sorted(missing))}.")
+    return [(place, one) for place, one in sorted(inside.items()) if one.opcode in opcodes]
+
+
 def show_classes(loop):
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, justify in (("class", "left"), ("a pass", "right"), ("instructions", "left")):

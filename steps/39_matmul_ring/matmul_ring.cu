@@ -28,8 +28,8 @@ struct tiles {
     alignas(1024) T B[TILE_N / PANEL][TILE_K][PANEL];  // [panel][i][col]
 };
 
-// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of `empty` when the
-// products of all warps have read them.
+// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of
+// `empty` when the products of all warps have read them.
 template <class T, int STAGES>
 struct buffers {
     struct tiles<T> tiles[STAGES];
@@ -56,16 +56,16 @@ __device__ __forceinline__ void load_tiles(struct tiles<T> *smem, uint64_t *full
         tensor_load_2d(smem->B[panel], B_map, i, col + panel * PANEL, full);
 }
 
-// [A_slice] 64 rows from `row` on of columns i to i + 15 of A's tile, K-major. The stride offset leads to the next 8 rows; the leading
-// offset means nothing.
+// [A_slice] 64 rows from `row` on of columns i to i + 15 of A's tile, K-major. The stride offset leads to the next 8 rows;
+// the leading offset means nothing.
 template <class T>
 __device__ __forceinline__ uint64_t A_slice(const T A[TILE_M][TILE_K], int row, int i)
 {
     return wgmma_descriptor(&A[row][i], 0, 8 * sizeof(A[0]), WGMMA_SWIZZLE_128B);
 }
 
-// [B_slice] Rows i to i + 15 of B's tile, all columns, MN-major. The leading offset leads to the next panel, the stride offset to the next
-// 8 rows.
+// [B_slice] Rows i to i + 15 of B's tile, all columns, MN-major. The leading offset leads to the next panel, the stride
+// offset to the next 8 rows.
 template <class T>
 __device__ __forceinline__ uint64_t B_slice(const T B[][TILE_K][PANEL], int i)
 {
@@ -84,8 +84,8 @@ __device__ __forceinline__ void multiply_tiles(float sum[ROWS][COLS][4], const s
     wgmma_commit_group();
 }
 
-// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8. Four lanes share a row: of four
-// tiles, each of them gets the whole row of one.
+// [store_sums] Lane l holds two neighbours in row l / 4 of each tile of 16 × 8, and two in row l / 4 + 8. Four lanes share a
+// row: of four tiles, each of them gets the whole row of one.
 template <class T>
 __device__ __forceinline__ void store_sums(T *C, const float sum[ROWS][COLS][4], int row, int col, int m, int n,
                                            int C_pitch)
@@ -131,6 +131,7 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
     if (issuer)
         for (int stage = 0; stage < STAGES && stage * TILE_K < k; stage++)
             load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, stage * TILE_K);
+    // [end ahead]
 
     float sum[ROWS][COLS][4] = {};
     int stage = 0, parity = 0;
@@ -144,9 +145,10 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
             mbarrier_arrive(&smem->empty[stage]);  // this warp's products have read the tiles
         // [refill]
         if (issuer && i + STAGES * TILE_K < k) {
-            mbarrier_wait_parity(&smem->empty[stage], parity);  // the products of all warps have
+            mbarrier_wait_parity(&smem->empty[stage], parity);  // all warps' products have
             load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, i + STAGES * TILE_K);
         }
+        // [next]
         next_stage<STAGES>(&stage, &parity);
     }
     // [store]

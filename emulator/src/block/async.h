@@ -16,5 +16,7 @@ void async_say_unlanded(struct block *b, unsigned thread, const void *address, u
 /* The bytes that a thread's copies in flight read, without those that an mbarrier waits for: when these land, other
  * threads decide. */
 u64 async_bytes(const struct block *b, unsigned thread);
+/* The bytes of the block's transfers in flight that mbarriers count. */
+u64 async_counted_bytes(const struct block *b);
 
 #endif

@@ -181,6 +181,7 @@ static enum use use_of(unsigned what)
     case MATRIX_LD: return USE_LDMATRIX;
     case COUNTED_ACCESSES + EVENT_SHUFFLE: return USE_SHUFFLE;
     case COUNTED_ACCESSES + EVENT_MMA: return USE_MMA;
+    case COUNTED_ACCESSES + EVENT_WGMMA: return USE_WGMMA;
     default: return USES;
     }
 }
@@ -190,7 +191,7 @@ static enum use use_of(unsigned what)
 static u64 bytes_in_flight(const struct block *b, unsigned thread, const struct request *r, enum use use)
 {
     u64 bytes = 0;
-    if (use == USES)
+    if (use == USES || use == USE_WGMMA) /* counters_wgmma() says how many */
         return 0;
     if (use != USE_LDMATRIX)
         return async_bytes(b, thread);
@@ -315,8 +316,10 @@ void counters_wgmma(struct block *b, unsigned warp, const void *pc, struct vecto
     counts->requests += WARPS_OF_PRODUCT;
     counts->bytes += VECTOR * (of_a.n + of_b.n);
     counts->wavefronts += (of_a.n + of_b.n) / VECTORS_OF_WAVEFRONT;
+    u64 bytes = async_counted_bytes(b);
     for (unsigned thread = warp * WARP; thread < (warp + WARPS_OF_PRODUCT) * WARP; thread++) {
-        const struct request *r = join_request(b, thread, event, (struct event_of){0});
+        struct request *r = join_request(b, thread, event, (struct event_of){0});
+        r->bytes_in_flight = bytes;
         if (!b->timeline || thread % WARP)
             continue;
         timeline_read(b, thread / WARP, r->in_timeline, 0, of_a.offsets, of_a.n);

@@ -57,13 +57,13 @@ struct event_of {
 #define ALL_GROUPS (~0u) /* of a wait: not even those not committed are left */
 
 /* During what copies in flight are counted. */
-enum use { USE_SHARED_LD, USE_LDMATRIX, USE_SHUFFLE, USE_MMA, USES };
+enum use { USE_SHARED_LD, USE_LDMATRIX, USE_SHUFFLE, USE_MMA, USE_WGMMA, USES };
 
 struct access_counts {
     u64 requests, bytes, wavefronts, conflicts, sectors;
 };
 struct in_flight_counts {
-    u64 requests; /* during which copies by cp.async of the same warp are in flight */
+    u64 requests; /* during which copies by cp.async of the same warp are in flight; of wgmma, those of the block that mbarriers count */
     u64 bytes;    /* of these copies, added up over the requests */
 };
 struct counts {

@@ -201,8 +201,9 @@ static void print_bulk(FILE *f, const struct counts *c)
     fprintf(f, "\n");
 }
 
-/* Of a kernel with copies by cp.async: what the warps do while they are in flight. */
-static void print_in_flight(FILE *f, const struct counts *c)
+/* What the warps do while copies are in flight: those by cp.async, or, of products of warpgroups, bulk loads. Of a kernel without
+ * such copies nothing. */
+static void print_in_flight(FILE *f, const struct counts *c, const struct counts *of_kernel)
 {
     const struct {
         const char *words;
@@ -212,9 +213,10 @@ static void print_in_flight(FILE *f, const struct counts *c)
         [USE_LDMATRIX] = {"ldmatrix", c->access[MATRIX_LD].requests},
         [USE_SHUFFLE] = {"shuffles", c->event[EVENT_SHUFFLE]},
         [USE_MMA] = {"products of fragments", c->event[EVENT_MMA]},
+        [USE_WGMMA] = {"products of warpgroups", c->event[EVENT_WGMMA]},
     };
     for (int i = 0; i < USES; i++)
-        if (uses[i].requests)
+        if (uses[i].requests && of_kernel->access[i == USE_WGMMA ? TMA_LD : COPY_ST].requests)
             fprintf(f, "       copies in flight during %llu of %llu %s, %.1f bytes on average\n",
                     c->in_flight[i].requests, uses[i].requests, uses[i].words,
                     (double)c->in_flight[i].bytes / (double)uses[i].requests);
@@ -242,7 +244,6 @@ static void print_table(FILE *f)
     for (unsigned i = 0; i < n_kernels; i++) {
         const struct kernel *k = &kernels[i];
         struct counts total = total_of(k);
-        bool copies = total.access[COPY_ST].requests;
         fprintf(f, "\n%s  %lu launch%s, grid (%u,%u,%u), block (%u,%u,%u), shared %u + %zu bytes\n", title(k),
                 k->launches, k->launches == 1 ? "" : "es", k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
                 k->block[2], k->shared_static, k->shared_dynamic);
@@ -258,8 +259,7 @@ static void print_table(FILE *f)
             table_row(f, line, &k->places[n].counts, text);
             print_copies(f, &k->places[n].counts);
             print_bulk(f, &k->places[n].counts);
-            if (copies)
-                print_in_flight(f, &k->places[n].counts);
+            print_in_flight(f, &k->places[n].counts, &total);
         }
         table_row(f, "total", &total, "");
         const u64 *e = total.event;
@@ -271,8 +271,7 @@ static void print_table(FILE *f)
         print_copies(f, &total);
         print_bulk(f, &total);
         print_matrices(f, &total);
-        if (copies)
-            print_in_flight(f, &total);
+        print_in_flight(f, &total, &total);
     }
 }
 
@@ -292,7 +291,7 @@ static void json_counts(FILE *f, const struct counts *c)
     };
     static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes",
                                          "atomics",  "mma",           "wgmma",    "mbarrier_arrivals"};
-    static const char *const uses[USES] = {"shared_ld", "ldmatrix", "shuffle", "mma"};
+    static const char *const uses[USES] = {"shared_ld", "ldmatrix", "shuffle", "mma", "wgmma"};
     for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
         const struct access_counts *a = &c->access[accesses[i].what];
         const char *name = accesses[i].name;
