@@ -4,7 +4,7 @@ is kept beside them.
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a lanes.cu -o lanes && ./lanes > lanes_h200.jsonl
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a products.cu -o products && ./products > products_h200.jsonl
 
-and so for fragments.cu, integers.cu, tensor_map_encode.cu and tensor_tiles.cu.
+and so for fragments.cu, integers.cu, tensor_map_encode.cu, tensor_tiles.cu and wgmma.cu.
 """
 
 import json
@@ -76,6 +76,16 @@ def test_products_are_those_of_hardware(compile_cu, compiler):
         if "words" in want:
             wrong += differences(want, have)
     assert not wrong, "\n".join(wrong[:40])
+
+
+def test_products_of_warpgroups_are_those_of_hardware_by_all_bits(compile_cu):
+    """From where wgmma reads, and its sums. By one compiler: they come from the runtime, and the program is large."""
+    recorded = lines_of((CONFORMANCE / "wgmma_h200.jsonl").read_text())
+    done = run(compile_cu(Program(CONFORMANCE / "wgmma.cu", COMPILERS[0])), timeout=300)
+    assert done.returncode == 0, done.stderr
+    emulated = lines_of(done.stdout)
+    assert [want for want, have in zip(recorded, emulated) if want != have] == []
+    assert len(emulated) == len(recorded) == 3226
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -14,7 +14,7 @@ UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "register deadlock", "divergent barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
               "access to an mbarrier", "missing proxy fence", "stale tensor map", "race between streams",
-              "race between host and stream"}
+              "race between host and stream", "accumulator in flight", "operand register in flight", "missing wgmma.fence"}
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
 ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_differ", "turns-tail_of_a_block",
@@ -27,7 +27,8 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch", "bulk_forms-to_no_block", "bulk_bytes",
                     "tma_tiles-inside_only", "tma_tiles-a_larger_box", "setmaxnreg-four_consumers", "setmaxnreg-producer_keeps_all",
                     "setmaxnreg-producer_leaves", "setmaxnreg-of_maxnreg", "setmaxnreg-an_odd_warp", "setmaxnreg-one_warp", "setmaxnreg-two_numbers",
-                    "setmaxnreg-no_warpgroup", "setmaxnreg_numbers", "warpgroup_turns"}
+                    "setmaxnreg-no_warpgroup", "setmaxnreg_numbers", "wgmma_meetings", "wgmma_roles", "warpgroup_turns",
+                    "wgmma_rings-producer_begins_with_parity_0"}
 
 
 @dataclasses.dataclass
@@ -204,14 +205,19 @@ def test_an_mbarrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compi
     expect_note(compile_cu, "transfers.cu", "barrier_not_fenced", compiler)
 
 
+NOTED = [("bulk_notes", name) for name in ("no_fence", "of_one_thread", "fence_of_memory", "fence_before_it", "by_cuda_barrier")]
+NOTED += [("wgmma_notes", name) for name in ("no_proxy_fence", "no_barrier")]
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name", ["no_fence", "of_one_thread", "fence_of_memory", "fence_before_it", "by_cuda_barrier"])
-def test_a_barrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compiler, name):
-    done = run(compile_cu(Program(TESTS / "faults" / "bulk_notes.cu", compiler)), name)
+@pytest.mark.parametrize("file, name", NOTED)
+def test_what_the_async_proxy_may_not_see_is_noted(compile_cu, compiler, file, name):
+    done = run(compile_cu(Program(TESTS / "faults" / f"{file}.cu", compiler)), name)
     assert done.returncode == 0, done.stderr
-    source = (TESTS / "faults" / "bulk_notes.cu").read_text().splitlines()
+    source = (TESTS / "faults" / f"{file}.cu").read_text().splitlines()
     lines = [n for n, code in enumerate(source, 1) if code.endswith(f"// noted {name}")]
-    assert done.stderr.count("simt: note: ") == 1 and all(f"bulk_notes.cu:{line}" in done.stderr for line in lines), done.stderr
+    assert lines and done.stderr.count("simt: note: ") == 1, done.stderr
+    assert all(f"{file}.cu:{line}" in done.stderr for line in lines), done.stderr
 
 
 @pytest.mark.parametrize("program", [Program(source) for source in UNSUPPORTED], ids=str)

@@ -133,11 +133,33 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
         return __builtin_bit_cast(unsigned char, value);
 }
 
+/* What stands behind a local variable that may be registers of wgmma.mma_async (translate/registers.c): an array of 4-byte
+ * elements, or a struct of such. */
+template <class T>
+constexpr bool is_row = std::is_array<T>::value ? sizeof(std::remove_all_extents_t<T>) == 4
+                                                : std::is_trivially_copyable<T>::value && sizeof(T) > 4 &&
+                                                      sizeof(T) % 4 == 0 && alignof(T) != 8;
+template <class T, bool may_be, bool checked = SIMT_CHECKED /* by simtcc */> struct Registers {
+    __attribute__((always_inline)) Registers(const volatile void *) {}
+};
+template <class T> struct Registers<T, true, true> {
+    const T *variable;
+    __attribute__((always_inline)) ~Registers() { ::simt_registers_end((const void *)variable, sizeof(T)); }
+};
+template <class T, bool may_be> SIMT_INLINE void begin_registers(const T *variable)
+{
+#ifdef __clang__
+    if constexpr (may_be && SIMT_CHECKED)
+        ::simt_registers_end((const void *)variable, sizeof(T));
+#endif
+}
+
 /* Of an operand that `auto &&` is bound to: is it a variable? Then the runtime may get its address, else the value. And is a
  * name that of a function's own variable, not of a reference or a pointer to another's? */
 template <class T> using value_of_t = std::remove_cv_t<std::remove_reference_t<T>>;
 template <class T> constexpr bool is_variable = std::is_lvalue_reference<T>::value;
-template <class T> constexpr bool is_own = !std::is_reference<T>::value && !std::is_pointer<T>::value;
+template <class T, bool constant>
+constexpr bool is_own = !std::is_reference<T>::value && !std::is_pointer<T>::value && (constant || !is_row<T>);
 template <bool place, class T> SIMT_INLINE unsigned long long place_or_bits(const T &operand)
 {
     if constexpr (place)

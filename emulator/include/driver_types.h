@@ -304,7 +304,7 @@ typedef union cudaLaunchAttributeValue {
     int cooperative;
     struct {
         unsigned x, y, z;
-    } clusterDim;
+    } clusterDim, preferredClusterDim;
     int programmaticStreamSerializationAllowed;
     int priority;
     unsigned sharedMemCarveout;

@@ -47,21 +47,26 @@ static int next_separator(int i, int close)
 /* Not a constant, nor a number of 64 bits: nothing that wgmma would read late. */
 static bool is_register(const char *letters) { return strpbrk(letters, "rf") && !strpbrk(letters, "nilC"); }
 
-/* Of `a`, `a[i]` or `a.x[i]`, the `a`; else 0. */
+/* Of `a`, `(a)[i]` or `a.x[i]`, the `a`; else 0. */
 static int root_of(int first, int last)
 {
-    int i = first + 1;
+    bool brackets = is(first, "(");
+    int root = first + brackets, i = root + 1 + brackets;
+    if (tokens[root].kind != NAME || (brackets && tokens[first].partner != root + 1))
+        return 0;
     while (i <= last && (is(i, "[") || (is(i, ".") && tokens[i + 1].kind == NAME)))
         i = is(i, "[") ? tokens[i].partner + 1 : i + 2;
-    return tokens[first].kind == NAME && i > last ? first : 0;
+    return i > last ? root : 0;
 }
 
-/* Does the operand's register belong to a variable that outlives the statement? A function's own end with it, and so each call
- * has others, which hold one value each. Those of a kernel stay. */
+/* Does the operand's register belong to a variable that outlives the statement? A function's own end with it, and each call
+ * has others, which hold one value each; a kernel's stay, and of rows it is known when they end (registers.c). */
 static char *is_lasting(int open, int close, int n)
 {
     int root = scope->kernel ? 0 : root_of(open + 1, close - 1);
-    char *own = root ? format(" && !::simt::is_own<decltype(%s)>", source_text(root, root)) : "";
+    char *own = root ? format(" && !::simt::is_own<decltype(%s), %s>", source_text(root, root),
+                              scope->constant ? "true" : "false")
+                     : "";
     return format("::simt::is_variable<decltype(simt_value_%d)>%s", n, own);
 }
 

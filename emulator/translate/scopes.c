@@ -42,6 +42,8 @@ void scope_open(int brace)
     scope = &scopes[++depth];
     *scope = *around;
     scope->kind = kind;
+    scope->brace = brace;
+    scope->jumps = UNKNOWN;
     scope->n_arrays = n_arrays;
     scope->n_locals = locals_begin(lambda               ? lambda
                                    : of_function        ? head
@@ -50,11 +52,14 @@ void scope_open(int brace)
     if (of_function)
         scope->first_local = scope->n_locals;
     if (lambda || of_function)
-        scope->kernel = false;
+        scope->kernel = 0;
     for (int i = lambda ? lambda : head; i < brace && (lambda || of_function); i++) {
         if (is_any(i, "__global__ __device__"))
             scope->device = true;
-        scope->kernel |= is(i, "__global__");
+        if (is(i, "__global__"))
+            scope->kernel = brace;
+        if (is_any(i, "constexpr consteval"))
+            scope->constant = true;
     }
     if (lambda)
         shared_hide(tokens[lambda].partner + 1, brace);

@@ -5,7 +5,7 @@
  * IN and OUT default to standard input and output. FILE is IN as it is preprocessed for a GPU, with __CUDA_ARCH__
  * defined: kernels and device functions are taken from there (arch.c).
  * Rewritten are kernels (kernel.c), launches (launch.c), `__shared__` (shared.c), `__device__` and its like (device.c),
- * inline PTX (assembly.c), assignments of what functions return (returned.c), loops with nothing in them (here);
+ * inline PTX (assembly.c), variables that may be its registers (registers.c), assignments of what functions return (returned.c), loops with nothing in them (here);
  * `#pragma unroll` is dropped, and digraphs are what they stand for (source.c). No
  * token changes its line, so compilers, debuggers and the emulator name the lines that the author wrote. It knows no
  * types and parses no expressions: brackets, and the words in front of them, suffice.
@@ -100,6 +100,7 @@ static int word(int i)
     if (n_arrays)
         shared_use(i);
     local_declaration(i);
+    registers_declaration(i);
     return i;
 }
 

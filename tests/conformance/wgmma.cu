@@ -3,10 +3,8 @@
 //
 //   nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a wgmma.cu -o wgmma && ./wgmma > wgmma_h200.jsonl
 //
-// "hash": of all bits that came out, where they are determined: integers, integer-valued sums, and elements that were
-// multiplied by one and are all different, which tells from where each was read. Else "words", what 16 lanes of four warps
-// hold of the sums, and "scale", what they would if nothing had a sign: the rounding is relative to it. `./wgmma vectors`
-// prints for each case of the second kind the numbers of the vectors of 16 bytes that were read, in hexadecimal.
+// "hash": of all bits of the sums. Where an operand is read from is seen in products with ones of halves that are all different:
+// `./wgmma vectors` prints for each of these cases the numbers of the vectors of 16 bytes that were read, in hexadecimal.
 
 #include "elements.h"
 
@@ -17,26 +15,31 @@ enum {
     PLACE_B = 12 << 10,  // of a product's B in it; its A is at 0
     IDENTITY = IMAGE - 512,
     VECTOR = 16,
-    PRINTED_LANES = 16,
+    MOST_TASKS = 96,
     MOST_NAME = 120
 };
 
 // ---- the instruction ----
 
-struct operands {
-    const uint4 *image;         // all of shared memory
-    unsigned a_start, b_start;  // in it
+struct task {
+    unsigned a_start, b_start;  // in shared memory
     unsigned long long a, b;    // the descriptors, but for the start
-    int accumulates;
-    const unsigned *a_registers, *c;  // of each thread, 4 and MOST_REGISTERS
-    unsigned *d;
+    int accumulates, times;     // how often the product is added
 };
 
-static __device__ unsigned load_image(const operands &o)
+struct operands {
+    const uint4 *image;  // all of shared memory
+    const task *tasks;
+    int n;
+    const unsigned *a, *c;  // in registers: of each thread 4, and MOST_REGISTERS
+    unsigned *d;            // of each task and thread MOST_REGISTERS
+};
+
+static __device__ unsigned load_image(const uint4 *from)
 {
     extern __shared__ __align__(1024) uint4 image[];
     for (int i = threadIdx.x; i < IMAGE / VECTOR; i += THREADS)
-        image[i] = o.image[i];
+        image[i] = from[i];
     asm volatile("fence.proxy.async;" ::: "memory");
     __syncthreads();
     return (unsigned)__cvta_generic_to_shared(image);
@@ -47,8 +50,8 @@ static __device__ unsigned long long descriptor(unsigned base, unsigned start, u
     return fields | (base + start & 0x3ffff) >> 4;
 }
 
-#define BEGIN() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
-#define END() \
+#define FENCE() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define WAIT() \
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); \
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory")
 
@@ -108,78 +111,90 @@ static __device__ unsigned long long descriptor(unsigned base, unsigned start, u
 #define LIST_124 LIST_120 ",%120,%121,%122,%123"
 #define LIST_128 LIST_124 ",%124,%125,%126,%127"
 
-// T: the type of a register, C: its constraint. Integers have no signs, and only types of 16 bits can be transposed.
-#define KERNEL(NAME, T, C, TEXT, ...) \
+// COUNT: how many that are; T: the type of a register, C: its constraint. Integers have no signs, and only types of 16 bits can be transposed.
+#define KERNEL(NAME, COUNT, T, C, TEXT, ...) \
     template <int SIGN_A, int SIGN_B, int MN_A, int MN_B> __global__ void NAME(operands o) \
     { \
-        T d[MOST_REGISTERS]; \
-        unsigned base = load_image(o), t = threadIdx.x; \
-        unsigned long long a = descriptor(base, o.a_start, o.a), b = descriptor(base, o.b_start, o.b); \
-        const unsigned *r = o.a_registers + 4 * t; \
-        (void)a, (void)r; \
-        for (int i = 0; i < MOST_REGISTERS; i++) \
-            d[i] = ((const T *)o.c)[t * MOST_REGISTERS + i]; \
-        BEGIN(); \
-        asm volatile("{ .reg .pred p; setp.ne.b32 p, %128, 0;" TEXT ";}" \
-                     : ALL(C, d) \
-                     : "r"(o.accumulates), "l"(b), __VA_ARGS__); \
-        END(); \
-        for (int i = 0; i < MOST_REGISTERS; i++) \
-            ((T *)o.d)[t * MOST_REGISTERS + i] = d[i]; \
+        T d[MOST_REGISTERS] = {}; \
+        unsigned base = load_image(o.image), t = threadIdx.x, r[4]; \
+        for (int i = 0; i < 4; i++) \
+            r[i] = o.a[4 * t + i]; \
+        (void)r; \
+        for (int i = 0; i < o.n; i++) { \
+            const task &task = o.tasks[i]; \
+            unsigned long long a = descriptor(base, task.a_start, task.a), b = descriptor(base, task.b_start, task.b); \
+            (void)a; \
+            for (int j = 0; j < COUNT; j++) \
+                d[j] = ((const T *)o.c)[t * MOST_REGISTERS + j]; \
+            FENCE(); \
+            for (int times = 0; times < task.times; times++) \
+                asm volatile("{ .reg .pred p; setp.ne.b32 p, %128, 0;" TEXT ";}" \
+                             : ALL(C, d) \
+                             : "r"(task.accumulates), "l"(b), __VA_ARGS__); \
+            WAIT(); \
+            for (int j = 0; j < COUNT; j++) \
+                ((T *)o.d)[(i * THREADS + t) * MOST_REGISTERS + j] = d[j]; \
+        } \
     }
 
-#define INSTRUCTION(N, SHAPE, TYPES, LIST, A) \
-    "wgmma.mma_async.sync.aligned.m64n" #N SHAPE "." TYPES " {" LIST "}, " A ", %129, p"
+#define INSTRUCTION(N, SHAPE, TYPES, COUNT, A) \
+    "wgmma.mma_async.sync.aligned.m64n" #N SHAPE "." TYPES " {" LIST_##COUNT "}, " A ", %129, p"
 #define OF_SHARED "%130"
 #define OF_REGISTERS "{%130,%131,%132,%133}"
 #define A_SHARED "l"(a)
 #define A_REGISTERS "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
 
 // Of 16 bits; of others that have signs; of those that have none.
-#define HALVES(NAME, N, LIST, T, C, TYPES) \
-    KERNEL(NAME##_ss, T, C, INSTRUCTION(N, "k16", TYPES, LIST, OF_SHARED) ", %131, %132, %133, %134", A_SHARED, \
-           "n"(SIGN_A), "n"(SIGN_B), "n"(MN_A), "n"(MN_B)) \
-    KERNEL(NAME##_rs, T, C, INSTRUCTION(N, "k16", TYPES, LIST, OF_REGISTERS) ", %134, %135, %136", A_REGISTERS, \
-           "n"(SIGN_A), "n"(SIGN_B), "n"(MN_B))
-#define FLOATS(NAME, N, SHAPE, LIST, T, C, TYPES) \
-    KERNEL(NAME##_ss, T, C, INSTRUCTION(N, SHAPE, TYPES, LIST, OF_SHARED) ", %131, %132", A_SHARED, "n"(SIGN_A), \
-           "n"(SIGN_B)) \
-    KERNEL(NAME##_rs, T, C, INSTRUCTION(N, SHAPE, TYPES, LIST, OF_REGISTERS) ", %134, %135", A_REGISTERS, "n"(SIGN_A), \
-           "n"(SIGN_B))
-#define INTEGERS(NAME, N, SHAPE, LIST, TYPES) \
-    KERNEL(NAME##_ss, int, "+r", INSTRUCTION(N, SHAPE, TYPES, LIST, OF_SHARED), A_SHARED) \
-    KERNEL(NAME##_rs, int, "+r", INSTRUCTION(N, SHAPE, TYPES, LIST, OF_REGISTERS), A_REGISTERS)
+#define HALVES(NAME, N, COUNT, T, C, TYPES) \
+    KERNEL(NAME##_ss, COUNT, T, C, INSTRUCTION(N, "k16", TYPES, COUNT, OF_SHARED) ", %131, %132, %133, %134", \
+           A_SHARED, "n"(SIGN_A), "n"(SIGN_B), "n"(MN_A), "n"(MN_B)) \
+    KERNEL(NAME##_rs, COUNT, T, C, INSTRUCTION(N, "k16", TYPES, COUNT, OF_REGISTERS) ", %134, %135, %136", \
+           A_REGISTERS, "n"(SIGN_A), "n"(SIGN_B), "n"(MN_B))
+#define FLOATS(NAME, N, SHAPE, COUNT, T, C, TYPES) \
+    KERNEL(NAME##_ss, COUNT, T, C, INSTRUCTION(N, SHAPE, TYPES, COUNT, OF_SHARED) ", %131, %132", A_SHARED, \
+           "n"(SIGN_A), "n"(SIGN_B)) \
+    KERNEL(NAME##_rs, COUNT, T, C, INSTRUCTION(N, SHAPE, TYPES, COUNT, OF_REGISTERS) ", %134, %135", A_REGISTERS, \
+           "n"(SIGN_A), "n"(SIGN_B))
+#define INTEGERS(NAME, N, SHAPE, COUNT, TYPES) \
+    KERNEL(NAME##_ss, COUNT, int, "+r", INSTRUCTION(N, SHAPE, TYPES, COUNT, OF_SHARED), A_SHARED) \
+    KERNEL(NAME##_rs, COUNT, int, "+r", INSTRUCTION(N, SHAPE, TYPES, COUNT, OF_REGISTERS), A_REGISTERS)
 
+// clang-format off: it never comes to an end with lists in macros
 // N, and its registers of 32-bit and of 16-bit sums.
-#define EACH_N(X) \
-    X(8, 4, 2) \
-    X(16, 8, 4) X(24, 12, 6) X(32, 16, 8) X(40, 20, 10) X(48, 24, 12) X(56, 28, 14) X(64, 32, 16) X(72, 36, 18) \
-        X(80, 40, 20) X(88, 44, 22) X(96, 48, 24) X(104, 52, 26) X(112, 56, 28) X(120, 60, 30) X(128, 64, 32) \
-            X(136, 68, 34) X(144, 72, 36) X(152, 76, 38) X(160, 80, 40) X(168, 84, 42) X(176, 88, 44) X(184, 92, 46) \
-                X(192, 96, 48) X(200, 100, 50) X(208, 104, 52) X(216, 108, 54) X(224, 112, 56) X(232, 116, 58) \
-                    X(240, 120, 60) X(248, 124, 62) X(256, 128, 64)
+#define EACH_N_TO_64(X) \
+    X(8, 4, 2) X(16, 8, 4) X(24, 12, 6) X(32, 16, 8) X(40, 20, 10) X(48, 24, 12) X(56, 28, 14) X(64, 32, 16)
+#define EACH_N_TO_128(X) \
+    X(72, 36, 18) X(80, 40, 20) X(88, 44, 22) X(96, 48, 24) X(104, 52, 26) X(112, 56, 28) X(120, 60, 30) X(128, 64, 32)
+#define EACH_N_TO_192(X) \
+    X(136, 68, 34) \
+    X(144, 72, 36) X(152, 76, 38) X(160, 80, 40) X(168, 84, 42) X(176, 88, 44) X(184, 92, 46) X(192, 96, 48)
+#define EACH_N_TO_256(X) \
+    X(200, 100, 50) \
+    X(208, 104, 52) X(216, 108, 54) X(224, 112, 56) X(232, 116, 58) X(240, 120, 60) X(248, 124, 62) X(256, 128, 64)
+#define EACH_N(X) EACH_N_TO_64(X) EACH_N_TO_128(X) EACH_N_TO_192(X) EACH_N_TO_256(X)
 #define SOME_N(X) X(8, 4, 2) X(16, 8, 4) X(40, 20, 10) X(64, 32, 16) X(248, 124, 62) X(256, 128, 64)
 #define SOME_N_OF_INTEGERS(X) X(8, 4, 2) X(16, 8, 4) X(24, 12, 6) X(48, 24, 12) X(240, 120, 60) X(256, 128, 64)
+// clang-format on
 
-#define F16_F32(N, WORDS, HALVES_OF) HALVES(f16_f32_##N, N, LIST_##WORDS, float, "+f", "f32.f16.f16")
-#define F16_F16(N, WORDS, HALVES_OF) HALVES(f16_f16_##N, N, LIST_##HALVES_OF, unsigned, "+r", "f16.f16.f16")
-#define BF16(N, WORDS, HALVES_OF) HALVES(bf16_##N, N, LIST_##WORDS, float, "+f", "f32.bf16.bf16")
-#define TF32(N, WORDS, HALVES_OF) FLOATS(tf32_##N, N, "k8", LIST_##WORDS, float, "+f", "f32.tf32.tf32")
+#define F16_F32(N, WORDS, HALVES_OF) HALVES(f16_f32_##N, N, WORDS, float, "+f", "f32.f16.f16")
+#define F16_F16(N, WORDS, HALVES_OF) HALVES(f16_f16_##N, N, HALVES_OF, unsigned, "+r", "f16.f16.f16")
+#define BF16(N, WORDS, HALVES_OF) HALVES(bf16_##N, N, WORDS, float, "+f", "f32.bf16.bf16")
+#define TF32(N, WORDS, HALVES_OF) FLOATS(tf32_##N, N, "k8", WORDS, float, "+f", "f32.tf32.tf32")
 #define FP8(N, WORDS, HALVES_OF) \
-    FLOATS(e4m3_f32_##N, N, "k32", LIST_##WORDS, float, "+f", "f32.e4m3.e4m3") \
-    FLOATS(e5m2_f32_##N, N, "k32", LIST_##WORDS, float, "+f", "f32.e5m2.e5m2") \
-    FLOATS(e4m3_e5m2_##N, N, "k32", LIST_##WORDS, float, "+f", "f32.e4m3.e5m2") \
-    FLOATS(e5m2_e4m3_##N, N, "k32", LIST_##WORDS, float, "+f", "f32.e5m2.e4m3") \
-    FLOATS(e4m3_f16_##N, N, "k32", LIST_##HALVES_OF, unsigned, "+r", "f16.e4m3.e4m3") \
-    FLOATS(e5m2_f16_##N, N, "k32", LIST_##HALVES_OF, unsigned, "+r", "f16.e5m2.e5m2")
+    FLOATS(e4m3_f32_##N, N, "k32", WORDS, float, "+f", "f32.e4m3.e4m3") \
+    FLOATS(e5m2_f32_##N, N, "k32", WORDS, float, "+f", "f32.e5m2.e5m2") \
+    FLOATS(e4m3_e5m2_##N, N, "k32", WORDS, float, "+f", "f32.e4m3.e5m2") \
+    FLOATS(e5m2_e4m3_##N, N, "k32", WORDS, float, "+f", "f32.e5m2.e4m3") \
+    FLOATS(e4m3_f16_##N, N, "k32", HALVES_OF, unsigned, "+r", "f16.e4m3.e4m3") \
+    FLOATS(e5m2_f16_##N, N, "k32", HALVES_OF, unsigned, "+r", "f16.e5m2.e5m2")
 #define WHOLES(N, WORDS, HALVES_OF) \
-    INTEGERS(s8_##N, N, "k32", LIST_##WORDS, "s32.s8.s8") \
-    INTEGERS(u8_##N, N, "k32", LIST_##WORDS, "s32.u8.u8") \
-    INTEGERS(s8_u8_##N, N, "k32", LIST_##WORDS, "s32.s8.u8") \
-    INTEGERS(u8_s8_##N, N, "k32", LIST_##WORDS, "s32.u8.s8") \
-    INTEGERS(s8_sat_##N, N, "k32", LIST_##WORDS, "satfinite.s32.s8.s8") \
-    INTEGERS(u8_sat_##N, N, "k32", LIST_##WORDS, "satfinite.s32.u8.u8") \
-    INTEGERS(b1_##N, N, "k256", LIST_##WORDS, "s32.b1.b1.and.popc")
+    INTEGERS(s8_##N, N, "k32", WORDS, "s32.s8.s8") \
+    INTEGERS(u8_##N, N, "k32", WORDS, "s32.u8.u8") \
+    INTEGERS(s8_u8_##N, N, "k32", WORDS, "s32.s8.u8") \
+    INTEGERS(u8_s8_##N, N, "k32", WORDS, "s32.u8.s8") \
+    INTEGERS(s8_sat_##N, N, "k32", WORDS, "satfinite.s32.s8.s8") \
+    INTEGERS(u8_sat_##N, N, "k32", WORDS, "satfinite.s32.u8.u8") \
+    INTEGERS(b1_##N, N, "k256", WORDS, "s32.b1.b1.and.popc")
 
 EACH_N(F16_F32)
 EACH_N(F16_F16)
@@ -271,9 +286,16 @@ static layout canonical(int swizzle, bool mn_major, int lines)
 
 static struct {
     unsigned *image, *a, *c, *d;  // there
-    unsigned host_image[IMAGE / 4], host_a[THREADS * 4], host_c[THREADS * MOST_REGISTERS],
-        out[THREADS * MOST_REGISTERS];
+    task *tasks;
+    unsigned host_image[IMAGE / 4], host_a[THREADS * 4], host_c[THREADS * MOST_REGISTERS];
+    unsigned out[MOST_TASKS][THREADS * MOST_REGISTERS];
 } memory;
+
+static struct {
+    task tasks[MOST_TASKS];
+    char names[MOST_TASKS][MOST_NAME];
+    int n;
+} todo;
 
 static void reserve(void)
 {
@@ -281,30 +303,38 @@ static void reserve(void)
     CHECK(cudaMalloc(&memory.a, sizeof memory.host_a));
     CHECK(cudaMalloc(&memory.c, sizeof memory.host_c));
     CHECK(cudaMalloc(&memory.d, sizeof memory.out));
+    CHECK(cudaMalloc(&memory.tasks, sizeof todo.tasks));
 }
 
-// The sums of all lanes, one after the other, as many as the product has of each.
-static int run(const form &f, const layout &a, const layout &b, unsigned place_b, int accumulates, unsigned *sums)
+static void add(const char *name, const layout &a, const layout &b, unsigned place_b, int accumulates, int times)
 {
+    snprintf(todo.names[todo.n], MOST_NAME, "%s", name);
+    todo.tasks[todo.n++] = {a.start, place_b + b.start, fields(a), fields(b), accumulates, times};
+}
+
+// What is to do, in one launch. `show` gets the sums of all lanes, one after the other, as many as the product has of each.
+template <typename Show> static void run(const form &f, Show show)
+{
+    static unsigned sums[THREADS * MOST_REGISTERS];
     int registers = f.sums == F16 ? f.n / 4 : f.n / 2;
     CHECK(cudaMemcpy(memory.image, memory.host_image, sizeof memory.host_image, cudaMemcpyHostToDevice));
     CHECK(cudaMemcpy(memory.a, memory.host_a, sizeof memory.host_a, cudaMemcpyHostToDevice));
     CHECK(cudaMemcpy(memory.c, memory.host_c, sizeof memory.host_c, cudaMemcpyHostToDevice));
-    operands o = {(const uint4 *)memory.image,
-                  a.start,
-                  place_b + b.start,
-                  fields(a),
-                  fields(b),
-                  accumulates,
-                  memory.a,
-                  memory.c,
-                  memory.d};
-    f.run<<<1, THREADS, IMAGE>>>(o);
+    CHECK(cudaMemcpy(memory.tasks, todo.tasks, sizeof todo.tasks, cudaMemcpyHostToDevice));
+    f.run<<<1, THREADS, IMAGE>>>({(const uint4 *)memory.image, memory.tasks, todo.n, memory.a, memory.c, memory.d});
     finish();
-    CHECK(cudaMemcpy(memory.out, memory.d, sizeof memory.out, cudaMemcpyDeviceToHost));
-    for (int t = 0; t < THREADS; t++)
-        memcpy(&sums[t * registers], &memory.out[t * MOST_REGISTERS], registers * sizeof *sums);
-    return registers;
+    CHECK(cudaMemcpy(memory.out, memory.d, todo.n * sizeof *memory.out, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < todo.n; i++) {
+        for (int t = 0; t < THREADS; t++)
+            memcpy(&sums[t * registers], &memory.out[i][t * MOST_REGISTERS], registers * sizeof *sums);
+        show(todo.names[i], sums, registers);
+    }
+    todo.n = 0;
+}
+
+static void show_hash(const char *name, const unsigned *sums, int registers)
+{
+    print_hash(name, sums, (size_t)THREADS * registers * sizeof *sums);
 }
 
 // ---- sums ----
@@ -312,7 +342,7 @@ static int run(const form &f, const layout &a, const layout &b, unsigned place_b
 static void fill(const form &f, enum kind kind)
 {
     for (int i = 0; i < IMAGE / 4; i++)
-        memory.host_image[i] = packed(i < PLACE_B / 4 ? f.a : f.b, kind);
+        memory.host_image[i] = i < PLACE_B / 4 ? packed(f.a, kind) : packed(f.b, kind == SMALL ? WHOLE : kind);
     for (unsigned &word : memory.host_a)
         word = packed(f.a, kind);
     for (unsigned &word : memory.host_c) {
@@ -322,62 +352,41 @@ static void fill(const form &f, enum kind kind)
     }
 }
 
-static void drop_signs(const form &f)
+static void multiply(const form &f, enum kind kind)
 {
-    for (int i = 0; i < IMAGE / 4; i++)
-        memory.host_image[i] = without_signs(i < PLACE_B / 4 ? f.a : f.b, memory.host_image[i]);
-    for (unsigned &word : memory.host_a)
-        word = without_signs(f.a, word);
-    for (unsigned &word : memory.host_c)
-        word = without_signs(f.sums, word);
-}
-
-static void print_lanes(const char *key, const unsigned *sums, int registers)
-{
-    unsigned words[PRINTED_LANES * MOST_REGISTERS];
-    for (int i = 0; i < PRINTED_LANES; i++)
-        memcpy(&words[i * registers], &sums[(i * THREADS / PRINTED_LANES + i % 4) * registers],
-               registers * sizeof *words);
-    print_words(key, words, PRINTED_LANES * registers);
-}
-
-static void multiply(const form &f, int swizzle, enum kind kind, int accumulates)
-{
-    static unsigned sums[THREADS * MOST_REGISTERS], scale[THREADS * MOST_REGISTERS];
-    layout a = canonical(swizzle, f.mn_a, 64), b = canonical(swizzle, f.mn_b, f.n);
-    char name[MOST_NAME];
-    snprintf(name, sizeof name, "%s n%d a %s%s%s b %s%s swizzle %d %s%s", f.name, f.n, f.sign_a < 0 ? "-" : "",
+    char product[MOST_NAME], name[MOST_NAME + 40];
+    snprintf(product, sizeof product, "%s n%d a %s%s%s b %s%s %s", f.name, f.n, f.sign_a < 0 ? "-" : "",
              f.mn_a ? "mn" : "k", f.a_in_registers ? " registers" : "", f.sign_b < 0 ? "-" : "", f.mn_b ? "mn" : "k",
-             swizzle == NONE ? 0 : widths[swizzle], kinds[kind], accumulates ? "" : " fresh");
-    seed = hash(name, strlen(name));
+             kinds[kind]);
+    auto with = [&](int swizzle, int accumulates, int times) {
+        snprintf(name, sizeof name, "%s swizzle %d%s%s", product, swizzle == NONE ? 0 : widths[swizzle],
+                 accumulates ? "" : " fresh", times > 1 ? " twice" : "");
+        add(name, canonical(swizzle, f.mn_a, 64), canonical(swizzle, f.mn_b, f.n), PLACE_B, accumulates, times);
+    };
+    seed = hash(product, strlen(product));
     fill(f, kind);
-    int registers = run(f, a, b, PLACE_B, accumulates, sums);
-    if (kind == WHOLE) {
-        print_hash(name, sums, (size_t)THREADS * registers * sizeof *sums);
-        return;
+    for (int swizzle = NONE; swizzle <= WIDTH_32; swizzle++)
+        if (kind == WHOLE && (!f.a_in_registers || swizzle == WIDTH_128 || f.n % 64 == 0))
+            with(swizzle, 1, 1);
+    if (kind != WHOLE || f.n == 16 || f.n == 256) {
+        with(WIDTH_128, 1, 2);
+        with(WIDTH_128, 0, 1);
     }
-    drop_signs(f);
-    run(f, a, b, PLACE_B, accumulates, scale);
-    printf("{\"case\": \"%s\", \"sums\": \"%s\"", name, f.sums == F16 ? "f16" : "f32");
-    print_lanes("words", sums, registers);
-    print_lanes("scale", scale, registers);
-    printf("}\n");
+    run(f, show_hash);
 }
 
 static void multiply_all(void)
 {
     for (const form &f : forms)
-        for (int swizzle = NONE; swizzle <= WIDTH_32; swizzle++)
-            if (!f.a_in_registers || swizzle == WIDTH_128 || f.n % 64 == 0)
-                multiply(f, swizzle, WHOLE, 1);
+        multiply(f, WHOLE);
     for (const form &f : forms)
-        if (f.n == 16 && !f.mn_a && !f.mn_b && f.sign_a > 0 && f.sign_b > 0) {
-            multiply(f, WIDTH_128, WHOLE, 0);
-            if (formats[f.a].fraction == 0)
-                continue;
-            multiply(f, WIDTH_128, RANDOM, 1);
-            multiply(f, WIDTH_128, SPECIAL, 1);
-            multiply(f, WIDTH_128, SPECIAL, 0);
+        if (formats[f.a].fraction && (f.n == 16 || f.n == 256 || f.sign_a < 0)) {
+            multiply(f, RANDOM);
+            multiply(f, SPECIAL);
+            if (f.n == 16) {
+                multiply(f, SMALL);
+                multiply(f, TINY);
+            }
         }
 }
 
@@ -442,25 +451,14 @@ static unsigned sum_at(const unsigned *sums, int registers, int row, int column)
     return sums[lane * registers + column / 8 * 4 + row % 16 / 8 * 2 + column % 2];
 }
 
-static void places(const char *operand, bool mn_major, const layout &l)
+static const form of_a[] = {FORM(f16_f32, 16, F16, F16, F32, ss, 1, 1, 0, 0)
+                                FORM(f16_f32, 16, F16, F16, F32, ss, 1, 1, 1, 0)};
+static const form of_b[] = {FORM(f16_f32, 256, F16, F16, F32, rs, 1, 1, 0, 0)
+                                FORM(f16_f32, 256, F16, F16, F32, rs, 1, 1, 0, 1)};
+
+static void show_vectors(bool is_a, bool mn_major, const char *name, const unsigned *sums, int registers)
 {
-    static unsigned sums[THREADS * MOST_REGISTERS], numbers[64 * 256];
-    static const form of_a[] = {FORM(f16_f32, 16, F16, F16, F32, ss, 1, 1, 0, 0)
-                                    FORM(f16_f32, 16, F16, F16, F32, ss, 1, 1, 1, 0)};
-    static const form of_b[] = {FORM(f16_f32, 256, F16, F16, F32, rs, 1, 1, 0, 0)
-                                    FORM(f16_f32, 256, F16, F16, F32, rs, 1, 1, 0, 1)};
-    static const layout identity = {NONE, 0, 0, 128, 256};
-    char name[MOST_NAME];
-    bool is_a = operand[0] == 'a';
-    const form &f = is_a ? of_a[mn_major] : of_b[mn_major];
-    snprintf(name, sizeof name, "%s %s swizzle %d start %u base %u leading %u stride %u others %llx", operand,
-             mn_major ? "mn" : "k", l.swizzle == NONE ? 0 : widths[l.swizzle], l.start, l.base, l.leading, l.stride,
-             l.others);
-    int registers = is_a ? run(f, l, identity, IDENTITY, 0, sums) : run(f, layout{}, l, 0, 0, sums);
-    if (!prints_vectors) {
-        print_hash(name, sums, (size_t)THREADS * registers * sizeof *sums);
-        return;
-    }
+    static unsigned numbers[64 * 256];
     int lines = is_a ? 64 : 256, n = 0;
     for (int i = 0; i < (mn_major ? lines / 8 : lines); i++)
         for (int j = 0; j < (mn_major ? 128 : 16); j++) {
@@ -470,11 +468,24 @@ static void places(const char *operand, bool mn_major, const layout &l)
     print_vectors(name, numbers, n);
 }
 
-static void places_of(const char *operand, bool mn_major, int swizzle)
+static void add_place(bool is_a, bool mn_major, const layout &l)
 {
-    const layout l = canonical(swizzle, mn_major, operand[0] == 'a' ? 64 : 256);
+    static const layout identity = {NONE, 0, 0, 128, 256};
+    char name[MOST_NAME];
+    snprintf(name, sizeof name, "%s %s swizzle %d start %u base %u leading %u stride %u others %llx", is_a ? "a" : "b",
+             mn_major ? "mn" : "k", l.swizzle == NONE ? 0 : widths[l.swizzle], l.start, l.base, l.leading, l.stride,
+             l.others);
+    if (is_a)
+        add(name, l, identity, IDENTITY, 0, 1);
+    else
+        add(name, layout{}, l, 0, 0, 1);
+}
+
+static void places_of(bool is_a, bool mn_major, int swizzle)
+{
+    const layout l = canonical(swizzle, mn_major, is_a ? 64 : 256);
     auto with = [&](unsigned start, unsigned base, unsigned leading, unsigned stride, unsigned long long others = 0) {
-        places(operand, mn_major, layout{swizzle, start, base, leading, stride, others});
+        add_place(is_a, mn_major, layout{swizzle, start, base, leading, stride, others});
     };
     for (unsigned start = 0; start <= 1024; start += start < 256 ? 16 : 128)
         with(start, 0, l.leading, l.stride);
@@ -494,6 +505,12 @@ static void places_of(const char *operand, bool mn_major, int swizzle)
     with(112, 3, 144, 272);
     for (int bit : {14, 15, 30, 31, 46, 47, 48, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61})
         with(0, 0, l.leading, l.stride, 1ull << bit);
+    run(is_a ? of_a[mn_major] : of_b[mn_major], [&](const char *name, const unsigned *sums, int registers) {
+        if (prints_vectors)
+            show_vectors(is_a, mn_major, name, sums, registers);
+        else
+            show_hash(name, sums, registers);
+    });
 }
 
 static void places_all(void)
@@ -502,8 +519,8 @@ static void places_all(void)
     fill_identities();
     for (int swizzle = NONE; swizzle <= WIDTH_32; swizzle++)
         for (int mn_major = 0; mn_major < 2; mn_major++) {
-            places_of("a", mn_major, swizzle);
-            places_of("b", mn_major, swizzle);
+            places_of(true, mn_major, swizzle);
+            places_of(false, mn_major, swizzle);
         }
 }
 

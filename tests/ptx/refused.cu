@@ -205,6 +205,33 @@ REFUSED(unsigned_saturated, "vadd.u32.s32.s32.sat %0, %1, %1;")
 REFUSED(shift_saturated, "vshl.s32.s32.u32.sat.wrap %0, %1, %1;")
 REFUSED(unsigned_scaled, "vmad.u32.u32.u32.shr7 %0, %1, %1, %1;")
 REFUSED(decimal_in_a_vector, "{.reg .f32 f; red.global.add.v2.f32 [%2], {1.5, f}; mov.b32 %0, 1;}")
+REFUSED(wgmma_sparse, "wgmma.mma_async.sp.sync.aligned.m64n8k32.f16.f16.f16 {%0, %0}, %2, %2, %1, 0, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_alone, "wgmma.fence.sync; mov.b32 %0, 1;")
+REFUSED(wgmma_committed_alone, "wgmma.commit_group; mov.b32 %0, 1;")
+REFUSED(wgmma_groups_in_a_register, "wgmma.wait_group.sync.aligned %1; mov.b32 %0, 1;")
+REFUSED(wgmma_of_12_columns, "wgmma.mma_async.sync.aligned.m64n12k16.f16.f16.f16 {%0, %0}, %2, %2, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_of_40_columns_of_bytes, "wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 {%0, %0}, %2, %2, 1;")
+REFUSED(wgmma_of_two_types, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.bf16 {%0, %0}, %2, %2, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_of_four_types, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16.f16 {%0, %0}, %2, %2, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_of_too_few_registers,
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %0}, %2, %2, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_of_its_own_registers, "{.reg .b32 d<2>; wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {d0, d1}, "
+                                    "%2, %2, 1, 1, 1, 0, 0; mov.b32 %0, d0;}")
+REFUSED(wgmma_and_more,
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 1, 1, 1, 0, 0; mov.b32 %0, 1;")
+REFUSED(wgmma_by_a_narrow_descriptor,
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %1, %2, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_of_two_registers_of_a,
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, {%1, %1}, %2, 1, 1, 1, 0;")
+REFUSED(wgmma_scaled_by_a_register,
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, %1, 1, 1, 0, 0;")
+REFUSED(wgmma_times_two, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 1, 2, 1, 0, 0;")
+REFUSED(wgmma_sign_in_a_register, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 1, %1, 1, 0, 0;")
+REFUSED(wgmma_without_transposition, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 1, 1, 1;")
+REFUSED(wgmma_fp8_transposed, "wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e4m3 {%0, %0}, %2, %2, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_saturated_floats,
+        "wgmma.mma_async.sync.aligned.m64n8k16.satfinite.f16.f16.f16 {%0, %0}, %2, %2, 1, 1, 1, 0, 0;")
+REFUSED(wgmma_of_bits_by_or, "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.xor.popc {%0, %0}, %2, %2, 1;")
 
 int main(int argc, char **argv)
 {
@@ -379,5 +406,25 @@ int main(int argc, char **argv)
     RUN(shift_saturated);
     RUN(unsigned_scaled);
     RUN(decimal_in_a_vector);
+    RUN(wgmma_sparse);
+    RUN(wgmma_alone);
+    RUN(wgmma_committed_alone);
+    RUN(wgmma_groups_in_a_register);
+    RUN(wgmma_of_12_columns);
+    RUN(wgmma_of_40_columns_of_bytes);
+    RUN(wgmma_of_two_types);
+    RUN(wgmma_of_four_types);
+    RUN(wgmma_of_too_few_registers);
+    RUN(wgmma_of_its_own_registers);
+    RUN(wgmma_and_more);
+    RUN(wgmma_by_a_narrow_descriptor);
+    RUN(wgmma_of_two_registers_of_a);
+    RUN(wgmma_scaled_by_a_register);
+    RUN(wgmma_times_two);
+    RUN(wgmma_sign_in_a_register);
+    RUN(wgmma_without_transposition);
+    RUN(wgmma_fp8_transposed);
+    RUN(wgmma_saturated_floats);
+    RUN(wgmma_of_bits_by_or);
     return cudaDeviceSynchronize();
 }

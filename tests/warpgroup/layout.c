@@ -1,14 +1,32 @@
-/* Where the sums of a product of 64 by 32 lie in the first warp's registers, of a shape that no table has yet. */
-#include "warp/matrix_layout.c"
+/* Which products a warpgroup has, and where their elements lie in its registers: prints for each line of its input, N K A B D
+ * (types by their numbers), row,column of each element that its 128 threads hold of the sums, and, behind a bar, of A; or
+ * that there is no such product. */
+#include "warp/matrix_layout.h"
+
+static void print_places(const struct layout *l)
+{
+    for (unsigned lane = 0; lane < l->lanes; lane++)
+        for (unsigned i = 0; i < l->distinct; i++)
+            printf("%u,%u ", layout_at(l, lane, i) / l->columns, layout_at(l, lane, i) % l->columns);
+}
 
 int main(void)
 {
-    const struct product p = {
-        .family = LAYOUT_MMA, .m = 64, .n = 32, .k = 16, .a = E_F16, .b = E_F16, .c = E_F32, .d = E_F32};
-    for (unsigned lane = 0; lane < WARP; lane++)
-        for (unsigned i = 0; i < p.n / 2; i++) {
-            struct position at = position_of(&p, OPERAND_D, lane, i);
-            printf("%u,%u\n", at.row, at.column);
+    struct product p = {.family = LAYOUT_WGMMA, .m = 64};
+    unsigned a, b, d;
+    while (scanf("%u %u %u %u %u", &p.n, &p.k, &a, &b, &d) == 5) {
+        p.a = (enum element_type)a;
+        p.b = (enum element_type)b;
+        p.c = p.d = (enum element_type)d;
+        const struct product_layouts *layouts = matrix_layouts(&p);
+        if (!layouts) {
+            printf("none\n");
+            continue;
         }
+        print_places(&layouts->operands[OPERAND_D]);
+        printf("| ");
+        print_places(&layouts->operands[OPERAND_A]);
+        printf("\n");
+    }
     return 0;
 }

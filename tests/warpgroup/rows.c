@@ -1,7 +1,8 @@
 /* Two collectives of a warpgroup, linked into warpgroup.cu: rows of the table (warp/collective.h) as instructions of four
- * warps will be. */
+ * warps are. */
 #include "warp/collective.h"
 #include "warp/matrix_dense.h"
+#include "warp/matrix_layout.h"
 
 struct addend {
     int value, sum;
@@ -26,8 +27,7 @@ int warpgroup_sum(int value, unsigned operands)
     return a.sum;
 }
 
-/* The largest sums that a warpgroup holds: 128 registers of each thread, laid out as wgmma's are (PTX ISA, "Register Fragments
- * for wgmma.mma_async.m64nNk16"). */
+/* The largest sums that a warpgroup holds: 128 registers of each thread. */
 #define M 64
 #define N 256
 #define K 16
@@ -37,26 +37,22 @@ struct factors {
     float *sums;           /* N / 2 of them */
 };
 
-static unsigned place(unsigned lane, unsigned i)
-{
-    unsigned row = lane / WARP * 16 + i % 4 / 2 * 8 + lane % WARP / 4;
-    return row * N + i / 4 * 8 + lane % 4 * 2 + i % 2;
-}
-
 static void multiply(const struct exchange *x)
 {
-    static const struct product product = {.m = M, .n = N, .k = K, .a = E_F16, .b = E_F16, .c = E_F32, .d = E_F32};
+    static const struct product product = {
+        .family = LAYOUT_WGMMA, .m = M, .n = N, .k = K, .a = E_F16, .b = E_F16, .c = E_F32, .d = E_F32};
+    const struct layout *l = &matrix_layouts(&product)->operands[OPERAND_D];
     const struct factors *first = collective_payload(x, 0);
     struct dense *d = dense_buffers();
     dense_widen(E_F16, first->a, M * K, d->a);
     dense_widen(E_F16, first->b, K * N, d->b);
     for (unsigned lane = 0; lane < WARPGROUP * WARP; lane++)
         for (unsigned i = 0; i < N / 2; i++)
-            d->sums[place(lane, i)].f = ((const struct factors *)collective_payload(x, lane))->sums[i];
+            d->sums[layout_at(l, lane, i)].f = ((const struct factors *)collective_payload(x, lane))->sums[i];
     dense_multiply(&product, d->a, d->b, d->sums);
     for (unsigned lane = 0; lane < WARPGROUP * WARP; lane++)
         for (unsigned i = 0; i < N / 2; i++)
-            ((struct factors *)collective_payload(x, lane))->sums[i] = d->sums[place(lane, i)].f;
+            ((struct factors *)collective_payload(x, lane))->sums[i] = d->sums[layout_at(l, lane, i)].f;
 }
 
 static const struct collective_op product_op = {WARPGROUP_COLLECTIVE("warpgroup_product()"), .event = EVENTS,

@@ -63,6 +63,9 @@ struct simt_assembly_site {
  * unsigned long long. */
 SIMT_NOMERGE void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operand *operands, ...);
 
+/* A variable of so many bytes, which products in flight may read as registers, is none of them any more. */
+void simt_registers_end(const void *variable, size_t bytes);
+
 /* An address in shared memory as the 32 bits that PTX has for it, from the start of the block's, and back. */
 unsigned simt_shared_address(const void *generic);
 void *simt_shared_generic(unsigned shared);
@@ -243,6 +246,7 @@ struct simt_kernel {
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;
+    bool opted_in; /* the limit is what the program has asked for */
 };
 bool simt_kernel_known(struct simt_kernel *kernel); /* before main(): the API finds it by its address; true */
 

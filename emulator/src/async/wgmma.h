@@ -11,7 +11,6 @@
 
 struct block;
 
-#define MOST_ACCUMULATORS 128 /* of a thread, 32 bits each */
 #define A_REGISTERS 4
 
 struct wgmma { /* as a thread issues it */
@@ -24,7 +23,7 @@ struct wgmma { /* as a thread issues it */
     bool accumulates;          /* else sums begin at 0 */
     bool negates;
     unsigned n; /* accumulators, and the variables that stand for them */
-    void *accumulators[MOST_ACCUMULATORS];
+    void *const *accumulators;
 };
 
 /* By the running thread, at pc; all of its warpgroup issue it, all of its warp do the others. */

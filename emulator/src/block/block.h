@@ -103,6 +103,10 @@ struct block {
     unsigned n_proxy_fences, n_fenced; /* the latter for global memory */
     unsigned proxy_fencer;             /* whose fence was last of use */
     struct engines *engines;           /* NULL: none has been waited for */
+    struct engine_known {              /* the last that has been asked for, and found */
+        unsigned thread, engine;
+        uint32_t stamp;
+    } engine_known;
     /* shared.c */
     unsigned char *arena;          /* one of its cluster's */
     struct offer *offers;          /* block.c: of each thread, to others of its group; NULL before the first */

@@ -39,6 +39,11 @@ size_t function_dynamic_limit(const struct simt_kernel *kernel)
     return __atomic_load_n(&kernel->dynamic_limit, __ATOMIC_RELAXED);
 }
 
+bool function_opted_in(const struct simt_kernel *kernel)
+{
+    return __atomic_load_n(&kernel->opted_in, __ATOMIC_RELAXED);
+}
+
 void function_has_static(struct simt_kernel *kernel, size_t bytes)
 {
     if (bytes > __atomic_load_n(&kernel->static_bytes, __ATOMIC_RELAXED))
@@ -51,6 +56,7 @@ static cudaError_t set_dynamic_limit(struct simt_kernel *kernel, int value)
     if (value < 0 || (size_t)value > most)
         return cudaErrorInvalidValue;
     __atomic_store_n(&kernel->dynamic_limit, (size_t)value, __ATOMIC_RELAXED);
+    __atomic_store_n(&kernel->opted_in, true, __ATOMIC_RELAXED);
     return cudaSuccess;
 }
 

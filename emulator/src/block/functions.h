@@ -7,7 +7,8 @@
 
 struct simt_kernel *function_find(const void *address);          /* NULL: that is no kernel */
 cudaError_t function_missing(const void *address);               /* the error of a call that was given no kernel */
-size_t function_dynamic_limit(const struct simt_kernel *kernel); /* 48 KiB, unless it has been opted in for more */
+size_t function_dynamic_limit(const struct simt_kernel *kernel); /* 48 KiB, unless the program has asked for another */
+bool function_opted_in(const struct simt_kernel *kernel);        /* it has */
 cudaError_t function_occupancy(int *blocks, int threads,
                                size_t dynamic_shared); /* of any kernel: registers are unknown */
 void function_has_static(struct simt_kernel *kernel,

@@ -20,6 +20,7 @@ struct worker {
     const void *storing;
     size_t storing_bytes;
     uint32_t storing_serial; /* its block's */
+    bool loads_to_store;     /* access.c: a load has come since, which may be that of the value */
     void *lent; /* race.c: a word that holds an older value, for the load that its thread is about to do; NULL: none */
     unsigned lent_bytes;
     u64 lent_value; /* and what it holds else */

@@ -124,9 +124,8 @@ static void check_total(struct launch *l, const struct simt_shared_site *site)
         report_unsupported("over 48 KiB of declared shared memory (nvcc refuses it too: use extern __shared__)",
                            site->file, site->line);
     function_has_static(l->kernel, l->static_bytes);
-    size_t dynamic = l->asked->dynamic_shared, opted = function_dynamic_limit(l->kernel);
-    size_t most = opted > DEFAULT_TOTAL ? gpu_described()->shared_optin : DEFAULT_TOTAL;
-    if (l->static_bytes + dynamic <= most)
+    size_t most = function_opted_in(l->kernel) ? gpu_described()->shared_optin : DEFAULT_TOTAL;
+    if (l->static_bytes + l->asked->dynamic_shared <= most)
         return;
     pthread_mutex_unlock(&lock);
     launch_cancel(l, cudaErrorInvalidValue);

@@ -194,6 +194,7 @@ u64 access_value(const void *address, unsigned bytes)
 void access_settle(struct worker *w)
 {
     __atomic_store_n(&w->storing, NULL, __ATOMIC_RELEASE);
+    w->loads_to_store = false;
     if (w->lent)
         race_take_back(w);
     if (w->touching)
@@ -222,6 +223,15 @@ static inline void announce_store(struct worker *w, const void *address, size_t 
     __atomic_store_n(&w->storing_serial, w->block->serial, __ATOMIC_RELAXED);
     __atomic_store_n(&w->storing, address, __ATOMIC_RELEASE);
     w->unsettled = true;
+}
+
+/* g++ announces the store of a struct before the load of what it stores: the first load that follows says nothing yet. */
+static inline bool may_belong_to_store(struct worker *w, enum access_kind kind)
+{
+    if (kind != ACCESS_LOAD || !w->storing || w->loads_to_store || w->lent || w->touching)
+        return false;
+    w->loads_to_store = true;
+    return true;
 }
 
 /* Of a thread whose last access is done, or another piece of this one. */
@@ -257,7 +267,8 @@ static inline __attribute__((always_inline)) void access_as(const void *address,
         host_access(address, bytes, kind, pc);
         return;
     }
-    moves_on(w);
+    if (!may_belong_to_store(w, kind))
+        moves_on(w);
     access_piece(w, address, bytes, kind, pc, manner, scope);
 }
 

@@ -72,16 +72,14 @@ void order_begin_block(struct block *b)
     b->floor = b->now++;
     b->met = b->floor;
     b->left_unmet = false;
+    b->engine_known = (struct engine_known){0};
     for (; b->engines && b->engines->n; b->engines->n--)
         b->engines->stamp[b->engines->used[b->engines->n - 1]] = 0;
 }
 
-bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
+static bool is_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
 {
-    if (serial == b->serial && is_engine(other)) {
-        if (order_engine_met(b->engines, other, stamp))
-            return true;
-    } else if (serial == b->serial) {
+    if (serial == b->serial && !is_engine(other)) {
         if (other == thread || order_met(b, other, stamp))
             return true;
         if (other / WARP == thread / WARP && b->warps[other / WARP].known[thread % WARP][other % WARP] >= stamp)
@@ -93,6 +91,20 @@ bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned ot
     if (k && k->acquired_own && serial == b->serial && !is_engine(other) && k->acquired_own[other] >= stamp)
         return true;
     return (k && clock_knows(&k->acquired, serial, other, stamp)) || clock_knows(&b->acquired, serial, other, stamp);
+}
+
+/* What a thread knows of an engine's copy it is asked again for each word of it. */
+bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
+{
+    struct engine_known *k = &b->engine_known;
+    if (serial != b->serial || !is_engine(other))
+        return is_before(b, thread, serial, other, stamp);
+    if (order_engine_met(b->engines, other, stamp) || (k->thread == thread && k->engine == other && k->stamp >= stamp))
+        return true;
+    if (!is_before(b, thread, serial, other, stamp))
+        return false;
+    *k = (struct engine_known){thread, other, stamp};
+    return true;
 }
 
 static void join_stamps(const struct block *b, uint32_t *into, const uint32_t *from)

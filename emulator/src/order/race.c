@@ -182,10 +182,25 @@ static bool follows_own_view(const struct visit *v)
     return message_observed_and_fenced(v->b, v->a->thread, address_of(v));
 }
 
+/* A product reads what cp.async of another thread of its warpgroup wrote, which that thread has waited for. A GPU's tensor core begins when
+ * all four warps have come, and CuTe's tutorial leans on it. */
+static bool copied_by_own_warpgroup(const struct visit *v, const struct record *r, unsigned thread)
+{
+    bool own = r->serial == v->b->serial && engine_kind(r->engine) == COPIES && engine_kind(v->a->engine) == PRODUCTS &&
+               thread / (4 * WARP) == v->a->thread / (4 * WARP);
+    if (!own || !order_before(v->b, thread, r->serial, r->engine, STAMP(r)))
+        return false;
+    note_once(
+        v->a->pc,
+        "A product of a warpgroup reads what cp.async of another of its threads wrote, and no barrier stands between that "
+        "thread's wait and the product: hardware lets the four warps meet, the PTX ISA does not promise it.");
+    return true;
+}
+
 static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
     unsigned actor = record_actor(r, thread);
-    if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)))
+    if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)) || copied_by_own_warpgroup(v, r, thread))
         return;
     if (r->engine && r->serial == v->b->serial && (v->strength == PLAIN || strength == PLAIN) &&
         async_meets(v->a, r->engine, STAMP(r), stored))
@@ -444,6 +459,15 @@ static void add_read(const struct access *a, uint32_t least_serial, struct cell 
 
 /* ---- cells on the way ---- */
 
+/* Has that been written before what this thread does, and need no fence between the two proxies? */
+static bool is_known(const struct access *a, const struct record *w)
+{
+    bool asynchronous = engine_proxy(w->engine) == ASYNC_PROXY;
+    if (!asynchronous)
+        return a->proxy == GENERIC_PROXY && is_met(a->block, w, WRITER(w));
+    return order_before(a->block, a->thread, w->serial, w->engine, STAMP(w));
+}
+
 /* What happens most: a load of a word that nobody has written since the last barrier. Returns whether that is all. */
 static bool load_word(const struct access *a, const struct cells *cells, size_t offset, uint32_t least_serial, u64 key)
 {
@@ -453,7 +477,7 @@ static bool load_word(const struct access *a, const struct cells *cells, size_t 
     uint32_t lane = 1u << a->thread % WARP, warp = 1u << a->thread / WARP;
     if (w->who & SPLIT)
         return false;
-    if (w->serial >= least_serial && (w->serial != b->serial || !is_met(b, w, WRITER(w))))
+    if (w->serial >= least_serial && (w->serial != b->serial || !is_known(a, w)))
         return false;
     if (c->reads[0].serial == b->serial && c->reads[0].key == key && c->reads[0].engine == a->engine &&
         record_extend(&c->reads[0], lane, warp))
@@ -790,8 +814,7 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     if (!a->engine)
         b->threads[a->thread].touched = a->stamp;
     bool *lock = race_lock(b, place);
-    bool loads_words = a->proxy == GENERIC_PROXY && !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 &&
-                       !read_only;
+    bool loads_words = !access_stores(a->kind) && strength == PLAIN && a->bytes % 4 == 0 && !read_only;
     if (loads_words && load_words(a, cells, offset, least_serial, key)) {
         race_unlock(lock);
         return;

@@ -11,13 +11,15 @@
 
 #define WORD 4
 #define WORDS (STACK_SLOT / WORD)
+#define ANY_WORD 0xffffu
+#define FORGOTTEN ((const void *)1)
 
 struct issue { /* of a product in flight: the variables that it keeps, by their words in the stack */
     const char *call;
     const void *pc;
     bool accumulators;
     unsigned n, lowest;
-    uint16_t *words;
+    uint16_t *words; /* ANY_WORD: of a variable that has ended */
 };
 
 struct registers {              /* of a thread */
@@ -48,12 +50,19 @@ static void forget_written(struct registers *r)
     r->n_written = 0;
 }
 
-static void forbid(struct registers *r, const struct issue *issue, int by)
+static void forbid_word(struct registers *r, const struct issue *issue, unsigned i, int by)
 {
     uint16_t *counts = issue->accumulators ? r->closed : r->held;
+    if (issue->words[i] == ANY_WORD)
+        return;
+    counts[issue->words[i]] = (uint16_t)(counts[issue->words[i]] + by);
+    r->n_forbidden += (unsigned)by;
+}
+
+static void forbid(struct registers *r, const struct issue *issue, int by)
+{
     for (unsigned i = 0; i < issue->n; i++)
-        counts[issue->words[i]] = (uint16_t)(counts[issue->words[i]] + by);
-    r->n_forbidden += (unsigned)by * issue->n;
+        forbid_word(r, issue, i, by);
 }
 
 static void remove_issue(struct registers *r, unsigned i)
@@ -101,7 +110,7 @@ bool registers_unfenced(struct block *b, unsigned thread, void *const *addresses
             continue;
         size_t last = word_of(b, thread, (const unsigned char *)addresses[i] + bytes - 1);
         for (size_t word = word_of(b, thread, addresses[i]); word <= last; word++)
-            if (r->written[word]) {
+            if (r->written[word] && r->written[word] != FORGOTTEN) {
                 found->address = addresses[i];
                 found->pc = r->written[word];
                 return true;
@@ -150,6 +159,14 @@ void registers_close(struct block *b, unsigned thread, void *const *addresses, u
     fiber_watch(b, thread);
 }
 
+static bool is_of(const struct issue *issue, const uint16_t *words, unsigned n, bool accumulators)
+{
+    bool same = issue->accumulators == accumulators && issue->n == n;
+    for (unsigned i = 0; i < n && same; i++)
+        same = issue->words[i] == words[i] || issue->words[i] == ANY_WORD;
+    return same;
+}
+
 /* The oldest of the same registers: waits cover the oldest groups first. */
 void registers_open(struct block *b, unsigned thread, void *const *addresses, unsigned n, unsigned bytes,
                     bool accumulators)
@@ -159,14 +176,29 @@ void registers_open(struct block *b, unsigned thread, void *const *addresses, un
     struct registers *r = registers_of(b, thread);
     uint16_t words[n * (bytes / WORD + 2)];
     unsigned n_words = words_of(b, thread, addresses, n, bytes, words);
-    for (unsigned i = 0; i < r->n_issues; i++) {
-        const struct issue *issue = &r->issues[i];
-        if (issue->accumulators == accumulators && issue->n == n_words &&
-            memcmp(issue->words, words, n_words * sizeof *words) == 0) {
+    for (unsigned i = 0; i < r->n_issues; i++)
+        if (is_of(&r->issues[i], words, n_words, accumulators)) {
             remove_issue(r, i);
             return;
         }
-    }
+}
+
+void simt_registers_end(const void *variable, size_t bytes)
+{
+    struct block *b = simt_worker ? block_here() : NULL;
+    if (!b || !current(b)->watched || !block_is_own_stack(b, b->cur, variable))
+        return;
+    struct registers *r = registers_of(b, b->cur);
+    size_t first = word_of(b, b->cur, variable), end = first + bytes / WORD;
+    for (size_t word = first; word < end; word++)
+        if (r->written[word])
+            r->written[word] = FORGOTTEN;
+    for (unsigned i = 0; i < r->n_issues; i++)
+        for (unsigned j = 0; j < r->issues[i].n && !r->issues[i].accumulators; j++)
+            if (r->issues[i].words[j] >= first && r->issues[i].words[j] < end) {
+                forbid_word(r, &r->issues[i], j, -1);
+                r->issues[i].words[j] = ANY_WORD;
+            }
 }
 
 /* The last that forbids it. */
@@ -179,14 +211,15 @@ static const struct issue *issue_of(const struct registers *r, size_t word, bool
     return NULL;
 }
 
-static void report_touch(const struct access *a, const struct issue *issue)
+static void report_touch(const struct access *a, const struct issue *issue, size_t word)
 {
+    const void *variable = a->block->threads[a->thread].stack + word * WORD;
     const struct block *b = a->block;
     struct actor other = {b->serial, a->thread, issue->pc};
     char did[160], why[640];
     snprintf(did, sizeof did, "issued %s, which %s", issue->call,
              issue->accumulators ? "adds to it," : "reads it as a register of A,");
-    async_say_unlanded(a->block, a->thread, a->address, a->bytes, why, sizeof why);
+    async_say_unlanded(a->block, a->thread, variable, WORD, why, sizeof why);
     report_meeting(a, issue->accumulators ? "accumulator in flight" : "operand register in flight", &other, did, why);
 }
 
@@ -213,7 +246,7 @@ void registers_access(struct block *b, const void *address, unsigned bytes, enum
     for (size_t word = first; word <= last && word < WORDS && r->n_forbidden; word++)
         if (r->closed[word] || (store && r->held[word])) {
             struct access a = access_of(b, pc, address, bytes, kind);
-            report_touch(&a, issue_of(r, word, store));
+            report_touch(&a, issue_of(r, word, store), word);
         }
 }
 

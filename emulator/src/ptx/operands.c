@@ -272,7 +272,7 @@ static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
 
 static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)
 {
-    bool written = strchr("dDmMpwWeG", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
+    bool written = strchr("dDmMpwWeGL", letter), predicate = in->type[0] == T_PRED && strchr("dswv", letter);
     if (strchr("ak", letter) && o->kind == O_ADDRESS)
         return true;
     if ((letter == 'k') != (o->kind == O_PLACE) || letter == 'a' || o->kind == O_ADDRESS)
@@ -281,7 +281,7 @@ static bool fits(const struct instruction *in, char letter, const struct ptx_ope
         predicate = true;
     if (letter == 'x')
         predicate = o->predicate;
-    if (o->kind == O_VECTOR && !strchr("wWvVMNGH", letter))
+    if (o->kind == O_VECTOR && !strchr("wWvVMNGHL", letter))
         return false;
     for (unsigned i = 0; i < o->n; i++) {
         const struct ptx_operand *each = &o->elements[i];
@@ -311,7 +311,8 @@ static unsigned width(const struct instruction *in, unsigned i, char letter)
     case 'h': return 2;
     case 'l': return 8;
     case 'G':
-    case 'H': return 0;
+    case 'H':
+    case 'L': return 0;
     case 't':
     case 'T': return last->bytes;
     case 'w':
@@ -339,7 +340,29 @@ static void check_widths(const struct reader *r, const struct instruction *in, u
     }
 }
 
-void reader_check_operands(const struct reader *r, struct instruction *in)
+void reader_use(struct reader *r, const struct ptx_operand *o, bool late)
+{
+    if (o->kind != O_SLOT && o->kind != O_ADDRESS && o->kind != O_PLACE)
+        return;
+    if (late && (o->slot >= r->program->n_arguments || !r->arguments[o->slot].variable))
+        reader_refuse(r, "registers that are written when the statement is over are operands of it");
+    if (o->slot >= r->program->n_arguments)
+        return;
+    enum use *use = &r->uses[o->slot];
+    if (*use == (late ? USED_AT_ONCE : USED_LATE))
+        reader_refuse(
+            r, "a register that is written when the statement is over belongs to another of its instructions, too");
+    *use = late ? USED_LATE : USED_AT_ONCE;
+}
+
+static void use_all(struct reader *r, const struct ptx_operand *o, bool late)
+{
+    reader_use(r, o, late);
+    for (unsigned i = 0; i < o->n && o->elements != o; i++)
+        reader_use(r, &o->elements[i], late);
+}
+
+void reader_check_operands(struct reader *r, struct instruction *in)
 {
     const char *letter = in->row->operands;
     bool optional = false;
@@ -358,6 +381,7 @@ void reader_check_operands(const struct reader *r, struct instruction *in)
         if (!fits(in, policy ? 'l' : *letter, &in->operand[i]))
             reader_refuse(r, why);
         check_widths(r, in, i, policy ? 'l' : *letter);
+        use_all(r, &in->operand[i], *letter == 'L');
         letter += *letter != 0;
     }
     settle_decimals(r, in);

@@ -221,7 +221,8 @@ struct instruction {
  * e and f a register of 32 bits that is written and one that is read, of which parts may be selected, f and c also with a
  * minus; l one of 64 bits. Capitals: D, T, W and V may be registers wider than the
  * type; M and N are one or several of 32 bits,
- * G and H a fragment, of which the row looks at the registers. */
+ * G and H a fragment, of which the row looks at the registers; L one that is written, and read, when the statement is over: variables of
+ * the program's, which no other instruction of the statement has. */
 struct row {
     const char *name; /* the stem, "ld"; the longest that fits is meant. NULL ends a table */
     void (*run)(struct running *r, const struct instruction *in);
@@ -244,6 +245,8 @@ struct row {
 
 struct program {
     unsigned n, n_slots, n_arguments;
+    bool variables; /* are there any among the operands? */
+    bool *late;     /* of each argument: it is one of L */
     struct instruction *instructions;
     struct ptx_operand *elements; /* of vectors */
 };
@@ -293,15 +296,6 @@ static inline void ptx_set_wide(const struct running *r, const struct ptx_operan
 static inline void *ptx_place(const struct running *r, const struct ptx_operand *o)
 {
     return o->kind == O_SLOT && o->slot < r->n_places ? r->places[o->slot] : NULL;
-}
-
-/* The same of one that the row writes itself, now and later: at its end the statement leaves it alone. */
-static inline void *ptx_take_place(struct running *r, const struct ptx_operand *o)
-{
-    void *place = ptx_place(r, o);
-    if (place)
-        r->places[o->slot] = NULL;
-    return place;
 }
 
 /* Of p|q, q. */

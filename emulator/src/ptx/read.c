@@ -31,6 +31,7 @@ static void read_guard(struct reader *r, struct instruction *in)
     reader_single(r, &p);
     if (!p.predicate)
         reader_refuse(r, "what stands behind `@` is not a predicate");
+    reader_use(r, &p, false);
     in->guarded = true;
     in->guard = p.slot;
 }
@@ -207,12 +208,17 @@ struct program *ptx_read_program(const struct simt_assembly_site *site, const st
     char *text = reader_text(r);
     p->instructions = calloc(count(text, ";"), sizeof *p->instructions);
     p->elements = calloc(count(text, ",{"), sizeof *p->elements);
-    if (!p->instructions || !p->elements)
+    p->late = calloc(p->n_arguments + 1, sizeof *p->late);
+    r->uses = calloc(p->n_arguments + 1, sizeof *r->uses);
+    if (!p->instructions || !p->elements || !p->late || !r->uses)
         base_out_of_memory();
     r->at = text;
     read_statements(r);
     for (unsigned i = 0; i < r->n_branches; i++)
         resolve_branch(r, &r->branches[i]);
+    for (unsigned i = 0; i < p->n_arguments; i++)
+        p->late[i] = r->uses[i] == USED_LATE;
+    free(r->uses);
     free(text);
     free(r);
     return p;

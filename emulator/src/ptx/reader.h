@@ -21,12 +21,15 @@ struct label {
     unsigned scope, instruction; /* a branch: the one that jumps; else the one jumped to */
 };
 
+enum use { UNUSED, USED_AT_ONCE, USED_LATE };
+
 struct reader {
     const struct simt_assembly_site *site;
     const struct simt_asm_operand *arguments;
     const u64 *values; /* of the arguments, when the statement is first come to */
     const void *pc;    /* where the program continues behind it */
     struct program *program;
+    enum use *uses;             /* of each argument */
     const char *at, *statement; /* where it reads; where the statement began */
     unsigned n_elements;
     struct name names[MOST_NAMES];

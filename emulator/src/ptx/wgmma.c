@@ -1,12 +1,13 @@
 /* Inline PTX: products of a warpgroup (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"). What they do and when
  * says async/wgmma.h. */
 #include "async/wgmma.h"
-#include "base/report.h"
 #include "ptx/matrix.h"
 #include "ptx/rows.h"
 #include "warp/matrix_layout.h"
 
 /* ---- wgmma.mma_async ---- */
+
+#define MOST_ACCUMULATORS 128 /* of a thread, 32 bits each */
 
 enum { D, A, B, SCALE_D, IMMEDIATES }; /* operands; the latter as many as the types have, in this order: */
 
@@ -38,15 +39,15 @@ static bool accumulates(const struct running *r, const struct ptx_operand *o)
     return o->predicate ? ptx_get_predicate(r, o) : o->value != 0;
 }
 
-static void take_accumulators(struct running *r, const struct ptx_operand *o, struct wgmma *w)
+/* They mostly are the statement's operands, one behind the other. */
+static void *const *accumulators_of(const struct running *r, const struct ptx_operand *o, void **places)
 {
-    w->n = o->n;
-    for (unsigned i = 0; i < o->n; i++) {
-        w->accumulators[i] = ptx_take_place(r, &o->elements[i]);
-        if (!w->accumulators[i])
-            report_unsupported_at("inline PTX `wgmma.mma_async`: the registers of D are not operands of the statement",
-                                  r->pc);
-    }
+    bool in_order = true;
+    for (unsigned i = 0; i < o->n; i++)
+        in_order &= o->elements[i].slot == o->elements[0].slot + i;
+    for (unsigned i = 0; i < o->n && !in_order; i++)
+        places[i] = r->places[o->elements[i].slot];
+    return in_order ? &r->places[o->elements[0].slot] : places;
 }
 
 static void multiply(struct running *r, const struct instruction *in)
@@ -54,6 +55,7 @@ static void multiply(struct running *r, const struct instruction *in)
     const struct product *p = &in->product;
     const struct ptx_operand *a = &in->operand[A];
     unsigned last = immediates_of(in) - 1;
+    void *places[MOST_ACCUMULATORS];
     struct wgmma w = {.product = p, .from_registers = has_registers_of_a(in)};
     w.b = ptx_get(r, &in->operand[B]);
     w.accumulates = accumulates(r, &in->operand[SCALE_D]);
@@ -68,7 +70,8 @@ static void multiply(struct running *r, const struct instruction *in)
         w.a = ptx_get(r, a);
         w.a_is_mn_major = immediate(in, 2);
     }
-    take_accumulators(r, &in->operand[D], &w);
+    w.n = in->operand[D].n;
+    w.accumulators = accumulators_of(r, &in->operand[D], places);
     wgmma_issue(&w, r->pc);
 }
 
@@ -93,6 +96,8 @@ static const char *check_operands(const struct instruction *in)
     const struct product *p = &in->product;
     const struct ptx_operand *a = &in->operand[A], *scale = &in->operand[SCALE_D];
     const char *why = ptx_check_fragment(p, OPERAND_D, p->d, &in->operand[D]);
+    for (unsigned i = 0; !why && i < in->operand[D].n; i++)
+        why = in->operand[D].elements[i].kind == O_SLOT ? NULL : "D is written to registers, all of them";
     if (!why && has_registers_of_a(in))
         why = ptx_check_fragment(p, OPERAND_A, p->a, a);
     if (why)
@@ -154,7 +159,7 @@ static const char *check_wait(struct instruction *in)
 #define FACTORS (HALVES | BYTES | TYPE(T_TF32) | TYPE(T_E4M3) | TYPE(T_E5M2) | TYPE(T_B1))
 
 const struct row ptx_wgmma_rows[] = {
-    {"wgmma.mma_async", multiply, PRODUCT, "GHlx?nnnn", FACTORS | TYPE(T_F32) | TYPE(T_S32), check_product},
+    {"wgmma.mma_async", multiply, PRODUCT, "LHlx?nnnn", FACTORS | TYPE(T_F32) | TYPE(T_S32), check_product},
     {"wgmma.fence", fence, TOGETHER, "", 0, check_together},
     {"wgmma.commit_group", commit, TOGETHER, "", 0, check_together},
     {"wgmma.wait_group", wait, TOGETHER, "n", 0, check_wait},

@@ -274,14 +274,17 @@ static void say_access(FILE *f, const struct access *a, const char *kind)
     const struct block *b = a->block;
     char name[256];
     bool addressed = memory_covers(a->address) || !symbol_nearest(a->address);
-    bool shared = shared_owner(b, a->address) != NULL;
+    bool shared = shared_owner(b, a->address) != NULL,
+         local = b->threads[a->thread].stack && block_is_own_stack(b, a->thread, a->address);
     name_target(b, a->address, name, sizeof name);
+    if (local)
+        snprintf(name, sizeof name, "a local variable");
     fprintf(f, "simt: %s: %s\n", kind, where(a->pc));
     say_kernel(f, b->launch, b->serial);
     fprintf(f, "  ");
     say_actor(f, b->launch, a->thread, a->engine);
     fprintf(f, " %s %u byte%s %s %s%s\n", present(a->kind), a->bytes, plural(a->bytes),
-            addressed && !shared ? "at" : "of", name, called(a->pc));
+            addressed && !shared && !local ? "at" : "of", name, called(a->pc));
     say_target(f, b, a->address, a->bytes, true);
 }
 
@@ -736,9 +739,16 @@ static void say_waiters(FILE *f, const struct block *b)
     }
 }
 
-/* Of two waiters, the first comes closer to why nobody can go on: a block-wide wait rather than a warp's. */
+static bool in_warpgroup_collective(const struct thread *t) { return t->call && t->call->op->of_warpgroup; }
+
+/* Of two waiters, the first comes closer to why nobody can go on: a block-wide wait rather than a warp's, and warps of one
+ * warpgroup that have not come to one instruction, rather than others that wait for their registers. */
 static bool explains_better(const struct thread *a, const struct thread *other)
 {
+    if (in_warpgroup_collective(a) && other->waits_for->kind->explain)
+        return true;
+    if (in_warpgroup_collective(other) && a->waits_for->kind->explain)
+        return false;
     if (a->waits_for->kind->explain || other->waits_for->kind->explain)
         return !other->waits_for->kind->explain;
     return other->call && !a->call;

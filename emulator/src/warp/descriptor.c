@@ -12,6 +12,7 @@ struct fields { /* in bytes */
     unsigned width; /* of the swizzle, in vectors: 1 is none */
 };
 
+/* Bits between them are not looked at. */
 static struct fields fields_of(u64 descriptor)
 {
     static const unsigned widths[] = {1, 8, 4, 2};
@@ -53,14 +54,6 @@ unsigned descriptor_vectors(const struct shared_operand *o, uint32_t offsets[MOS
         offsets[i] = swizzled(&f, f.start + at);
     }
     return n;
-}
-
-const char *descriptor_fault(const struct shared_operand *o, char *sentence, size_t size)
-{
-    (void)o;
-    (void)sentence;
-    (void)size;
-    return NULL;
 }
 
 void descriptor_gather(const struct shared_operand *o, const unsigned char *shared, struct dense *d,

@@ -6,8 +6,9 @@
 #include "base/base.h"
 
 /* Elements of the largest operands, of a warpgroup's product of m64n256: k is 32 bytes, of each row of A and column of B. */
-#define MOST_A (64 * 32)
-#define MOST_B (32 * 256)
+#define MOST_K 32
+#define MOST_A (64 * MOST_K)
+#define MOST_B (MOST_K * 256)
 #define MOST_SUMS (64 * 256)
 
 /* An element as it is computed with: a float, or a 32-bit integer. */
@@ -20,9 +21,6 @@ union number {
 /* Elements, packed as in registers, to numbers, and sums back; their number is a multiple of 32. */
 void dense_widen(enum element_type type, const void *restrict packed, unsigned elements, union number *restrict out);
 void dense_narrow(enum element_type type, const union number *restrict sums, unsigned elements, void *restrict packed);
-/* The negatives, of floating-point numbers. */
-void dense_negate(union number *matrix, unsigned elements);
-
 /* sums [m, n] += a [m, k] b [k, n] */
 void dense_multiply(const struct product *p, const union number *a, const union number *b, union number *sums);
 /* The same; each product is added by one fused operation. */

@@ -4,10 +4,10 @@ __global__ void three_lanes(int *out)
 {
     int lane;
     asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
-    asm volatile("{\n\t"  // expect: inline PTX `wgmma.fence.sync.aligned`: products of several warps are not supported
+    asm volatile("{\n\t"  // expect: inline PTX `tcgen05.wait::ld.sync.aligned`: tensor memory is not supported
                  "membar.cta;\n\t"
                  "mad.lo.s32 %0, %0, 3, 1;\n\t"
-                 "wgmma.fence.sync.aligned;\n\t"
+                 "tcgen05.wait::ld.sync.aligned;\n\t"
                  "}"
                  : "+r"(lane));
     out[threadIdx.x] = lane;

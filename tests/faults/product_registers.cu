@@ -1,6 +1,6 @@
 // Variables that stand for registers of wgmma.mma_async, touched too early, changed behind a fence, or gone. The first
 // argument picks the kernel; a comment `expect NAME: KIND` marks a line that the report on it must name.
-// tests/right/registers.cu has the right ways.
+// tests/right/product_registers.cu has the right ways.
 
 #include <cuda_fp16.h>
 #include <string.h>
