@@ -1,4 +1,4 @@
-// C = A B by specialised warpgroups: one fills a ring of stages, two multiply what is in it, with registers that the first gives away.
+// C = A B by specialised warpgroups: one fills a ring of stages, two multiply what is in it, with registers of the first.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o matmul_warp_specialized steps/40_matmul_warp_specialized/matmul_warp_specialized.cu common/*.c
 //   ./learn run 40
@@ -29,8 +29,8 @@ struct tiles {
     alignas(1024) T B[TILE_N / PANEL][TILE_K][PANEL];  // [panel][i][col]
 };
 
-// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of `empty` when the
-// products of all consumers' warps have read them.
+// [ring] Two barriers for each stage. A phase of `full` is over when all bytes of the stage's tiles are there, a phase of
+// `empty` when the products of all consumers' warps have read them.
 template <class T, int CONSUMERS, int STAGES>
 struct buffers {
     struct tiles<T, CONSUMERS> tiles[STAGES];
@@ -118,17 +118,21 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
     // [barriers]
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; stage++) {
+            // [counts]
             mbarrier_init(&smem->full[stage], 1);
             mbarrier_init(&smem->empty[stage], CONSUMERS * WARPS);
+            // [end counts]
         }
         fence_mbarrier_init();
     }
     __syncthreads();  // the barriers are made before any thread waits at them
 
+    // [roles]
     int stage = 0, parity = 0;
     if (warpgroup == CONSUMERS) {
-        // [produce] One thread of the last warpgroup copies all tiles, each as soon as its stage is empty.
+        // [give] The producer, which is the last warpgroup, needs few registers.
         setmaxnreg_dec<PRODUCER_REGISTERS>();
+        // [produce] One thread of it copies all tiles, each as soon as its stage is empty.
         if (threadIdx.x == CONSUMERS * WARPGROUP)
             for (int i = 0; i < k; i += TILE_K) {
                 // The products have read the tiles that were here before. There were none in the first round: it waits for the
@@ -138,10 +142,12 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
                 next_stage<STAGES>(&stage, &parity);
             }
     } else {
-        // [consume] Each of the others multiplies 64 rows of A's tiles.
+        // [take] The consumers get the registers that it has given away.
         setmaxnreg_inc<CONSUMER_REGISTERS>();
+        // [multiply] Each of them multiplies 64 rows of A's tiles.
         float sum[COLS][4] = {};
         for (int i = 0; i < k; i += TILE_K) {
+            // [consume]
             mbarrier_wait_parity(&smem->full[stage], parity);  // this stage's tiles are there
             multiply_tiles(sum, &smem->tiles[stage], warpgroup * WGMMA_M);
             wgmma_wait_group<0>(sum);
