@@ -110,7 +110,8 @@ void registers_declaration(int i)
     if (!ahead)
         look_ahead();
     int close = tokens[scope->brace].partner;
-    for (int name = i; name < semicolon; name = next_in_block(name)) {
+    /* Behind a `<` of the first one's value a comma may stand between arguments of a template. */
+    for (int name = i; name < semicolon && !is(name, "<"); name = next_in_block(name)) {
         bool declared = (name == i || (tokens[name].kind == NAME && is(name - 1, ","))) && is_any(name + 1, "; = [ ,");
         if (!declared || !ahead[name].argument || ahead[name].argument > close)
             continue;
