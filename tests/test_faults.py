@@ -27,7 +27,7 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "matrices-half_a_warp", "ptx-nobody_arrives", "ptx-in_a_branch", "bulk_forms-to_no_block", "bulk_bytes",
                     "tma_tiles-inside_only", "tma_tiles-a_larger_box", "setmaxnreg-four_consumers", "setmaxnreg-producer_keeps_all",
                     "setmaxnreg-producer_leaves", "setmaxnreg-of_maxnreg", "setmaxnreg-an_odd_warp", "setmaxnreg-one_warp", "setmaxnreg-two_numbers",
-                    "setmaxnreg-no_warpgroup", "setmaxnreg_numbers", "warpgroup_turns", "wgmma_meetings", "wgmma_roles",
+                    "setmaxnreg-no_warpgroup", "setmaxnreg_numbers", "wgmma_meetings", "wgmma_roles", "warpgroup_turns",
                     "wgmma_rings-producer_begins_with_parity_0"}
 
 

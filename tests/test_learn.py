@@ -556,6 +556,17 @@ def test_products_of_a_step_for_wgmma_are_warpgroups_products():
         assert results.counters({"arch": arch}, {"ncu": ncu}).get("wgmma") == found
 
 
+@pytest.mark.parametrize("mma, wgmma, columns", [(8, 0, ["products of fragments"]), (12, 8, ["products of fragments", "wgmma, by warp"]),
+                                                 (8, 8, ["wgmma, by warp"])])
+def test_the_counters_of_warpgroups_have_columns_of_their_own(monkeypatch, mma, wgmma, columns):
+    counts = dict.fromkeys(COUNTERS, 0) | {"mma": mma, "wgmma": wgmma}
+    done = {"case": {"shape": {"m": 64, "n": 64, "k": 64}}}
+    monkeypatch.setattr(docs, "counted", lambda step: [("padded", done, counts)])
+    monkeypatch.setattr(docs.results, "hardware", lambda step, variant, shape: None)
+    head = docs.counters(STEPS[1]).split("\n\n")[1].splitlines()[0]
+    assert [column for column in ("products of fragments", "wgmma, by warp") if column in head] == columns
+
+
 @pytest.mark.parametrize("arch, option", [("80", "-arch=native"), ("90", "-arch=native"), ("90a", "-gencode=arch=compute_90a,code=sm_90a")])
 def test_an_exercise_of_wgmma_is_compiled_for_it(monkeypatch, tmp_path, arch, option):
     asked = []

@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, read_report, run
 
 SIMTCC = ROOT / "emulator" / "simtcc"
-SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("assembly", "kernels", "launches", "shared", "statements", "symbols", "variables", "text", "tokens")]
+SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("assembly", "kernels", "launches", "products", "shared", "statements", "symbols", "variables", "text", "tokens")]
 PROGRAMS = [
     Program(source, compiler, options) for source in SOURCES for compiler in COMPILERS for options in ((), ("--plain",))
 ]
@@ -43,6 +43,9 @@ IN_SECTION = (
 )
 PLACED = '__attribute__((section("simt_%s"), no_reorder, used))'
 GAP = ' static char simt_gap_%d[256] __attribute__((section("simt_%s"), no_reorder, used));'
+OF_ROW = "<decltype(%s), ::simt::is_row<decltype(%s)> || %s>"
+ROW = f" ::simt::begin_registers{OF_ROW}(&%s);"
+ROW_ENDS = f" ::simt::Registers{OF_ROW} simt_registers_%d{{&%s}};"
 REWRITES = [
     ("k<<<1, 2>>>(x);", f'({CONFIGURE}("k", "a.cu", 1, 1, 2), k(x));'),
     (
@@ -84,6 +87,13 @@ REWRITES = [
         "[=] __device__ () { q[0] = c ? p[0] = {f(1)} : 3; };",
         "[=]  () { q[0] = (::simt::returned, c ? p[0] = { (::simt::returned,f(1))} : 3); };",
     ),
+    (
+        '[=] __device__ () { "wgmma"; T a[4], b = 2, c = 1; f(a, b); c + 1; };',
+        '[=]  () { "wgmma"; T a[4], b = 2, c = 1;' + ROW % ("a", "a", "false", "a") + ROW_ENDS % ("a", "a", "false", 1, "a")
+        + ROW_ENDS % ("b", "b", "false", 2, "b") + " f(a, b); c + 1; };",
+    ),
+    ('[=] __device__ () { "wgmma"; switch (x) { case 1: T a[4]; f(a); } };', '[=]  () { "wgmma"; switch (x) { case 1: T a[4]; f(a); } };'),
+    ("[=] __device__ () { T a[4]; f(a); };", "[=]  () { T a[4]; f(a); };"),
 ]
 
 
@@ -206,8 +216,10 @@ PATTERNS = ["a<<<", ">>>", "a<<<1, 1>>>(", "a<<<1, 1>>>();", "(", "{", "[", "]",
             '"r"(a) ', "__shared__ ", "__shared__ int a, ", "__shared__ int a%d; a%d = 1; ", "__device__ ", "__device__ x ",
             "__device__ int a%d;", "__global__ x ", "__global__ void k(", "do ", "do ; while (1); ", "if (1) ", "case ", "a ? ", "a = ",
             "a = (", "x = f(); ", "+[a]", "return[a] ", "[=]{", "[a = [", "s ", "f(s, ", "T s, ", "* ", "& s ", "a::", "/* ", 'R"(',
-            '"', "'", "# 1 \"a%d\"\n", "#if __CUDA_ARCH__\n", "<:", "and ", "struct ", "operator ", "decltype(", "alignas("]
-FRONTS = ["", "__device__ ", "__global__ void k(int *p) { __shared__ int s[4]; ", "struct o { int operator+(o); }; __device__ void f() { x = "]
+            '"', "'", "# 1 \"a%d\"\n", "#if __CUDA_ARCH__\n", "<:", "and ", "struct ", "operator ", "decltype(", "alignas(",
+            "T a; f(a); ", "T a%d[4]; f(a%d); ", "{ T a = x; f(a); ", "T a, a, ", "T a; switch (a) { case 1: ", 'T a; asm("wgmma.mma_async"::"r"(a)); ']
+FRONTS = ["", "__device__ ", "__global__ void k(int *p) { __shared__ int s[4]; ", "struct o { int operator+(o); }; __device__ void f() { x = ",
+          '__device__ void f() { "wgmma"; ']
 
 
 def seconds_of(command, text):

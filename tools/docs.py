@@ -641,6 +641,7 @@ def against(step, other):
 # Columns that stand in the counters' table where a row has them.
 WHERE_COUNTED = {"ldmatrix requests": "ldmatrix_requests", "its wavefronts": "ldmatrix_wavefronts",
                  "its bank conflicts": "ldmatrix_conflicts", "products of fragments": "mma",
+                 "wgmma, by warp": "wgmma", "wavefronts that wgmma reads": "wgmma_ld_wavefronts",
                  "cp.async requests": "copy_ld_requests", "sectors read": "copy_ld_sectors",
                  "wavefronts written": "copy_st_wavefronts", "bank conflicts of the writes": "copy_st_conflicts",
                  "bulk loads": "tma_ld_requests", "their sectors": "tma_ld_sectors",
@@ -698,7 +699,8 @@ def compared(pairs):
 def counters(step):
     """What the emulator counts of each variant at its default shape, and what ncu counted there on an H200."""
     rows, shape, pairs, of_all = [], "", [], list(counted(step))
-    more = [column for column, counter in WHERE_COUNTED.items() if any(counts.get(counter) for _, _, counts in of_all)]
+    beside = lambda counts, counter: (counts.get(counter) or 0) - (counts.get("wgmma", 0) if counter == "mma" else 0)  # which has a column
+    more = [column for column, counter in WHERE_COUNTED.items() if any(beside(counts, counter) for _, _, counts in of_all)]
     for variant, done, counts in of_all:
         name = variant or steps.short(step)
         shape = run.shape_words(done["case"]["shape"])

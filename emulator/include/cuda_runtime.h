@@ -137,20 +137,20 @@ template <class T> SIMT_INLINE unsigned long long bits(T value)
  * elements, or a struct of such. */
 template <class T>
 constexpr bool is_row = std::is_array<T>::value ? sizeof(std::remove_all_extents_t<T>) == 4
-                                                : std::is_aggregate<T>::value && std::is_trivially_copyable<T>::value &&
-                                                      sizeof(T) > 4 && sizeof(T) % 4 == 0 && alignof(T) != 8;
+                                                : std::is_trivially_copyable<T>::value && sizeof(T) > 4 &&
+                                                      sizeof(T) % 4 == 0 && alignof(T) != 8;
 template <class T, bool may_be, bool checked = SIMT_CHECKED /* by simtcc */> struct Registers {
     __attribute__((always_inline)) Registers(const volatile void *) {}
 };
 template <class T> struct Registers<T, true, true> {
     const T *variable;
-    __attribute__((always_inline)) ~Registers() { ::simt_registers_end(variable, sizeof(T)); }
+    __attribute__((always_inline)) ~Registers() { ::simt_registers_end((const void *)variable, sizeof(T)); }
 };
 template <class T, bool may_be> SIMT_INLINE void begin_registers(const T *variable)
 {
 #ifdef __clang__
     if constexpr (may_be && SIMT_CHECKED)
-        ::simt_registers_end(variable, sizeof(T));
+        ::simt_registers_end((const void *)variable, sizeof(T));
 #endif
 }
 

@@ -7,9 +7,16 @@
  * it is another variable: on a GPU another register, and what products do with the first is nothing to it. Only operands of `asm` are meant, and arguments; and
  * whether one of these can be a row of registers, its type says. */
 #include "rewrite.h"
+#include <stdlib.h>
 #include <string.h>
 
-#define MOST_LOOKED_AT 4096 /* tokens: the time is to grow with the length of the text */
+#define MOST_WORDS 32 /* of a type */
+
+/* Where a name is handed on next, behind each token that is one: as an argument or an operand, and as an operand of `asm`. Read
+ * once, from the last token to the first. */
+static struct ahead {
+    int argument, operand; /* 0: nowhere */
+} *ahead;
 
 static bool has_products(void)
 {
@@ -22,30 +29,47 @@ static bool has_products(void)
     return answer;
 }
 
-static int next_in_block(int i) { return is_any(i, "( [ {") ? tokens[i].partner + 1 : i + 1; }
-
-/* The `}` of the block around a declaration; 0: there may be jumps over it, or it is far away, or stands in a `for (`. */
-static int end_of_block(int semicolon)
+static void look_ahead(void)
 {
-    int n = 0, i = semicolon;
-    for (; n < MOST_LOOKED_AT && i < end && !is_any(i, ") ] }"); i = next_in_block(i), n++)
-        if (is_any(i, "case default") || (tokens[i].kind == NAME && is(i + 1, ":")))
-            return 0;
-    return n < MOST_LOOKED_AT && i < end && is(i, "}") ? i : 0;
+    size_t size = 1;
+    while (size < 2 * (size_t)end)
+        size *= 2;
+    int *last = calloc(size, sizeof *last); /* by its hash, the token of that name which was read last */
+    ahead = calloc((size_t)end + 1, sizeof *ahead);
+    if (!ahead || !last)
+        abort();
+    for (int i = end - 1; i > 0; i--) {
+        if (tokens[i].kind != NAME)
+            continue;
+        size_t at = token_hash(i) & (size - 1);
+        while (last[at] && !same_text(last[at], i))
+            at = (at + 1) & (size - 1);
+        int next = last[at];
+        if (next) {
+            bool operand = is(next - 1, "(") && tokens[next - 2].kind == STRING;
+            ahead[i] = ahead[next];
+            if (is_any(next - 1, "( , & )"))
+                ahead[i].argument = next;
+            if (operand)
+                ahead[i].operand = next;
+        }
+        last[at] = i;
+    }
+    free(last);
 }
 
-/* As an argument, or as an operand of `asm`. */
-enum use { KEPT, HANDED_ON, OPERAND };
-static enum use use_of(int name, int last)
+static int next_in_block(int i) { return is_any(i, "( [ {") ? tokens[i].partner + 1 : i + 1; }
+
+/* Does the innermost block have places to jump to, perhaps over a declaration? Asked of each once. */
+static bool has_jumps(void)
 {
-    enum use use = KEPT;
-    for (int i = name + 1; i < last && use != OPERAND; i++) {
-        if (i - name == MOST_LOOKED_AT)
-            return HANDED_ON;
-        if (same_text(i, name) && is_any(i - 1, "( , & )"))
-            use = is(i - 1, "(") && tokens[i - 2].kind == STRING ? OPERAND : HANDED_ON;
-    }
-    return use;
+    int close = tokens[scope->brace].partner;
+    for (int i = scope->brace + 1; i < close && scope->jumps == UNKNOWN; i = next_in_block(i))
+        if (is_any(i, "case default") || (tokens[i].kind == NAME && is(i + 1, ":") && statement_begin(i) == i))
+            scope->jumps = 1;
+    if (scope->jumps == UNKNOWN)
+        scope->jumps = 0;
+    return scope->jumps;
 }
 
 static bool is_initialised(int name)
@@ -56,37 +80,49 @@ static bool is_initialised(int name)
     return is(name, "=");
 }
 
+#define NO_VARIABLE \
+    "static extern constexpr thread_local __shared__ using typedef namespace template typename friend struct class union " \
+    "enum operator ( {"
+#define NO_NAME "auto const volatile unsigned signed int long short char float double bool"
+
 void registers_declaration(int i)
 {
-    static int n;
+    static int n, head_end; /* of a `for (` */
     int begin = statement_begin(i), semicolon = i;
     bool type = tokens[i - 1].kind == NAME ? !is_any(i - 1, NO_TYPE) : is(i - 1, ">") && angle_open(i - 1);
-    if (!type || !is_any(i + 1, "; = [ ,") || scope->kind != FUNCTION || !scope->device || scope->constant)
+    if (is(i, "for") && is(i + 1, "("))
+        head_end = tokens[i + 1].partner;
+    if (!type || is_any(i, NO_NAME) || i < head_end || i - begin > MOST_WORDS || !is_any(i + 1, "; = [ ,") ||
+        scope->kind != FUNCTION || !scope->device || scope->constant)
         return;
-    if (!is_any(begin - 1, "; { }") || !has_products())
+    if (!is_any(begin - 1, "; { }") || !has_products() || has_jumps())
         return;
-    for (int word = begin; word < i; word++)
-        if (is_any(word,
-                   "static extern constexpr struct class union enum typename __shared__ thread_local operator ( {"))
+    for (int word = begin; word < i; word++) {
+        if (skip_attribute(word) >= word)
+            word = skip_attribute(word);
+        else if (is_any(word, NO_VARIABLE))
             return;
+    }
     while (semicolon < end && !is_any(semicolon, "; ) ] }"))
         semicolon = next_in_block(semicolon);
-    int close = is(semicolon, ";") ? end_of_block(semicolon + 1) : 0;
-    if (!close)
+    if (!is(semicolon, ";"))
         return;
-    bool stays = tokens[close].partner == scope->kernel; /* until the kernel ends */
-    for (int name = i; name < semicolon; name = next_in_block(name)) {
-        bool declared = name == i || (tokens[name].kind == NAME && is(name - 1, ","));
-        enum use use = declared && is_any(name + 1, "; = [ ,") ? use_of(name, close) : KEPT;
-        if (use == KEPT)
+    if (!ahead)
+        look_ahead();
+    int close = tokens[scope->brace].partner;
+    /* Behind a `<` of the first one's value a comma may stand between arguments of a template. */
+    for (int name = i; name < semicolon && !is(name, "<"); name = next_in_block(name)) {
+        bool declared = (name == i || (tokens[name].kind == NAME && is(name - 1, ","))) && is_any(name + 1, "; = [ ,");
+        if (!declared || !ahead[name].argument || ahead[name].argument > close)
             continue;
+        bool operand = ahead[name].operand && ahead[name].operand < close;
         const char *variable = source_text(name, name);
         const char *of = format("decltype(%s), ::simt::is_row<decltype(%s)> || %s", variable, variable,
-                                use == OPERAND ? "true" : "false");
+                                operand ? "true" : "false");
         if (!is_initialised(name))
             put_after(semicolon, format(" ::simt::begin_registers<%s>(&%s);", of, variable));
         n++;
-        if (!stays)
+        if (scope->brace != scope->kernel) /* else it stays until the kernel ends */
             put_after(semicolon, format(" ::simt::Registers<%s> simt_registers_%d{&%s};", of, n, variable));
     }
 }

@@ -6,11 +6,14 @@
 
 enum scope_kind { NAMESPACE, CLASS, FUNCTION }; /* FUNCTION: initialisers and enumerations too */
 
+#define UNKNOWN (-1)
 struct scope {
     enum scope_kind kind;
     bool device;     /* may a kernel's thread come here? */
     bool constant;   /* is it in a function that is constexpr? */
     int kernel;      /* of a kernel's own body: its brace; else 0 */
+    int brace;       /* that opened it */
+    int jumps;       /* registers.c: are there labels in it? UNKNOWN at first */
     int n_arrays;    /* how many shared arrays were known when it began */
     int n_locals;    /* and how many local variables */
     int first_local; /* in a function: its own are those from here on */

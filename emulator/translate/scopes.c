@@ -42,6 +42,8 @@ void scope_open(int brace)
     scope = &scopes[++depth];
     *scope = *around;
     scope->kind = kind;
+    scope->brace = brace;
+    scope->jumps = UNKNOWN;
     scope->n_arrays = n_arrays;
     scope->n_locals = locals_begin(lambda               ? lambda
                                    : of_function        ? head

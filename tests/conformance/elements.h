@@ -34,8 +34,9 @@ static void finish(void)
 // ---- elements as bits ----
 
 enum type { F16, BF16, TF32, F32, E4M3, E5M2, S8, U8, S32 };
-// Small whole numbers; all bits of the fraction; now and then infinities, NaN, subnormals.
-enum kind { WHOLE, RANDOM, SPECIAL };
+// Small whole numbers; all bits of the fraction; now and then infinities, NaN, subnormals; about half of them subnormal, of A and
+// C, or of B, too.
+enum kind { WHOLE, RANDOM, SPECIAL, SMALL, TINY };
 
 static const struct format {
     int bits, fraction, bias;  // fraction 0: an integer
@@ -87,6 +88,8 @@ static unsigned element(enum type type, enum kind kind)
         return type == S32 ? r % 4 ? r % 1000 : 0x7fffff00 + r % 256 : r & mask_of(f.bits);
     if (kind == SPECIAL && r % 64 == 0)
         return f.specials[r / 64 % 6];
+    if (kind == SMALL || kind == TINY)
+        return (r & 1) << (f.bits - 1) | (r / 2 & mask_of(f.fraction + 1));
     if (kind == RANDOM)
         return number(f, r & 1, (int)(r / 2 % 5) - 3, r / 16);
     return whole(f, r & 1, r / 2 % 5);
@@ -132,4 +135,4 @@ static void print_words(const char *key, const unsigned *words, int n)
     printf("\"");
 }
 
-static const char *const kinds[] = {"whole", "random", "special"};
+static const char *const kinds[] = {"whole", "random", "special", "small", "tiny"};

@@ -159,19 +159,22 @@ static __device__ unsigned long long descriptor(unsigned base, unsigned start, u
     KERNEL(NAME##_ss, COUNT, int, "+r", INSTRUCTION(N, SHAPE, TYPES, COUNT, OF_SHARED), A_SHARED) \
     KERNEL(NAME##_rs, COUNT, int, "+r", INSTRUCTION(N, SHAPE, TYPES, COUNT, OF_REGISTERS), A_REGISTERS)
 
+// clang-format off: it never comes to an end with lists in macros
 // N, and its registers of 32-bit and of 16-bit sums.
-#define EACH_N(X) \
-    X(8, 4, 2) \
-    X(16, 8, 4) \
-    X(24, 12, 6) \
-    X(32, 16, 8) \
-    X(40, 20, 10) \
-    X(48, 24, 12) X(56, 28, 14) X(64, 32, 16) X(72, 36, 18) X(80, 40, 20) X(88, 44, 22) X(96, 48, 24) X(104, 52, 26) \
-        X(112, 56, 28) X(120, 60, 30) X(128, 64, 32) X(136, 68, 34) X(144, 72, 36) X(152, 76, 38) X(160, 80, 40) \
-            X(168, 84, 42) X(176, 88, 44) X(184, 92, 46) X(192, 96, 48) X(200, 100, 50) X(208, 104, 52) \
-                X(216, 108, 54) X(224, 112, 56) X(232, 116, 58) X(240, 120, 60) X(248, 124, 62) X(256, 128, 64)
+#define EACH_N_TO_64(X) \
+    X(8, 4, 2) X(16, 8, 4) X(24, 12, 6) X(32, 16, 8) X(40, 20, 10) X(48, 24, 12) X(56, 28, 14) X(64, 32, 16)
+#define EACH_N_TO_128(X) \
+    X(72, 36, 18) X(80, 40, 20) X(88, 44, 22) X(96, 48, 24) X(104, 52, 26) X(112, 56, 28) X(120, 60, 30) X(128, 64, 32)
+#define EACH_N_TO_192(X) \
+    X(136, 68, 34) \
+    X(144, 72, 36) X(152, 76, 38) X(160, 80, 40) X(168, 84, 42) X(176, 88, 44) X(184, 92, 46) X(192, 96, 48)
+#define EACH_N_TO_256(X) \
+    X(200, 100, 50) \
+    X(208, 104, 52) X(216, 108, 54) X(224, 112, 56) X(232, 116, 58) X(240, 120, 60) X(248, 124, 62) X(256, 128, 64)
+#define EACH_N(X) EACH_N_TO_64(X) EACH_N_TO_128(X) EACH_N_TO_192(X) EACH_N_TO_256(X)
 #define SOME_N(X) X(8, 4, 2) X(16, 8, 4) X(40, 20, 10) X(64, 32, 16) X(248, 124, 62) X(256, 128, 64)
 #define SOME_N_OF_INTEGERS(X) X(8, 4, 2) X(16, 8, 4) X(24, 12, 6) X(48, 24, 12) X(240, 120, 60) X(256, 128, 64)
+// clang-format on
 
 #define F16_F32(N, WORDS, HALVES_OF) HALVES(f16_f32_##N, N, WORDS, float, "+f", "f32.f16.f16")
 #define F16_F16(N, WORDS, HALVES_OF) HALVES(f16_f16_##N, N, HALVES_OF, unsigned, "+r", "f16.f16.f16")
@@ -339,7 +342,7 @@ static void show_hash(const char *name, const unsigned *sums, int registers)
 static void fill(const form &f, enum kind kind)
 {
     for (int i = 0; i < IMAGE / 4; i++)
-        memory.host_image[i] = packed(i < PLACE_B / 4 ? f.a : f.b, kind);
+        memory.host_image[i] = i < PLACE_B / 4 ? packed(f.a, kind) : packed(f.b, kind == SMALL ? WHOLE : kind);
     for (unsigned &word : memory.host_a)
         word = packed(f.a, kind);
     for (unsigned &word : memory.host_c) {
@@ -380,6 +383,10 @@ static void multiply_all(void)
         if (formats[f.a].fraction && (f.n == 16 || f.n == 256 || f.sign_a < 0)) {
             multiply(f, RANDOM);
             multiply(f, SPECIAL);
+            if (f.n == 16) {
+                multiply(f, SMALL);
+                multiply(f, TINY);
+            }
         }
 }
 

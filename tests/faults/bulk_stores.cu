@@ -454,6 +454,19 @@ __global__ void target_written_twice(float *in, float *out)
     }
 }
 
+__global__ void each_lane_its_own(float *in, float *out)  // to one place
+{
+    __shared__ alignas(16) float tile[TILE];
+    tile[threadIdx.x] = in[threadIdx.x];
+    FENCE_ASYNC_SHARED();
+    __syncthreads();
+    if (threadIdx.x < 8) {
+        BULK_STORE(out, tile + 4 * threadIdx.x, 16);  // expect each_lane_its_own: race in global memory
+        BULK_COMMIT();
+        BULK_WAIT(0);
+    }
+}
+
 __global__ void summed_over_a_store(float *in, float *out)
 {
     __shared__ alignas(16) float tile[TILE];
@@ -597,6 +610,7 @@ int main(int argc, char **argv)
         KERNEL(at_the_end_of_cde),
         KERNEL(target_written_by_its_issuer),
         KERNEL(target_written_twice),
+        KERNEL(each_lane_its_own),
         KERNEL(summed_over_a_store),
         KERNEL(read_by_another_thread),
         KERNEL(of_two_blocks_to_one_place),

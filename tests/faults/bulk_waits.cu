@@ -26,6 +26,20 @@ __global__ void no_wait(float *in, float *out)
     out[threadIdx.x] = tile[threadIdx.x];  // expect no_wait: copy still in flight
 }
 
+__global__ void never_waited_for(float *in, float *out)  // and never read
+{
+    __shared__ alignas(16) float tile[2][TILE];
+    __shared__ uint64_t bar[2];
+    SET_UP(bar, 1);
+    if (threadIdx.x == 0)
+        for (int i = 0; i < 2; i++) {
+            MBARRIER_ARRIVE_EXPECT(&bar[i], BYTES);
+            BULK_LOAD(tile[i], in, BYTES, &bar[i]);  // expect never_waited_for: transfer unfinished
+        }
+    MBARRIER_WAIT(&bar[0], 0);
+    out[threadIdx.x] = tile[0][threadIdx.x];
+}
+
 __global__ void issuer_reads(float *in, float *out)  // the others wait
 {
     __shared__ alignas(16) float tile[TILE];
@@ -561,6 +575,7 @@ int main(int argc, char **argv)
     } kernels[] = {
 #define KERNEL(NAME) {#NAME, NAME}
         KERNEL(no_wait),
+        KERNEL(never_waited_for),
         KERNEL(issuer_reads),
         KERNEL(issuer_reads_in_its_branch),
         KERNEL(parity_of_the_phase_before),

@@ -190,8 +190,9 @@ __global__ void __launch_bounds__(128)
     write_sums(C, d, 64, row, column, M, N);
 }
 
-// The result in fp16: by stmatrix into a swizzled tile, in place of A, and from there by the tensor map of C.
-__global__ void __launch_bounds__(128) by_stmatrix(MAP A_map, MAP B_map, MAP C_map, int K)
+// The result in fp16: by stmatrix into a swizzled tile, in place of A, and from there by the tensor map of C, by one thread or, as
+// CUTLASS does it, by all of a warp alike.
+template <int LANES> __global__ void __launch_bounds__(128) by_stmatrix(MAP A_map, MAP B_map, MAP C_map, int K)
 {
     __shared__ alignas(1024) half A[BM * BK], B[64 * BK];
     __shared__ uint64_t full;
@@ -229,7 +230,7 @@ __global__ void __launch_bounds__(128) by_stmatrix(MAP A_map, MAP B_map, MAP C_m
     }
     FENCE_ASYNC_SHARED();
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x < LANES) {
         TMA_STORE_2D(&C_map, column, row, A);
         BULK_COMMIT();
         BULK_WAIT(0);
@@ -323,10 +324,13 @@ int main(void)
             check(m);
         }
         half *C = to_device<half>(NULL, m.M * m.N);
-        by_stmatrix<<<grid, 128>>>(A, B, map_of(C, m.N, m.M, 64, 64), m.K);
-        half *got = to_host(C, m.M * m.N);
-        for (int i = 0; i < m.M * m.N; i++)
-            SAME(__half2float(got[i]), __half2float(__float2half(sum_of(m, i))));
+        for (auto kernel : {by_stmatrix<1>, by_stmatrix<32>}) {
+            CHECK(cudaMemset(C, 0xff, m.M * m.N * sizeof *C));
+            kernel<<<grid, 128>>>(A, B, map_of(C, m.N, m.M, 64, 64), m.K);
+            half *got = to_host(C, m.M * m.N);
+            for (int i = 0; i < m.M * m.N; i++)
+                SAME(__half2float(got[i]), __half2float(__float2half(sum_of(m, i))));
+        }
     }
     return 0;
 }

@@ -94,6 +94,33 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
     return any;
 }
 
+static bool are_equal(struct flying *f, struct flying *g)
+{
+    if (f->n_pieces != g->n_pieces || f->bytes != g->bytes)
+        return false;
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        if (flying_pieces(f)[i].to != flying_pieces(g)[i].to || flying_pieces(f)[i].bytes != flying_pieces(g)[i].bytes)
+            return false;
+    return !memcmp(flying_held(f), flying_held(g), f->bytes);
+}
+
+/* All lanes of a warp may issue one bulk store, as CUTLASS's epilogues do. */
+static bool another_lane_stores_the_same(struct block *b, const struct engine *e, struct flying *mine)
+{
+    unsigned first = mine->thread / WARP * WARP;
+    if (e->completed_by != BY_BULK_GROUP || mine->as.reduces)
+        return false;
+    for (unsigned t = first; t < first + WARP && t < b->launch->threads; t++) {
+        const struct engine *other = &b->flight->bulk[t];
+        for (unsigned i = 0; i < other->n && t != mine->thread; i++) {
+            struct flying *f = &other->flying[other->first + i];
+            if (f->pc == mine->pc && are_equal(f, mine))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void touch_sources(struct block *b, const struct engine *e, const struct flying *f)
 {
     for (unsigned i = 0; i < f->n_pieces; i++) {
@@ -129,7 +156,7 @@ static void announce(struct block *b, const struct engine *e, struct flying *f)
 {
     touch_sources(b, e, f);
     hold_contents(f);
-    if (!others_copy_the_same(b, f))
+    if (!others_copy_the_same(b, f) && !another_lane_stores_the_same(b, e, f))
         touch_targets(b, e, f);
     guard(b, f);
 }
@@ -335,7 +362,7 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
 
 /* ---- ends ---- */
 
-static bool holds_shared(const struct block *b, const struct flying *f)
+static bool reads_shared(const struct block *b, const struct flying *f)
 {
     for (unsigned i = 0; !f->read && i < f->n_pieces; i++)
         if (shared_owner(b, flying_pieces(f)[i].from))
@@ -343,11 +370,22 @@ static bool holds_shared(const struct block *b, const struct flying *f)
     return false;
 }
 
-static void report_unread(const struct block *b, const struct engine *e, const char *did, const char *why)
+static bool writes_shared(const struct block *b, const struct flying *f)
+{
+    for (unsigned i = 0; i < f->n_pieces; i++)
+        if (shared_owner(b, flying_pieces(f)[i].to))
+            return true;
+    return false;
+}
+
+/* Of an engine's transfers, the first of which that holds. */
+static void report_unfinished(const struct block *b, const struct engine *e,
+                              bool (*holds)(const struct block *b, const struct flying *f), const char *did,
+                              const char *why)
 {
     for (unsigned i = 0; simt_checked && i < e->n; i++) {
         const struct flying *f = &e->flying[e->first + i];
-        if (holds_shared(b, f))
+        if (holds(b, f))
             report_call_of(b, f->thread, "transfer unfinished", f->pc, did, why);
     }
 }
@@ -365,8 +403,9 @@ void transfer_thread_left(struct block *b)
 {
     wgmma_thread_left(b);
     if (b->flight)
-        report_unread(
-            b, &b->flight->bulk[b->cur], "begins to copy from shared memory, and ends before that has been read",
+        report_unfinished(
+            b, &b->flight->bulk[b->cur], reads_shared,
+            "begins to copy from shared memory, and ends before that has been read",
             "Shared memory is given up at the end: who issued the copy must commit it to a group and wait for that, "
             "by cp.async.bulk.wait_group.read at least.");
 }
@@ -374,10 +413,15 @@ void transfer_thread_left(struct block *b)
 void transfer_block_left(struct block *b)
 {
     struct flight *f = b->flight;
-    for (struct engine *e = f ? f->counted : NULL; e; e = e->next)
-        report_unread(
-            b, e, "begins to copy from shared memory, and its block ends before that has been read",
+    for (struct engine *e = f ? f->counted : NULL; e; e = e->next) {
+        report_unfinished(
+            b, e, reads_shared, "begins to copy from shared memory, and its block ends before that has been read",
             "Shared memory is given up at the end: somebody must wait for the mbarrier that counts the copy.");
+        report_unfinished(
+            b, e, writes_shared, "begins to copy to shared memory, and its block ends before that is there",
+            "On a GPU the bytes come all the same, into what may be another block's shared memory by then: somebody must wait for the "
+            "mbarrier that counts the copy.");
+    }
     for (unsigned t = 0; f && t < b->launch->threads; t++)
         while (f->bulk[t].n)
             transfer_land_oldest(b, &f->bulk[t], engine_oldest(&f->bulk[t])->pc);

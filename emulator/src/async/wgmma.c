@@ -20,21 +20,22 @@
 
 #define CALL "wgmma.mma_async"
 #define THREADS (WARPGROUP * WARP)
-#define REGISTER 4         /* bytes */
-#define POISON 0x7fffffffu /* NaN of fp32; of fp16, twice: */
+#define MOST_ACCUMULATORS (MOST_SUMS / THREADS) /* of a thread */
+#define REGISTER 4                              /* bytes */
+#define POISON 0x7fffffffu                      /* NaN of fp32; of fp16, twice: */
 #define POISON16 0x7fff7fffu
 
 struct accumulators { /* of a warpgroup, while any of its warps has a product on them in flight */
     struct accumulators *next;
     struct product product; /* the last */
     const struct layout *layout;
-    const void *pc;            /* where the last was issued, */
-    uint32_t stamp;            /* when, by the engine's, */
-    u64 group[WARPGROUP];      /* and how many groups each warp had committed before */
-    unsigned n;                /* of each thread */
-    bool in_flight[WARPGROUP]; /* of each warp */
-    union number *sums;        /* [m, n] */
-    void **places;             /* [THREADS][n] */
+    const void *pc;                            /* where the last was issued, */
+    uint32_t stamp;                            /* when, by the engine's, */
+    u64 group[WARPGROUP];                      /* and how many groups each warp had committed before */
+    unsigned n;                                /* of each thread */
+    bool in_flight[WARPGROUP];                 /* of each warp */
+    union number sums[MOST_SUMS];              /* [m, n] */
+    void *places[THREADS * MOST_ACCUMULATORS]; /* [THREADS][n] */
 };
 
 struct issued { /* a product that some warp has not waited for */
@@ -53,9 +54,9 @@ struct issued { /* a product that some warp has not waited for */
 };
 
 struct warpgroup {
-    struct issued *first, *last; /* in the order of their issue */
-    struct accumulators *accumulators;
-    u64 committed[WARPGROUP]; /* groups, of each warp */
+    struct issued *first, *last;               /* in the order of their issue */
+    struct accumulators *accumulators, *spare; /* in use, and their memory for others */
+    u64 committed[WARPGROUP];                  /* groups, of each warp */
     struct waited waited[WARPGROUP];
 };
 
@@ -220,20 +221,9 @@ static void report_outside(const struct reading *r, const struct shared_operand 
     report_access(&a, "out of bounds", why);
 }
 
-static void check_descriptor(const struct reading *r, const struct shared_operand *o)
-{
-    char sentence[400], did[64];
-    const char *fault = descriptor_fault(o, r->b->rank, sentence, sizeof sentence);
-    if (!fault)
-        return;
-    snprintf(did, sizeof did, "begins a product with a descriptor of %s", operand_name(o));
-    report_call_of(r->b, r->warp * WARP, "invalid descriptor", r->pc, did, fault);
-}
-
 /* All of it lies in the array in which it begins. */
 static unsigned find_vectors(const struct reading *r, const struct shared_operand *o, uint32_t offsets[MOST_VECTORS])
 {
-    check_descriptor(r, o);
     unsigned n = descriptor_vectors(o, offsets);
     const struct object *array = shared_find(r->b, (unsigned)(o->descriptor & 0x3fff) * VECTOR, 1);
     for (unsigned i = 0; i < n; i++) {
@@ -360,12 +350,13 @@ static void land(struct accumulators *s, unsigned warp, struct dense *d)
     s->in_flight[warp] = false;
 }
 
+/* The lanes of a warp come from one place in the program: their variables are alike. */
 static struct accumulators *find_accumulators(struct warpgroup *g, const struct exchange *x)
 {
     const struct wgmma *w = operands_of(x, 0);
     for (struct accumulators *s = g->accumulators; s; s = s->next) {
         bool same = same_shape(&s->product, w->product);
-        for (unsigned t = 0; t < THREADS && same; t++)
+        for (unsigned t = 0; t < THREADS && same; t += WARP)
             same = memcmp(places_of(s, t), operands_of(x, t)->accumulators, s->n * sizeof *s->places) == 0;
         if (same)
             return s;
@@ -375,38 +366,38 @@ static struct accumulators *find_accumulators(struct warpgroup *g, const struct 
 
 static struct accumulators *new_accumulators(struct warpgroup *g, const struct exchange *x)
 {
-    const struct wgmma *w = operands_of(x, 0);
-    struct accumulators *s = allocate(sizeof *s);
-    *s = (struct accumulators){.next = g->accumulators, .n = w->n};
-    s->layout = &matrix_layouts(w->product)->operands[OPERAND_D];
-    s->sums = allocate(w->product->m * w->product->n * sizeof *s->sums);
-    s->places = allocate(THREADS * s->n * sizeof *s->places);
+    struct accumulators *s = g->spare ? g->spare : allocate(sizeof *s);
+    if (g->spare)
+        g->spare = s->next;
+    s->next = g->accumulators;
+    g->accumulators = s;
+    s->n = operands_of(x, 0)->n;
+    s->layout = &matrix_layouts(operands_of(x, 0)->product)->operands[OPERAND_D];
+    memset(s->in_flight, 0, sizeof s->in_flight);
     for (unsigned t = 0; t < THREADS; t++)
         memcpy(s->places + t * s->n, operands_of(x, t)->accumulators, s->n * sizeof *s->places);
-    g->accumulators = s;
     return s;
 }
 
-static void free_accumulators(struct accumulators *s)
+static bool any_in_flight(const struct accumulators *s)
 {
-    free(s->sums);
-    free(s->places);
-    free(s);
+    bool any = false;
+    for (unsigned i = 0; i < WARPGROUP; i++)
+        any |= s->in_flight[i];
+    return any;
 }
 
 static void drop_landed(struct warpgroup *g)
 {
     for (struct accumulators **at = &g->accumulators; *at;) {
         struct accumulators *s = *at;
-        bool in_flight = false;
-        for (unsigned i = 0; i < WARPGROUP; i++)
-            in_flight |= s->in_flight[i];
-        if (in_flight) {
+        if (any_in_flight(s)) {
             at = &s->next;
             continue;
         }
         *at = s->next;
-        free_accumulators(s);
+        s->next = g->spare;
+        g->spare = s;
     }
 }
 
@@ -526,7 +517,6 @@ static void check_registers_in_flight(const struct exchange *x, const struct war
     }
 }
 
-/* The lanes of a warp come from one place in the program: their variables are alike. */
 static void check_registers(const struct exchange *x, const struct warpgroup *g, const struct accumulators *s)
 {
     for (unsigned t = 0; t < THREADS; t++) {
@@ -746,16 +736,14 @@ void wgmma_begin_block(struct block *b)
         engine_clear(&b->flight->products[i]);
         if (!g)
             continue;
-        while (g->accumulators) {
-            struct accumulators *s = g->accumulators;
-            g->accumulators = s->next;
-            free_accumulators(s);
-        }
+        for (struct accumulators *s = g->accumulators; s; s = s->next)
+            memset(s->in_flight, 0, sizeof s->in_flight);
+        drop_landed(g);
         while (g->first) {
             struct issued *p = g->first;
             g->first = p->next;
             free(p);
         }
-        *g = (struct warpgroup){0};
+        *g = (struct warpgroup){.spare = g->spare};
     }
 }

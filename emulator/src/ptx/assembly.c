@@ -56,6 +56,11 @@ static u64 read_variable(const void *place, unsigned bytes)
     return value;
 }
 
+static void report_foreign(const void *pc)
+{
+    report_unsupported_at("`wgmma.mma_async` with a result that is no local variable of its thread", pc);
+}
+
 /* The same of a statement with variables, of which the addresses come. They stand for registers if they are the thread's own.
  * What lies elsewhere is loaded: its value is in a register that no variable stands for; and sums that go elsewhere would have
  * to be stored behind a wait, so that ptxas would wait at once. late: of those that are left to their instructions nothing is
@@ -64,21 +69,33 @@ static __attribute__((noinline)) void begin_variables(va_list list, const struct
                                                       const struct simt_asm_operand *operands, const bool *late,
                                                       void **places, u64 *slots, const void *pc)
 {
-    struct block *b = running();
-    for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
+    const unsigned char *stack = current(running())->stack;
+    const int n = site->n_outputs + site->n_inputs;
+    bool all_own = true;
+    int first = 0;
+    va_list rest;
+    va_copy(rest, list);
+    for (; late && first < site->n_outputs && late[first]; first++) { /* mostly, all outputs */
+        places[first] = va_arg(rest, void *);
+        all_own &= (size_t)((const unsigned char *)places[first] - stack) < STACK_SLOT;
+    }
+    if (!all_own)
+        report_foreign(pc);
+    for (int i = first; i < n; i++) {
         const struct simt_asm_operand *o = &operands[i];
-        places[i] = o->variable ? va_arg(list, void *) : NULL;
-        bool own = block_is_own_stack(b, b->cur, places[i]);
+        places[i] = o->variable ? va_arg(rest, void *) : NULL;
+        bool own = (size_t)((const unsigned char *)places[i] - stack) < STACK_SLOT;
         if (!own && i < site->n_outputs)
-            report_unsupported_at("`wgmma.mma_async` with a result that is no local variable of its thread", pc);
+            report_foreign(pc);
         if (!own && o->variable && simt_checked)
             access_in_manner(places[i], o->bytes, ACCESS_LOAD, AS_WRITTEN, SIMT_SCOPE_SYSTEM, pc);
         slots[i] = ~0ull;
         if (o->enters && !(late && late[i]))
-            slots[i] = o->variable ? read_variable(places[i], o->bytes) : va_arg(list, u64);
+            slots[i] = o->variable ? read_variable(places[i], o->bytes) : va_arg(rest, u64);
         if (!own)
             places[i] = NULL;
     }
+    va_end(rest);
 }
 
 /* Of such a statement, or of a thread whose stores to its own stack are looked at: where its compiler does without a copy, an

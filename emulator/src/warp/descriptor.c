@@ -56,28 +56,6 @@ unsigned descriptor_vectors(const struct shared_operand *o, uint32_t offsets[MOS
     return n;
 }
 
-/* Does any offset of it lead from one vector to another? */
-static bool uses_leading(const struct shared_operand *o, const struct fields *f)
-{
-    return f->width == 1 || (o->mn_major && o->lines > 8 * f->width);
-}
-
-/* In a cluster an address has its block's rank above the 18 bits that a descriptor holds: here it begins with bit 15 of a
- * descriptor that was made without a mask, on hardware with bit 20, in the leading offset. */
-const char *descriptor_fault(const struct shared_operand *o, unsigned rank, char *sentence, size_t size)
-{
-    struct fields f = fields_of(o->descriptor);
-    unsigned above = (unsigned)(o->descriptor >> 14 & 3);
-    if (rank % 2 == 0 || above != 2 || !uses_leading(o, &f))
-        return NULL;
-    snprintf(
-        sentence, size,
-        "It has bits of the block's rank in its cluster, %u, which on a GPU stand in bits 16 to 29, the leading-dimension "
-        "byte offset: of a shared address a descriptor takes (address & 0x3ffff) >> 4.",
-        rank);
-    return sentence;
-}
-
 void descriptor_gather(const struct shared_operand *o, const unsigned char *shared, struct dense *d,
                        union number *matrix)
 {

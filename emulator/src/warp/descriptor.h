@@ -21,10 +21,6 @@ struct shared_operand { /* a matrix in shared memory, as wgmma reads it: A [64, 
  * the next eight. */
 unsigned descriptor_vectors(const struct shared_operand *o, uint32_t offsets[MOST_VECTORS]);
 
-/* What hardware would go wrong by; NULL: nothing. Else the sentence, written here, that names the field, what it holds and what
- * is accepted. rank: of the block that issues the product, in its cluster. */
-const char *descriptor_fault(const struct shared_operand *o, unsigned rank, char *sentence, size_t size);
-
 /* Its elements as numbers, where the product wants them: of A [line][k], of B [k][line]. shared: the block's arena. */
 void descriptor_gather(const struct shared_operand *o, const unsigned char *shared, struct dense *d,
                        union number *matrix);

@@ -132,7 +132,7 @@ static void multiply_floats(const struct product *p, const union number *a, cons
  * last bit of fraction that this one has, of 25, or of 13 for fp8; what is left is added exactly, and the sum is cut off again to
  * what fp32 holds, for fp8 to 13 bits of fraction, or rounded to fp16 (tests/conformance/wgmma.cu). */
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE inline __attribute__((always_inline))
 #define HALF (ACROSS / 2) /* as many doubles as fit in a register */
 typedef int16_t shorts __attribute__((vector_size(2 * ACROSS)));
 typedef int16_t half_shorts __attribute__((vector_size(2 * HALF)));
@@ -141,13 +141,8 @@ typedef float singles __attribute__((vector_size(4 * HALF)));
 typedef int64_t longs __attribute__((vector_size(8 * HALF)));
 typedef double doubles __attribute__((vector_size(8 * HALF)));
 
-enum {
-    OF_ZERO = -1000,
-    OF_NONE = 3000,
-    LEAST = -300,
-    MOST = 300,
-    LEAST_OF_FLOAT = -126
-}; /* exponents; of what is not finite, none */
+/* Exponents. What is not finite has none, and outdoes all others by one that no sum reaches. */
+enum { OF_ZERO = -1000, OF_NONE = 3000, LEAST = -300, MOST = 300, LEAST_OF_FLOAT = -126 };
 enum { DOUBLE_FRACTION = 52, DOUBLE_BIAS = 1023, FLOAT_FRACTION = 23, FLOAT_BIAS = 127 };
 
 static bool is_fp8(enum element_type type) { return type == E_E4M3 || type == E_E5M2; }
@@ -163,65 +158,70 @@ static int smallest_exponent(enum element_type type)
     }
 }
 
+#define HALF_OF_LEAST 0x1p-25f /* what fp16 rounds to 0 */
+#define CHOICE(IF, X, Y) (((IF) & (X)) | (~(IF) & (Y)))
+
 /* Significands of subnormal numbers are not normalised. */
-static int exponent_of(union number x, int smallest)
+static INLINE wholes exponents_of(singles x, int smallest)
 {
-    int exponent = (int)(x.bits >> FLOAT_FRACTION & 0xff) - FLOAT_BIAS;
-    if (x.f == 0)
-        return OF_ZERO;
-    if (exponent > FLOAT_BIAS)
-        return OF_NONE;
-    return exponent < smallest ? smallest : exponent;
+    wholes bits = (wholes)x & INT32_MAX, exponents = (bits >> FLOAT_FRACTION) - FLOAT_BIAS;
+    exponents = CHOICE(exponents < smallest, (wholes){} + smallest, exponents);
+    exponents = CHOICE(exponents > FLOAT_BIAS, (wholes){} + OF_NONE, exponents);
+    return CHOICE(bits == 0, (wholes){} + OF_ZERO, exponents);
 }
 
 #define POWER_OF_TWO(EXPONENTS) \
     ((doubles)(__builtin_convertvector((EXPONENTS) + DOUBLE_BIAS, longs) << DOUBLE_FRACTION))
 #define CUT_OFF(X) __builtin_convertvector(X, wholes)
 
+union by_halves {
+    shorts all;
+    half_shorts half[2];
+};
+
 struct factors { /* all of A, and as many columns of B as are multiplied at once */
-    int16_t a_exponents[MOST_A];
+    union {
+        int16_t each[MOST_A];
+        half_shorts four[MOST_A / HALF];
+    } a_exponents;
     double a[MOST_A];
-    shorts b_exponents[MOST_K];
+    union by_halves b_exponents[MOST_K];
     doubles b[MOST_K][ACROSS / HALF];
 };
 
-static void read_rows(const struct product *p, const union number *a, struct factors *f)
+/* HALF of them. */
+static INLINE void read_numbers(const union number *x, int smallest, half_shorts *exponents, void *values)
 {
-    for (unsigned i = 0; i < p->m * p->k; i++) {
-        f->a_exponents[i] = (int16_t)exponent_of(a[i], smallest_exponent(p->a));
-        f->a[i] = a[i].f;
-    }
+    singles singly;
+    memcpy(&singly, x, sizeof singly);
+    *exponents = __builtin_convertvector(exponents_of(singly, smallest), half_shorts);
+    doubles doubly = __builtin_convertvector(singly, doubles);
+    memcpy(values, &doubly, sizeof doubly);
 }
 
-static void read_columns(const struct product *p, const union number *b, struct factors *f)
+static INLINE void read_rows(const struct product *p, const union number *a, struct factors *f)
 {
-    int smallest = smallest_exponent(p->b);
+    for (unsigned i = 0; i < p->m * p->k; i += HALF)
+        read_numbers(&a[i], smallest_exponent(p->a), &f->a_exponents.four[i / HALF], &f->a[i]);
+}
+
+static INLINE void read_columns(const struct product *p, const union number *b, struct factors *f)
+{
     for (unsigned i = 0; i < p->k; i++)
-        for (unsigned j = 0; j < ACROSS; j++) {
-            f->b_exponents[i][j] = (int16_t)exponent_of(b[i * p->n + j], smallest);
-            f->b[i][j / HALF][j % HALF] = b[i * p->n + j].f;
-        }
+        for (unsigned half = 0; half < 2; half++)
+            read_numbers(&b[i * p->n + half * HALF], smallest_exponent(p->b), &f->b_exponents[i].half[half],
+                         &f->b[i][half]);
 }
-
-#define CHOICE(IF, X, Y) (((IF) & (X)) | (~(IF) & (Y)))
 
 /* Of the products of a row. */
-INLINE shorts largest_exponents(const struct product *p, const struct factors *f, unsigned row)
+static INLINE shorts largest_exponents(const struct product *p, const struct factors *f, unsigned row)
 {
     shorts largest = (shorts){} + 2 * OF_ZERO;
     for (unsigned i = 0; i < p->k; i++) {
-        shorts exponents = f->a_exponents[row * p->k + i] + f->b_exponents[i];
+        shorts exponents = f->a_exponents.each[row * p->k + i] + f->b_exponents[i].all;
         largest = CHOICE(exponents > largest, exponents, largest);
     }
     return largest;
-}
-
-INLINE wholes exponents_of(singles x)
-{
-    wholes bits = (wholes)x & INT32_MAX, exponents = (bits >> FLOAT_FRACTION) - FLOAT_BIAS;
-    exponents = CHOICE(bits < 1 << FLOAT_FRACTION, (wholes){} + LEAST_OF_FLOAT, exponents);
-    exponents = CHOICE(exponents > FLOAT_BIAS, (wholes){} + OF_NONE, exponents);
-    return CHOICE(bits == 0, (wholes){} + OF_ZERO, exponents);
 }
 
 /* As IEEE 754 has it where not all are finite. Nothing overflows on the way. */
@@ -234,15 +234,15 @@ static float unaligned_sum(const struct product *p, const struct factors *f, uns
 }
 
 /* To half of the columns. */
-INLINE void add_aligned(const struct product *p, const struct factors *f, unsigned row, unsigned half, wholes largest,
-                        union number *sums)
+static INLINE void add_aligned(const struct product *p, const struct factors *f, unsigned row, unsigned half,
+                               wholes largest, union number *sums)
 {
     int fraction = is_fp8(p->a) ? 13 : 25, kept = p->d == E_F32 && is_fp8(p->a) ? 13 : FLOAT_FRACTION;
     int64_t last = (int64_t)1 << (DOUBLE_FRACTION - kept);
     const double *a = &f->a[row * p->k];
     singles before, after;
     memcpy(&before, sums, sizeof before);
-    wholes of_sums = exponents_of(before);
+    wholes of_sums = exponents_of(before, smallest_exponent(p->c));
     largest = CHOICE(of_sums > largest, of_sums, largest);
     wholes special = largest > MOST, none = {};
     largest = CHOICE(largest < LEAST, none + LEAST, largest);
@@ -258,6 +258,9 @@ INLINE void add_aligned(const struct product *p, const struct factors *f, unsign
     if (p->d == E_F16) /* what is cut off still decides how the rest is rounded */
         cut |= (cut != exact) & last;
     after = __builtin_convertvector((doubles)cut, singles);
+    after += 0; /* nothing is -0 */
+    if (p->d == E_F16)
+        after = (singles)((wholes)after & ((after < -HALF_OF_LEAST) | (after > HALF_OF_LEAST)));
     memcpy(sums, &after, sizeof after);
     if (memcmp(&special, &none, sizeof none) == 0)
         return;
@@ -276,10 +279,7 @@ static void multiply_aligned(const struct product *p, const union number *a, con
         read_columns(p, &b[column], f);
         for (unsigned row = 0; row < p->m; row++) {
             union number *out = &sums[row * p->n + column];
-            union {
-                shorts all;
-                half_shorts half[2];
-            } largest = {largest_exponents(p, f, row)};
+            union by_halves largest = {largest_exponents(p, f, row)};
             add_aligned(p, f, row, 0, __builtin_convertvector(largest.half[0], wholes), out);
             add_aligned(p, f, row, 1, __builtin_convertvector(largest.half[1], wholes), out + HALF);
         }
