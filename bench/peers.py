@@ -633,9 +633,11 @@ class Graph(Contender):
     """One thing to be timed whose launches are a CUDA graph, in whole rounds over the copies. They follow one another with neither the
     host nor the queue of a stream between them, and what the last of them leaves is checked."""
 
+    graph_ms = GRAPH_MS
+
     def prepare(self, torch, iters):
         ms = super().prepare(torch, iters)
-        rounds = max(1, min(round(GRAPH_MS / (ms * self.copies)), MAX_GRAPH // self.copies))
+        rounds = max(1, min(round(self.graph_ms / (ms * self.copies)), MAX_GRAPH // self.copies))
         self.batch, graph = rounds * self.copies, torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             for i in range(self.batch):

@@ -18,6 +18,9 @@ BY_ITSELF = {"device"}  # operations whose program measures its peer, too
 # Steps that are timed at a table of shapes, beside another step: the file of its lines, the script of bench/, and that step.
 TABLES = {"34_flash_mma_split_keys": ("decode.jsonl", "attention_decode.py", "33_flash_mma_gqa")}
 
+# Steps that are timed rested and hot as well, beside another step: the file of these lines, the script of bench/, and that step.
+HEATED = {"40_matmul_warp_specialized": ("heat.jsonl", "heat.py", "39_matmul_ring")}
+
 
 def torch_python():
     """An interpreter that has PyTorch with CUDA: this one, or the system's; None if neither has."""
@@ -40,6 +43,9 @@ def commands(chosen, python, place, arguments):
     for step in tables:
         file, script, _ = TABLES[step["name"]]
         yield [python, PEERS.parent / script, "--step", step["number"], "--json", place / file, *arguments]
+    for step in [step for step in together if step["name"] in HEATED]:
+        file, script, beside = HEATED[step["name"]]
+        yield [python, PEERS.parent / script, "--step", step["number"], "--beside", beside, "--json", place / file, *arguments]
     for step in chosen:
         if step not in together and step not in tables:
             yield [steps.program(step, "cuda"), "--all-variants", "--json", lines, *arguments]
@@ -53,11 +59,15 @@ def keep(chosen, place):
         kept = [text for text in (place / file).read_text().splitlines(keepends=True) if file != RESULTS or belongs(json.loads(text), step)]
         write_whole(steps.directory(step) / file, "".join(kept))
         out.print(f"recorded in {step['dir']}/{file}")
+        heat = HEATED.get(step["name"], [""])[0]
+        if heat and (place / heat).exists():
+            write_whole(steps.directory(step) / heat, (place / heat).read_text())
+            out.print(f"recorded in {step['dir']}/{heat}")
 
 
 def targets(chosen):
     """What has to be built of steps that were named; nothing is everything."""
-    beside = [TABLES[step["name"]][-1] for step in chosen if step["name"] in TABLES]
+    beside = [table[step["name"]][-1] for table in (TABLES, HEATED) for step in chosen if step["name"] in table]
     return dict.fromkeys([step["name"] for step in chosen] + beside)
 
 

@@ -605,6 +605,31 @@ def decode_of(step):
             + "\n\n".join(f"{words}:\n\n{table(head, rows)}" for words, head, rows in found))
 
 
+def heat_of(step):
+    """What bench/heat.py timed of the step, of the one beside it and of cuBLAS: TFLOPS on a rested GPU and on a hot one."""
+    found = {}
+    for line in steps.recorded(step, "heat.jsonl"):
+        if line["time"]:
+            name = steps.reference(steps.find(line["step"])) if line["step"] else line["peer"].split()[0]
+            found.setdefault((line["dtype"], run.shape_words(line["shape"])), {})[line["heat"], name] = line
+    if not found:
+        return "Not measured on an H200 yet."
+    first = next(iter(found.values()))
+    names, rows = list(dict.fromkeys(name for _, name in first)), []
+    mine, peer = (next(name for (_, name), line in first.items() if line["step"] == of) for of in (step["name"], None))
+    for (dtype, words), lines in found.items():
+        cells = []
+        for heat in ("rested", "hot"):
+            cells += [", ".join(f"{lines[heat, name]['tflops']:.0f}" for name in names),
+                      f"{lines[heat, mine]['tflops'] / lines[heat, peer]['tflops']:.2f}"]
+        rows.append((dtype, words, *cells))
+    heads = [head for heat in ("rested", "hot") for head in (f"{heat}: {', '.join(names)}", f"{mine} / {peer}")]
+    line = next(iter(first.values()))
+    env = line["env"]
+    return (f"TFLOPS on an {line['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, {env['date']}), in turns in one "
+            f"process: bursts of 20 ms or 512 launches, each a CUDA graph, rested behind 0.12 s of idleness and hot without a pause.\n\n{table(('type', '', *heads), rows)}")
+
+
 def decode_variants(step):
     """Of one query a head, what each variant of the step reached."""
     head, rows = decode.variants(step, steps.recorded(step, "decode.jsonl"))
@@ -779,7 +804,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "matrix": matrix, "decode": decode_of, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "decode": decode_of, "heat": heat_of, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""A step of matmul beside the step before it and cuBLAS, on a GPU that has rested and on one that is hot.
+
+    bench/heat.py --step 40 --beside 39 --json heat.jsonl
+
+Launches are timed in bursts of 20 ms or 512 launches, each a CUDA graph, that take turns: with a pause of 0.12 s before each burst, in which the GPU
+cools down and its power falls, and then again with no pause at all. Of each step the default variant is timed. Each line says which of
+both it is: "heat" is "rested" or "hot".
+"""
+import argparse
+import sys
+import time
+
+import peers
+
+PAUSES = {"rested": 0.12, "hot": 0}  # seconds before each burst
+SIZES = ["1024", "2048", "4096", "8192", "16384"]
+
+
+class Burst(peers.Graph):
+    """Launches without a gap, behind a pause."""
+
+    graph_ms, pause = 20, 0
+
+    def sample(self, torch):
+        if self.pause:
+            time.sleep(self.pause)
+        return super().sample(torch)
+
+
+def is_timed(contender, steps):
+    """A peer, or a step's default variant."""
+    of = {step["name"]: step["variants"][-1] for step in steps if step["variants"]}
+    return contender.line["step"] is None or of.get(contender.line["step"]) in (None, contender.line["variant"])
+
+
+def timed(torch, contenders, iters):
+    """The lines of all, rested, and then of all, hot."""
+    lines = []
+    for heat, pause in PAUSES.items():
+        for contender in contenders:
+            contender.pause, contender.ms = pause, []
+        peers.measure(torch, contenders, iters)
+        lines += [contender.line | {"heat": heat} for contender in contenders]
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--step", default="40")
+    parser.add_argument("--beside", default="39", help="another step of matmul")
+    parser.add_argument("--shape", nargs="+", default=SIZES, help=f"such as {peers.Matmul.SHAPE}")
+    parser.add_argument("--dtype", nargs="+", choices=["fp16", "bf16"], default=["bf16", "fp16"])
+    parser.add_argument("--iters", type=int, default=20, help="bursts of each")
+    parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per result")
+    asked = parser.parse_args()
+    if asked.iters < 1:
+        parser.error("--iters: at least 1")
+    steps = [peers.find_step(asked.beside), peers.find_step(asked.step)]
+    if any(step["operation"] != "matmul" or not set(asked.dtype) <= set(step["dtypes"]) for step in steps):
+        parser.error(f"--step {asked.step} --beside {asked.beside}: both have to be steps of matmul that have {' and '.join(asked.dtype)}")
+    try:
+        shapes = [peers.Matmul.shape(text) for text in asked.shape]
+    except ValueError:
+        parser.error(f"--shape {' '.join(asked.shape)}: a shape is {peers.Matmul.SHAPE}")
+    torch, wrong = peers.pytorch(steps[-1]), False
+    for dtype in asked.dtype:
+        for shape in shapes:
+            contenders = [contender for contender in peers.contenders_of(steps, peers.Matmul, shape, 1, [dtype], torch, timed_as=Burst)
+                          if is_timed(contender, steps)]
+            lines = timed(torch, contenders, asked.iters)
+            wrong |= not all(line["check"]["right"] for line in lines)
+            if asked.json:
+                asked.json.writelines(peers.json_line(line) for line in lines)
+                asked.json.flush()
+            for heat in PAUSES:
+                print(f"\n{peers.text_of(shape)} matmul, {dtype}, {heat}, {lines[0]['device']}")
+                peers.table([line for line in lines if line["heat"] == heat])
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
