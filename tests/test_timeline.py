@@ -272,6 +272,9 @@ def test_a_producer_and_two_warpgroups(compile_cu, tmp_path, compiler):
         ["tiles"], ["tiles + 4352"]] * 2
     drawn = timeline_picture.drawn(found, 2)
     xml.etree.ElementTree.fromstring(drawn)
+    box = next(each for each in xml.etree.ElementTree.fromstring(drawn) if each.get("class") == "mma")
+    assert float(box.get("width")) >= 46, "wgmma, at 11 pixels, is 40 wide"
+    assert drawn.count('class="flight"') == 4 and drawn.count('class="ldmatrix"') == 3, "of two passes, and the legend: products look otherwise"
     assert all(words in drawn for words in ("setmaxnreg", ">240<", ">wgmma<", ">products<", "group 0 in flight", "only mma, wgmma and exp"))
 
 

@@ -72,8 +72,13 @@ def label(event):
     return [words[0], f"{words[1]} {times}".rstrip()]
 
 
+def letters_wide(words):
+    """Of a box's line, whose letters m and w are wider than others: wgmma has three."""
+    return words_wide(words) + 5 * max(sum(map(words.count, "mw")) - 1, 0)
+
+
 def width_of(event):
-    return SLIM if event.kind in ORDERS else max(36, CHARACTER * max(map(len, label(event))) + 8)
+    return SLIM if event.kind in ORDERS else max(36, max(map(letters_wide, label(event))) + 8)
 
 
 @dataclass
@@ -284,7 +289,7 @@ def draw_lanes(drawing, layout, timeline, warp, top):
         for flight in flights:
             last = flight.end.column if flight.end else end
             for band, left, right in layout.spans(flight.copies[0].column, last):
-                drawing.box("flight", left + 0.5, top(band) + y + 0.5, right - left - 1, LANE - 5, ' rx="3"')
+                drawing.box("flight" if buffer != OF_PRODUCTS else "ldmatrix", left + 0.5, top(band) + y + 0.5, right - left - 1, LANE - 5, ' rx="3"')
                 name = f"{flight.of} {flight.number}"
                 reads = [f"{name} in flight{timeline.of_flight(flight)}"] if flight.reads else []
                 words = next((words for words in (*reads, f"{name} in flight", name, str(flight.number))
@@ -306,7 +311,7 @@ def legend(timeline):
     if kinds & {"tma_st", "tma_red"}:
         yield "flight", "a group of bulk copies from the buffer named, by its number: from its first copy to the wait that covers it"
     if any(warp.products for warp in timeline.warps):
-        yield "flight", "a group of a warpgroup's products, by its number, in flight: from its first product to the wait that covers it"
+        yield "ldmatrix", "a group of a warpgroup's products, by its number, in flight: from its first product to the wait that covers it"
     if flights:
         if any(list(reads_of(timeline, warp, buffer)) for warp in timeline.warps for buffer, _ in lanes_of(warp)):
             yield "read", "the warp reads that buffer"
