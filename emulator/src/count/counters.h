@@ -64,7 +64,7 @@ struct access_counts {
 };
 struct in_flight_counts {
     u64 requests; /* during which copies by cp.async of the same warp are in flight; of wgmma, those of the block that mbarriers count */
-    u64 bytes;    /* of these copies, added up over the requests */
+    u64 bytes; /* of these copies, added up over the requests */
 };
 struct counts {
     struct access_counts access[COUNTED_ACCESSES];
