@@ -1,7 +1,8 @@
 """Lanes that execute an access together make one request; lanes that part make one each way, each turn of a loop.
 
 tests/counters/loops.cu says at the end of each line how many that are, and why; tests/counters/in_flight.cu, how many of
-its requests find copies in flight; tests/counters/bulk.cu, what bulk copies count."""
+its requests find copies in flight; tests/counters/wgmma_in_flight.cu, the same of products of warpgroups;
+tests/counters/bulk.cu, what bulk copies count."""
 
 import json
 import re
@@ -14,6 +15,7 @@ from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, run
 SOURCE = TESTS / "counters" / "loops.cu"
 PROGRAMS = [Program(SOURCE, compiler) for compiler in COMPILERS]
 IN_FLIGHT = TESTS / "counters" / "in_flight.cu"
+WGMMA_IN_FLIGHT = TESTS / "counters" / "wgmma_in_flight.cu"
 BULK = TESTS / "counters" / "bulk.cu"
 USES = ("shared_ld", "shared_ld_requests"), ("ldmatrix", "ldmatrix_requests"), ("shuffle", "shuffles"), ("mma", "mma")
 ACCESSES = ("global_ld_requests", "global_st_requests")
@@ -69,6 +71,11 @@ def test_calls_are_apart(counted, program):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_copies_in_flight(counted, compiler):
     assert requests(counted(Program(IN_FLIGHT, compiler)), IN_FLIGHT) == expected(IN_FLIGHT)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_bulk_copies_in_flight_during_wgmma(counted, compiler):
+    assert requests(counted(Program(WGMMA_IN_FLIGHT, compiler)), WGMMA_IN_FLIGHT) == expected(WGMMA_IN_FLIGHT)
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -581,10 +581,12 @@ def test_an_exercise_of_wgmma_is_compiled_for_it(monkeypatch, tmp_path, arch, op
 
 
 def test_profile_says_what_warpgroups_multiply():
-    """Their products stand apart from those of a warp."""
-    line = dict.fromkeys(COUNTERS, 0) | {"mma": 12, "wgmma": 8, "wgmma_ld_requests": 8, "wgmma_ld_wavefronts": 64}
+    """Their products stand apart from those of a warp, with the bulk copies in flight meanwhile."""
+    line = dict.fromkeys(COUNTERS, 0) | {"mma": 12, "wgmma": 8, "wgmma_ld_requests": 8, "wgmma_ld_wavefronts": 64,
+                                         "wgmma_with_copies": 4, "wgmma_bytes_in_flight": 8 * 35_840}
     assert profile.rows(line, with_copies=False) == [("wgmma reads shared", 8, "64 wavefronts", "0 conflicts"),
-                                                     ("product of fragments", 4, "", ""), ("wgmma, by warp", 8, "", "")]
+                                                     ("product of fragments", 4, "", ""), ("wgmma, by warp", 8, "", ""),
+                                                     ("with copies in flight", 4, "35.8 KB on average", "")]
 
 
 def test_the_rate_that_was_reached_says_what_binds():

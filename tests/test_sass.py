@@ -222,6 +222,17 @@ def test_what_a_page_quotes_is_recorded(step):
     assert not set(quoted(path.read_text()) if path.exists() else ()) - known
 
 
+def test_an_excerpt_has_the_loops_instructions_in_order(capsys):
+    step = steps.find("39")
+    found = sass.excerpt(step, "two_stages", "HGMMA", "WARPGROUP", "UTMALDG")
+    assert [one.opcode for _, one in found] == ["WARPGROUP", *["HGMMA"] * 8, "WARPGROUP", *["UTMALDG"] * 4]
+    assert [place for place, _ in found] == sorted(place for place, _ in found)
+    for words, said in ((("two_stages", "HGMMA", "LDSM"), "two_stages has no LDSM"), (("no_stage", "HGMMA"), "no_stage")):
+        with pytest.raises(SystemExit):
+            sass.excerpt(step, *words)
+        assert said in capsys.readouterr().err
+
+
 def test_quotes_are_found():
     assert quoted("```\nBAR.SYNC 0x0\n…\n$ ls\n```\n\nBAR.SYNC 1\n\n```cuda\nBAR.SYNC 2\n```\n") == ["BAR.SYNC 0x0"]
     assert quoted((ROOT / "steps" / "38_matmul_wgmma" / "README.md").read_text())

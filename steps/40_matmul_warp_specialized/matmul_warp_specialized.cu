@@ -130,7 +130,7 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
     // [roles]
     int stage = 0, parity = 0;
     if (warpgroup == CONSUMERS) {
-        // [give] The producer, which is the last warpgroup, needs few registers.
+        // [give] The last warpgroup is the producer. Each of its threads keeps so many registers.
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         // [produce] One thread of it copies all tiles, each as soon as its stage is empty.
         if (threadIdx.x == CONSUMERS * WARPGROUP)
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
                 next_stage<STAGES>(&stage, &parity);
             }
     } else {
-        // [take] The consumers get the registers that it has given away.
+        // [take] The others are consumers. They wait until each of their threads has so many registers.
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         // [multiply] Each of them multiplies 64 rows of A's tiles.
         float sum[COLS][4] = {};

@@ -37,6 +37,8 @@ static __device__ __forceinline__ tiles *filled(void)
     WGMMA_SS("m64n64k16.f32.f16.f16", 32, "+f", ", 1, 1, 0, 0", D, descriptor_128(A), descriptor_128(B), 1)
 #define MULTIPLY_BY(D, A, B) \
     WGMMA_SS("m64n64k16.f32.f16.f16", 32, "+f", ", 1, 1, 0, 0", D, A, B, 1)
+#define MULTIPLY_INTO(D, A, B, SCALE) \
+    WGMMA_SS("m64n64k16.f32.f16.f16", 32, "=f", ", 1, 1, 0, 0", D, descriptor_128(A), descriptor_128(B), SCALE)
 #define MULTIPLY_HALF(D, A, B) \
     WGMMA_SS("m64n32k16.f32.f16.f16", 16, "+f", ", 1, 1, 0, 0", D, descriptor_128(A), descriptor_128(B), 1)
 #define MULTIPLY_REGISTERS(D, A, B) WGMMA_RS("m64n64k16.f32.f16.f16", 32, "+f", ", 1, 1, 0", D, A, descriptor_128(B), 1)
@@ -66,6 +68,18 @@ __global__ void right(float *out)
 }
 
 // ---- accumulators ----
+
+__global__ void sums_without_a_value(float *out)
+{
+    tiles *t = filled();
+    float d[32];
+    WGMMA_FENCE();
+    MULTIPLY_INTO(d, t->A, t->B[0], 0);
+    MULTIPLY_INTO(d, t->A + 16, t->B[0] + 16, 1);  // expect sums_without_a_value: accumulator without a value
+    WGMMA_COMMIT();
+    WGMMA_WAIT(0);
+    keep(out, d);
+}
 
 __global__ void read_early(float *out)
 {
@@ -399,6 +413,7 @@ int main(int argc, char **argv)
         void (*kernel)(float *);
         int threads;
     } kernels[] = {{"right", right, 128},
+                   {"sums_without_a_value", sums_without_a_value, 128},
                    {"read_early", read_early, 128},
                    {"written_early", written_early, 128},
                    {"not_committed", not_committed, 128},

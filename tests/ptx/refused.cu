@@ -225,6 +225,10 @@ REFUSED(wgmma_of_two_registers_of_a,
         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, {%1, %1}, %2, 1, 1, 1, 0;")
 REFUSED(wgmma_scaled_by_a_register,
         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, %1, 1, 1, 0, 0;")
+REFUSED(wgmma_scaled_by_two, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 2, 1, 1, 0, 0;")
+REFUSED(wgmma_into_inputs, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%1, %1}, %2, %2, 0, 1, 1, 0, 0;")
+REFUSED(wgmma_groups_below_none, "wgmma.wait_group.sync.aligned -1; mov.b32 %0, 1;")
+REFUSED(registers_of_more_than_32_bits, "setmaxnreg.dec.sync.aligned.u32 4294967320; mov.b32 %0, 1;")
 REFUSED(wgmma_times_two, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 1, 2, 1, 0, 0;")
 REFUSED(wgmma_sign_in_a_register, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 1, %1, 1, 0, 0;")
 REFUSED(wgmma_without_transposition, "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %2, %2, 1, 1, 1;")
@@ -420,6 +424,10 @@ int main(int argc, char **argv)
     RUN(wgmma_by_a_narrow_descriptor);
     RUN(wgmma_of_two_registers_of_a);
     RUN(wgmma_scaled_by_a_register);
+    RUN(wgmma_scaled_by_two);
+    RUN(wgmma_into_inputs);
+    RUN(wgmma_groups_below_none);
+    RUN(registers_of_more_than_32_bits);
     RUN(wgmma_times_two);
     RUN(wgmma_sign_in_a_register);
     RUN(wgmma_without_transposition);

@@ -10,6 +10,7 @@
 #include "async/wgmma.h"
 #include "base/lines.h"
 #include "base/report.h"
+#include "block/async.h"
 #include "block/launch.h"
 #include "block/worker.h"
 #include "count/counters.h"

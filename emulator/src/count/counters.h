@@ -63,7 +63,8 @@ struct access_counts {
     u64 requests, bytes, wavefronts, conflicts, sectors;
 };
 struct in_flight_counts {
-    u64 requests; /* during which copies by cp.async of the same warp are in flight; of wgmma, those of the block that mbarriers count */
+    /* during which copies by cp.async of the same warp are in flight; of wgmma, the block's that mbarriers count */
+    u64 requests;
     u64 bytes; /* of these copies, added up over the requests */
 };
 struct counts {

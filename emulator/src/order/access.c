@@ -225,12 +225,15 @@ static inline void announce_store(struct worker *w, const void *address, size_t 
     w->unsettled = true;
 }
 
-/* g++ announces the store of a struct before the load of what it stores: the first load that follows says nothing yet. */
+/* g++ announces the store of a struct before the load of what it stores: the first load that follows does not say that it is
+ * done, unless something has changed. */
 static inline bool may_belong_to_store(struct worker *w, enum access_kind kind)
 {
     if (kind != ACCESS_LOAD || !w->storing || w->loads_to_store || w->lent || w->touching)
         return false;
     w->loads_to_store = true;
+    if (w->block->suspicions->n)
+        race_judge_done(w->block);
     return true;
 }
 

@@ -763,12 +763,17 @@ void race_judge_copy(struct block *b, const unsigned char *to, const unsigned ch
     all->n = 0;
 }
 
-void race_judge(struct block *b)
+void race_judge_done(const struct block *b)
 {
-    struct suspicions *all = b->suspicions;
+    const struct suspicions *all = b->suspicions;
     for (unsigned i = 0; i < all->n; i++)
         judge(&all->of[i], stored_at(&all->of[i].conflict));
-    all->n = 0;
+}
+
+void race_judge(struct block *b)
+{
+    race_judge_done(b);
+    b->suspicions->n = 0;
 }
 
 static void visit_words(struct visit *v, const struct cells *cells, size_t offset)

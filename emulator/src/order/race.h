@@ -19,6 +19,8 @@ void race_tries(struct block *b, const void *address, unsigned bytes);
 
 /* Called before a thread does anything else: its last stores are done, and can be judged by what they changed. */
 void race_judge(struct block *b);
+/* The same of stores that have been done for certain, since something has changed; the others wait. */
+void race_judge_done(const struct block *b);
 /* The same of stores that are to be done later, of these bytes, which will lie from `to` on. */
 void race_judge_copy(struct block *b, const unsigned char *to, const unsigned char *stores);
 /* While one has it, no other worker touches the records of that place, or its memory to hold an older value; NULL: there

@@ -28,6 +28,7 @@ static bool read_argument(struct reader *r, struct ptx_operand *o)
     }
     o->kind = O_SLOT;
     o->floating = strpbrk(r->arguments[argument].constraint, "fd");
+    o->enters = r->arguments[argument].enters;
     o->slot = (uint16_t)argument;
     o->value = ptx_bits(o->bytes);
     return true;
@@ -344,8 +345,8 @@ void reader_use(struct reader *r, const struct ptx_operand *o, bool late)
 {
     if (o->kind != O_SLOT && o->kind != O_ADDRESS && o->kind != O_PLACE)
         return;
-    if (late && (o->slot >= r->program->n_arguments || !r->arguments[o->slot].variable))
-        reader_refuse(r, "registers that are written when the statement is over are operands of it");
+    if (late && (o->slot >= r->site->n_outputs || !r->arguments[o->slot].variable))
+        reader_refuse(r, "registers that are written when the statement is over are outputs of it");
     if (o->slot >= r->program->n_arguments)
         return;
     enum use *use = &r->uses[o->slot];

@@ -187,6 +187,7 @@ struct ptx_operand {
     bool decimal;    /* a constant that is written as 1.5: its type comes from the instruction */
     bool predicate;  /* the register is one */
     bool floating;   /* the register is of type .f32 or .f64 */
+    bool enters;     /* it is the statement's, and has a value before it; of a vector: all of them */
     uint16_t slot;   /* of the register, also of an address's; NO_SLOT: the address is a number */
     uint16_t second; /* q of p|q; NO_SLOT: none */
     struct selection selection;
@@ -314,7 +315,9 @@ static inline unsigned ptx_number(const struct running *r, const struct instruct
 /* Of the waits for groups of copies. */
 static inline const char *ptx_check_groups(struct instruction *in)
 {
-    return in->operand[0].kind == O_CONSTANT ? NULL : "how many groups may be left is a constant, of constraint \"n\"";
+    if (in->operand[0].kind != O_CONSTANT)
+        return "how many groups may be left is a constant, of constraint \"n\"";
+    return (long long)in->operand[0].value < 0 ? "how many groups may be left is 0 or more" : NULL;
 }
 
 static inline bool ptx_get_predicate(const struct running *r, const struct ptx_operand *o)

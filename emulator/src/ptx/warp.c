@@ -134,7 +134,9 @@ static const char *check_registers(struct instruction *in)
 {
     if (!in->field[ALIGNED])
         return "it is .sync.aligned";
-    return in->operand[0].kind == O_CONSTANT ? check_sync(in) : "how many registers is a constant, of constraint \"n\"";
+    if (in->operand[0].kind != O_CONSTANT || in->operand[0].value > UINT32_MAX)
+        return "how many registers is a constant of 32 bits, of constraint \"n\"";
+    return check_sync(in);
 }
 
 const struct row ptx_warp_rows[] = {

@@ -1,6 +1,7 @@
 /* Inline PTX: products of a warpgroup (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"). What they do and when
  * says async/wgmma.h. */
 #include "async/wgmma.h"
+#include "base/report.h"
 #include "ptx/matrix.h"
 #include "ptx/rows.h"
 #include "warp/matrix_layout.h"
@@ -59,6 +60,9 @@ static void multiply(struct running *r, const struct instruction *in)
     struct wgmma w = {.product = p, .from_registers = has_registers_of_a(in)};
     w.b = ptx_get(r, &in->operand[B]);
     w.accumulates = accumulates(r, &in->operand[SCALE_D]);
+    if (w.accumulates && !in->operand[D].enters)
+        report_call("accumulator without a value", r->pc, "adds to registers that are outputs alone (constraint \"=\")",
+                    "They hold nothing before the statement: \"+\" is needed, or scale-d 0.");
     w.negates = immediate(in, 0) != immediate(in, 1);
     if (p->a == E_F16 || p->a == E_BF16)
         w.b_is_mn_major = immediate(in, last);
@@ -91,21 +95,25 @@ static const char *check_immediates(const struct instruction *in)
     return NULL;
 }
 
-static const char *check_operands(const struct instruction *in)
+static const char *check_operands(struct instruction *in)
 {
     const struct product *p = &in->product;
     const struct ptx_operand *a = &in->operand[A], *scale = &in->operand[SCALE_D];
-    const char *why = ptx_check_fragment(p, OPERAND_D, p->d, &in->operand[D]);
-    for (unsigned i = 0; !why && i < in->operand[D].n; i++)
-        why = in->operand[D].elements[i].kind == O_SLOT ? NULL : "D is written to registers, all of them";
+    struct ptx_operand *d = &in->operand[D];
+    const char *why = ptx_check_fragment(p, OPERAND_D, p->d, d);
+    d->enters = true;
+    for (unsigned i = 0; !why && i < d->n; i++) {
+        why = d->elements[i].kind == O_SLOT ? NULL : "D is written to registers, all of them";
+        d->enters &= d->elements[i].enters;
+    }
     if (!why && has_registers_of_a(in))
         why = ptx_check_fragment(p, OPERAND_A, p->a, a);
     if (why)
         return why;
     if (!has_registers_of_a(in) && a->kind == O_SLOT && a->bytes != 8)
         return "A is a descriptor of 64 bits (constraint \"l\"), or a vector of registers";
-    if (!scale->predicate && scale->kind != O_CONSTANT)
-        return "scale-d is a predicate, or a constant";
+    if (!scale->predicate && (scale->kind != O_CONSTANT || scale->value > 1))
+        return "scale-d is a predicate, or the constant 0 or 1";
     return check_immediates(in);
 }
 
