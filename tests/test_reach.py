@@ -76,8 +76,6 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      ("35_flash_mma_tiling_qk", "slices_of_64"): (*COPIES, *COPIED, *REQUESTS),
                      **{("36_bulk_copy", variant): ENGINE for variant in ("one_stage", "two_stages", "four_stages", "many_blocks")},
                      **{("37_tma_tile", variant): ENGINE for variant in ("unswizzled", "swizzle_32", "swizzle_64", "swizzle_128")},
-                     # Rows of a box of 16 bytes that lie outside of the matrix: ncu counts a sector for each, the emulator by their bytes.
-                     ("38_matmul_wgmma", "unswizzled"): ("tma_ld_sectors", "tma_ld_bytes"),
                      **{("22_matmul_fragments_ahead", f"{stages}_stages"): (*COPIES, *COPIED) for stages in ("three", "four")},
                      **{("23_matmul_block_order", order): (*COPIES, *COPIED) for order in ("rows", "bands")}}
 

@@ -19,8 +19,6 @@ from collect import parameters  # noqa: E402
 UNEXPLAINED = [
     # Of 1,256 copies by .cg the one where 32 lanes read eight pieces of 16 bytes in no order: an H200 takes 29 wavefronts, the rule 27.
     ({"kernel": "copy", "bytes": 16, "cg": 1, "mask": "ffffffff", "stride": 8, "scatter": 1}, ["copy_st_wavefronts"]),
-    # Four rows of 16 bytes beyond the tensor's edge: an H200 counts a sector for each, and the rule does not know where a row ends.
-    ({"kernel": "tile_load", "rank": 3, "bytes": 4, "wide": 4, "high": 4, "deep": 4, "y": 2, "z": 1}, ["tma_ld_sectors", "tma_ld_bytes"]),
 ]
 
 

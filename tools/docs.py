@@ -231,6 +231,8 @@ def speed(step):
             f"{takes}, {results.rate(best)}**" + (f"; it is {', '.join(ratios)}." if ratios else "."))
 
 
+OF_ACTIVE = "% of clocks with a block"  # what an SM's units do, ncu takes of the clocks in which the SM has a block
+
 # What ncu counted of a launch: the words of a table's column, and its cell from a line of results.jsonl.
 OF_NCU = {
     "dram": ("DRAM, GB read and written", lambda line: 1e-9 * (line["ncu"]["dram_ld_bytes"] + line["ncu"]["dram_st_bytes"])),
@@ -257,9 +259,10 @@ OF_NCU = {
     "registers": ("registers a thread", lambda line: max(kernel["launch"]["registers"] for kernel in line["kernels"])),
     **{name: (words, lambda line, name=name: sum(kernel["percent"][name] * kernel["launch"]["duration_ns"] for kernel in line["kernels"])
               / sum(kernel["launch"]["duration_ns"] for kernel in line["kernels"]))
-       for name, words in (("occupancy", "occupancy achieved, %"), ("issue_active", "clocks with an instruction issued, %"),
-                           ("fma", "FMA pipe busy, %"), ("tensor", "tensor pipe busy, %"), ("data_stage", "L1 data stage busy, %"),
-                           ("writeback", "L1 writeback busy, %"), ("dram_throughput", "DRAM busy, %"))},
+       for name, words in (("occupancy", "occupancy achieved, %"), ("issue_active", f"clocks with an instruction issued, {OF_ACTIVE}"),
+                           ("fma", f"FMA pipe busy, {OF_ACTIVE}"), ("tensor", f"tensor pipe busy, {OF_ACTIVE}"),
+                           ("data_stage", f"L1 data stage busy, {OF_ACTIVE}"), ("writeback", f"L1 writeback busy, {OF_ACTIVE}"),
+                           ("dram_throughput", "DRAM busy, %"))},
     **{f"stall_{name}": (f"stall: {name.replace('_', ' ')}, clocks", lambda line, name=name: line["kernels"][0]["stalls"][name])
        for name in ("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier", "math_pipe_throttle",
                     "dispatch_stall", "not_selected", "wait", "no_instruction")},

@@ -26,8 +26,9 @@ struct transfer {
     bool reduces;   /* writes op(what is there, what was read), by elements of that type */
     enum simt_atomic_op op;
     enum simt_type type;
-    bool rounds; /* what is read are floats, which are written rounded to tf32 */
-    u64 fill;    /* a pattern of 8 bytes */
+    bool rounds;        /* what is read are floats, which are written rounded to tf32 */
+    u64 fill;           /* a pattern of 8 bytes */
+    unsigned row_bytes; /* of a row of a tensor's box */
     unsigned n_pieces;
     struct piece *pieces; /* copied by transfer_begin() */
 };

@@ -94,12 +94,17 @@ u64 cost_of_bytes(const void *global, const void *shared, unsigned bytes, u64 co
     return counted;
 }
 
-/* They come from L2 as the others do. */
-void cost_of_fill(u64 bytes, struct access_counts *counts)
+/* They come from L2 as the others do, those of each row of the box by sectors of their own. */
+void cost_of_fill(u64 at, u64 bytes, unsigned row_bytes, struct access_counts *counts)
 {
-    u64 sectors = (bytes + SECTOR - 1) / SECTOR;
-    counts->sectors += sectors;
-    counts->bytes += SECTOR * sectors;
+    u64 end = at + bytes;
+    while (at < end) {
+        u64 left = row_bytes - at % row_bytes, part = left < end - at ? left : end - at;
+        u64 sectors = (part + SECTOR - 1) / SECTOR;
+        counts->sectors += sectors;
+        counts->bytes += SECTOR * sectors;
+        at += part;
+    }
 }
 
 /* ---- cp.async ---- */

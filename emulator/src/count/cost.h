@@ -21,6 +21,7 @@ void cost_of_copy(const struct lane_accesses *a, struct access_counts *reads, st
 /* Of bulk copies: neighbouring bytes of global memory, and where they lie in shared memory. counted: a sector that need not be
  * counted again. Returns the last that was. */
 u64 cost_of_bytes(const void *global, const void *shared, unsigned bytes, u64 counted, struct access_counts *counts);
-void cost_of_fill(u64 bytes, struct access_counts *counts); /* of a tensor's box, that lie beyond the tensor's edge */
+/* Of a tensor's box: bytes that lie beyond the tensor's edge, and behind how many of the box they begin. */
+void cost_of_fill(u64 at, u64 bytes, unsigned row_bytes, struct access_counts *counts);
 
 #endif

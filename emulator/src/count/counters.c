@@ -288,19 +288,20 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
     enum counted what = kind_of(b, t);
     unsigned site = site_index(b->counting, t->pc, what);
     struct access_counts *counts = &b->counting->sites[site].counts.access[what];
-    u64 counted = ~0ull, filled = 0; /* the last sector: the next piece may begin in it; bytes beyond a tensor's edge */
+    u64 counted = ~0ull;    /* the last sector: the next piece may begin in it */
+    u64 at = 0, filled = 0; /* bytes of the pieces so far; the last of them, which lie beyond a tensor's edge */
     counts->requests++;
     for (unsigned i = 0; i < t->n_pieces && what != TMA_OTHER; i++) {
         const struct piece *p = &t->pieces[i];
         const void *global = what == TMA_LD ? p->from : p->to, *shared = what == TMA_LD ? p->to : p->from;
-        filled += global ? 0 : p->bytes;
-        if (!global)
-            continue;
-        cost_of_fill(filled, counts);
-        filled = 0;
-        counted = cost_of_bytes(global, shared, p->bytes, counted, counts);
+        if (global) {
+            cost_of_fill(at - filled, filled, t->row_bytes, counts);
+            counted = cost_of_bytes(global, shared, p->bytes, counted, counts);
+        }
+        filled = global ? 0 : filled + p->bytes;
+        at += p->bytes;
     }
-    cost_of_fill(filled, counts);
+    cost_of_fill(at - filled, filled, t->row_bytes, counts);
     if (b->timeline)
         touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);
 }

@@ -70,6 +70,7 @@ static void issue(struct running *r, const struct tensor_map *m, const int *corn
     check_box(r, shared, (unsigned)bytes, way == TENSOR_LOAD ? ACCESS_STORE : ACCESS_LOAD);
     t->pc = r->pc;
     t->fill = m->fill ? TENSOR_NAN : 0;
+    t->row_bytes = m->box[0] * tensor_types[m->type].bytes;
     t->rounds = way == TENSOR_LOAD &&
                 (m->type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || m->type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ);
     t->n_pieces = tensor_pieces(m, corner, way, shared, (unsigned)simt_shared_address(shared), &t->pieces);
