@@ -48,7 +48,8 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
     assert of_peers[:3] == ["python", bench.PEERS, ROLES["name"]]
     assert of_heat == ["python", ROOT / "bench/heat.py", "--step", "40", "--beside", "39_matmul_ring", "--json", tmp_path / "heat.jsonl", "--iters", "3"]
     assert list(bench.targets([ROLES])) == [ROLES["name"], RING["name"]]
-    assert len(list(bench.commands([RING], "python", tmp_path, []))) == 1
+    other = {"name": "22_matmul_fragments_ahead", "number": "22", "operation": "matmul"}
+    assert len(list(bench.commands([other], "python", tmp_path, []))) == 1
     monkeypatch.setattr(steps, "directory", lambda step: tmp_path / "step")
     monkeypatch.setattr(bench, "belongs", lambda line, step: True)
     (tmp_path / "step").mkdir()
@@ -79,7 +80,8 @@ def test_the_table_of_a_readme(monkeypatch):
     monkeypatch.setattr(steps, "recorded", lambda step, name: json.loads(json.dumps(found)))
     monkeypatch.setattr(steps, "find", lambda name: RING if name == RING["name"] else ROLES)
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in docs.heat_of(ROLES).splitlines() if row.startswith("|")]
-    assert rows[0][2:] == ["rested: step 39, step 40, cuBLAS", "step 40 / cuBLAS", "hot: step 39, step 40, cuBLAS", "step 40 / cuBLAS"]
-    assert rows[2] == ["bf16", "64³", "60, 80, 100", "0.80", "50, 70, 60", "1.17"]
+    ratios = ["step 40 / step 39", "step 40 / cuBLAS"]
+    assert rows[0][2:] == ["rested: step 39, step 40, cuBLAS", *ratios, "hot: step 39, step 40, cuBLAS", *ratios]
+    assert rows[2] == ["bf16", "64³", "60, 80, 100", "1.33", "0.80", "50, 70, 60", "1.40", "1.17"]
     monkeypatch.setattr(steps, "recorded", lambda step, name: [])
     assert docs.heat_of(ROLES) == "Not measured on an H200 yet."

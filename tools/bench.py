@@ -19,7 +19,8 @@ BY_ITSELF = {"device"}  # operations whose program measures its peer, too
 TABLES = {"34_flash_mma_split_keys": ("decode.jsonl", "attention_decode.py", "33_flash_mma_gqa")}
 
 # Steps that are timed rested and hot as well, beside another step: the file of these lines, the script of bench/, and that step.
-HEATED = {"40_matmul_warp_specialized": ("heat.jsonl", "heat.py", "39_matmul_ring")}
+HEATED = {"39_matmul_ring": ("heat.jsonl", "heat.py", "38_matmul_wgmma"),
+          "40_matmul_warp_specialized": ("heat.jsonl", "heat.py", "39_matmul_ring")}
 
 
 def torch_python():

@@ -616,18 +616,18 @@ def heat_of(step):
         return "Not measured on an H200 yet."
     first = next(iter(found.values()))
     names, rows = list(dict.fromkeys(name for _, name in first)), []
-    mine, peer = (next(name for (_, name), line in first.items() if line["step"] == of) for of in (step["name"], None))
+    mine = steps.reference(step)
+    others = [name for name in names if name != mine]
     for (dtype, words), lines in found.items():
-        cells = []
-        for heat in ("rested", "hot"):
-            cells += [", ".join(f"{lines[heat, name]['tflops']:.0f}" for name in names),
-                      f"{lines[heat, mine]['tflops'] / lines[heat, peer]['tflops']:.2f}"]
-        rows.append((dtype, words, *cells))
-    heads = [head for heat in ("rested", "hot") for head in (f"{heat}: {', '.join(names)}", f"{mine} / {peer}")]
+        rates = {heat: {name: lines[heat, name]["tflops"] for name in names} for heat in ("rested", "hot")}
+        rows.append((dtype, words, *(cell for rate in rates.values() for cell in (
+            ", ".join(f"{rate[name]:.0f}" for name in names), *(f"{rate[mine] / rate[other]:.2f}" for other in others)))))
+    heads = [head for heat in ("rested", "hot") for head in (f"{heat}: {', '.join(names)}", *(f"{mine} / {other}" for other in others))]
     line = next(iter(first.values()))
     env = line["env"]
     return (f"TFLOPS on an {line['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, {env['date']}), in turns in one "
-            f"process: bursts of 20 ms or 512 launches, each a CUDA graph, rested behind 0.12 s of idleness and hot without a pause.\n\n{table(('type', '', *heads), rows)}")
+            f"process: bursts of 20 ms or 512 launches, each a CUDA graph, rested behind 0.12 s of idleness and hot without a pause.\n\n"
+            f"{table(('type', '', *heads), rows)}")
 
 
 def decode_variants(step):
