@@ -94,6 +94,25 @@ __global__ void THREE_WARPGROUPS three_warps_take(const half *in, float *out)
     out[threadIdx.x] = 0;
 }
 
+__global__ void THREE_WARPGROUPS a_warp_takes_none(const half *in, float *out)  // and is at the product before the others
+{
+    __shared__ alignas(1024) half A[TILE], B[TILE];
+    float d[32] = {};
+    if (threadIdx.x < 128) {
+        SETMAXNREG_DEC(40);
+        NAMED_SYNC(1, 384);  // perhaps a_warp_takes_none: divergent collective
+        return;
+    }
+    if (threadIdx.x / 32 != 5)
+        SETMAXNREG_INC(232);  // expect a_warp_takes_none: divergent collective
+    WGMMA_FENCE();
+    MULTIPLY(d, A, B);  // expect a_warp_takes_none: divergent collective
+    WGMMA_COMMIT();
+    WGMMA_WAIT(0);
+    NAMED_SYNC(1, 384);  // perhaps a_warp_takes_none: divergent collective
+    write_sums(out, d);
+}
+
 __global__ void THREE_WARPGROUPS warps_disagree(const half *in, float *out)  // of one warpgroup
 {
     if (threadIdx.x < 64)
@@ -243,6 +262,7 @@ int main(int argc, char **argv)
         KERNEL(given_too_little, 384),
         KERNEL(one_warp_gives, 384),
         KERNEL(three_warps_take, 384),
+        KERNEL(a_warp_takes_none, 384),
         KERNEL(warps_disagree, 384),
         KERNEL(gives_more_than_it_has, 384),
         KERNEL(takes_less_than_it_has, 384),

@@ -754,10 +754,23 @@ static bool explains_better(const struct thread *a, const struct thread *other)
     return other->call && !a->call;
 }
 
+/* Does a thread wait for warps of its warpgroup that have come to another instruction of all four? */
+static bool is_split(const struct block *b, unsigned t)
+{
+    const struct thread *a = &b->threads[t];
+    unsigned begin = t - t % (WARPGROUP * WARP), end = begin + WARPGROUP * WARP;
+    bool split = false;
+    for (unsigned i = begin; i < end && i < b->launch->threads && in_warpgroup_collective(a); i++) {
+        const struct thread *other = &b->threads[i];
+        split |= other->waits_for && in_warpgroup_collective(other) && other->call->op != a->call->op;
+    }
+    return split;
+}
+
 /* No thread can run: say who waits where, and who has left. */
 void report_deadlock(const struct cluster *c)
 {
-    const struct thread *first = NULL, *shown = NULL;
+    const struct thread *first = NULL, *shown = NULL, *split = NULL;
     begin_explaining();
     for (unsigned rank = 0; rank < c->n; rank++) {
         const struct block *b = c->blocks[rank];
@@ -769,9 +782,13 @@ void report_deadlock(const struct cluster *c)
                 shown = a;
             if (!first || explains_better(a, first))
                 first = a;
+            if (!split && is_split(b, t))
+                split = a;
         }
     }
-    if (first->waits_for->kind->explain)
+    if (split)
+        first = split;
+    if (split || first->waits_for->kind->explain)
         shown = first;
     fprintf(stderr, "simt: %s: %s\n", first->waits_for->kind->deadlock, where(shown->pc));
     for (unsigned rank = 0; rank < c->n; rank++) {
