@@ -301,6 +301,33 @@ __global__ void __launch_bounds__(128) scope_of_the_sums(const half *in, float *
         put(out, i, total[i]);
 }
 
+// What an inner scope adds up is thrown away, and its end comes before the wait: what lies there later is not written to.
+__global__ void __launch_bounds__(128) sums_thrown_away(const half *in, float *out)
+{
+    half *A = laid_out(in), *B = A + TILES * TILE;
+    float total[8] = {};
+    {
+        float unused[8] = {};
+        stay(unused);
+        WGMMA_FENCE();
+        multiply(unused, A, B);
+        WGMMA_COMMIT();
+    }
+    float other[8];
+    for (int i = 0; i < 8; i++)
+        other[i] = (float)(i * (int)threadIdx.x);
+    stay(other);
+    stay(total);
+    WGMMA_FENCE();
+    for (int i = 0; i < TILES * K; i += 16)
+        multiply(total, A + i / K * TILE + i % K, B + i / K * TILE + i % K);
+    WGMMA_COMMIT();
+    WGMMA_WAIT(0);
+    stay(total);
+    for (int i = 0; i < 8; i++)
+        put(out, i, total[i] + other[i] - (float)(i * (int)threadIdx.x));
+}
+
 // As many accumulators as there are registers to index by constants alone; a row of them is handed on as a part of a whole.
 __global__ void __launch_bounds__(128) parts_of_a_whole(const half *in, float *out)
 {
@@ -335,7 +362,7 @@ int main(void)
     void (*const kernels[])(const half *,
                             float *) = {in_vectors,        in_scalars,          in_an_array_object,     in_a_member,
                                         by_a_lambda,       scope_of_a_fragment, fragment_of_a_function, two_fragments,
-                                        scope_of_the_sums, parts_of_a_whole};
+                                        scope_of_the_sums, parts_of_a_whole,    sums_thrown_away};
     for (auto kernel : kernels) {
         CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, count * (int)sizeof(half)));
         CHECK(cudaMemset(out, 0xff, 64 * 16 * sizeof *out));
