@@ -138,7 +138,7 @@ BUGS = [
         plain=IN_MAIN, shape=LIST),
 
     Bug(BLOCK_SUM, "zero", "atomicAdd(total, partial[0]);", "atomicAdd(total, 0);", shape=LIST),
-    Bug(BLOCK_SUM, "never_reset", "cudaMemsetAsync(total, 0, sizeof *total, stream);", "", plain="was never written", checked="was never written", shape=LIST),
+    Bug(BLOCK_SUM, "never_reset", "cudaMemsetAsync(total, 0, sizeof *total, stream);", "", plain="WRONG", checked="WRONG", shape=LIST),
     Bug(BLOCK_SUM, "missing_first_barrier", BEFORE_TREE, "", checked="race in shared memory", shape=LIST),
     Bug(BLOCK_SUM, "missing_second_barrier", EACH_ROUND, "", checked="race in shared memory", shape=LIST),
     Bug(BLOCK_SUM, "lost_tail", "ceil_div(args->n, SHARE)", "max(args->n / SHARE, 1)", shape=LIST),
