@@ -174,7 +174,7 @@ template <bool place, class T> SIMT_INLINE unsigned long long place_or_bits(cons
 SIMT_INLINE unsigned __isGlobal(const void *p) { return simt_is_in(SIMT_IN_GLOBAL, p); }
 SIMT_INLINE unsigned __isShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
 SIMT_INLINE unsigned __isCtaShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
-SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_CLUSTER, p); }
 SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
 SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
 /* A parameter is a variable of its thread here, but with __grid_constant__ the launch's. */
@@ -182,6 +182,9 @@ SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CON
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
+/* Of any block of the cluster. */
+SIMT_INLINE void *__cluster_map_shared_rank(const void *p, unsigned rank) { return simt_cluster_map(p, rank); }
+SIMT_INLINE unsigned __cluster_query_shared_rank(const void *p) { return simt_cluster_rank_of(p); }
 /* Those of other spaces are the generic ones here. */
 #define SIMT_SAME_ADDRESS(SPACE) \
     SIMT_INLINE size_t __cvta_generic_to_##SPACE(const void *p) { return (size_t)p; } \

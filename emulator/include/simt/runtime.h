@@ -71,8 +71,19 @@ unsigned simt_shared_address(const void *generic);
 void *simt_shared_generic(unsigned shared);
 
 /* In which space does a generic address lie? */
-enum simt_space { SIMT_IN_GLOBAL, SIMT_IN_SHARED, SIMT_IN_LOCAL, SIMT_IN_CONSTANT };
+enum simt_space {
+    SIMT_IN_GLOBAL,
+    SIMT_IN_SHARED,  /* the block's own */
+    SIMT_IN_CLUSTER, /* shared memory of any block of its cluster */
+    SIMT_IN_LOCAL,
+    SIMT_IN_CONSTANT
+};
 bool simt_is_in(enum simt_space space, const void *generic);
+
+/* The same place in the shared memory of the block of that rank in the cluster, and the rank of the block whose shared memory
+ * it is. */
+void *simt_cluster_map(const void *generic, unsigned rank);
+unsigned simt_cluster_rank_of(const void *generic);
 
 /* Index functions never change for a thread, so the compiler may call them once. dim: 0 x, 1 y, 2 z. */
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));

@@ -78,7 +78,7 @@ struct block {
     unsigned n_live;
     unsigned index[3];
     u64 number;      /* in the grid */
-    uint32_t serial; /* among all blocks of the program */
+    uint32_t serial; /* among all blocks of the program; those of a cluster are neighbours */
     struct thread *threads;
     struct warp *warps;
     struct barrier barriers[BARRIERS];
@@ -130,6 +130,8 @@ struct block {
     struct register_pool *register_pool; /* NULL before the first setmaxnreg */
 };
 
+/* The first serial of its cluster's blocks: records of shared memory that are older are of others, which had the arena before. */
+static inline uint32_t cluster_serial(const struct block *b) { return b->serial - b->rank; }
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
 static inline struct warp *warp_of(struct block *b, unsigned thread) { return &b->warps[thread / WARP]; }
 /* Is that in that thread's stack? */

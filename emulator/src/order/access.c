@@ -95,7 +95,7 @@ static void check_nowhere(const struct access *a)
     if (shared_is_known(a->address))
         report_access(
             a, "another block's shared memory",
-            "A pointer to shared memory means something in its own block alone: others have memory of their own "
+            "A pointer to shared memory means something in its own block alone, or its cluster: others have memory of their own "
             "there.");
     if ((uintptr_t)a->address < 65536)
         report_access(a, "invalid address", "That is a null pointer, or next to one.");
@@ -151,7 +151,7 @@ static enum space check(const struct access *a)
     case SPACE_GLOBAL: break;
     }
     check_bounds(a, &p);
-    if (b->n_guarded && p.space == SPACE_SHARED)
+    if (p.space == SPACE_SHARED && (b->n_guarded || b->cluster->n > 1))
         async_check(a);
     if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
         undefined_store(a);

@@ -81,7 +81,7 @@ struct visit {
     struct block *b; /* of the access */
     const struct place *place;
     u64 key;
-    uint32_t least_serial; /* earlier blocks are of launches before this one, or their shared memory was another */
+    uint32_t least_serial; /* earlier blocks are of launches before this one, or of clusters whose shared memory it was */
     unsigned warp, lane;
     enum strength strength;
     const struct cell *cell; /* in hand */
@@ -202,8 +202,8 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
     unsigned actor = record_actor(r, thread);
     if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)) || copied_by_own_warpgroup(v, r, thread))
         return;
-    if (r->engine && r->serial == v->b->serial && (v->strength == PLAIN || strength == PLAIN) &&
-        async_meets(v->a, r->engine, STAMP(r), stored))
+    if (r->engine && (v->strength == PLAIN || strength == PLAIN) &&
+        async_meets(v->a, r->serial, r->engine, STAMP(r), stored))
         return;
     if (strength != PLAIN && v->strength == PLAIN && follows_own_view(v))
         return;
@@ -506,7 +506,7 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
              &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp, v->a->engine});
 }
 
-/* Of this launch, and in shared memory of this block? */
+/* Of this launch, and in shared memory of this cluster? */
 static bool is_of_launch(const struct visit *v, const struct record *r)
 {
     return r->serial >= v->least_serial && r->serial >= v->b->launch->first_serial;
@@ -813,7 +813,7 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     bool shared = place->space == SPACE_SHARED;
     size_t offset;
     const struct cells *cells = cells_of(b, place, &offset);
-    uint32_t least_serial = shared ? b->serial : b->launch->least_serial;
+    uint32_t least_serial = shared ? cluster_serial(b) : b->launch->least_serial;
     enum strength strength = strength_of(a->kind, a->scope);
     u64 key = record_key(a->stamp, access_collective_load(a->kind), strength, read_only, a->pc);
     if (!a->engine)
@@ -982,7 +982,7 @@ static const struct record *last_write(const struct block *b, const struct place
     const struct cell *c = word_cell(cells, offset);
     if (c->write.who & SPLIT)
         c = part_cell(cells, offset);
-    return c->write.serial < (shared ? b->serial : b->launch->first_serial) ? NULL : &c->write;
+    return c->write.serial < (shared ? cluster_serial(b) : b->launch->first_serial) ? NULL : &c->write;
 }
 
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)

@@ -122,7 +122,9 @@ static struct index index_in(u64 number, const unsigned *extent)
 
 static void say_block(FILE *f, const struct launch *l, uint32_t serial)
 {
-    struct index i = index_in(serial - l->first_serial, l->asked->grid);
+    uint32_t begun = serial - l->first_serial;
+    u64 number = cluster_block(l, begun / l->cluster_blocks, begun % l->cluster_blocks);
+    struct index i = index_in(number, l->asked->grid);
     fprintf(f, "block (%u,%u,%u)", i.x, i.y, i.z);
 }
 
@@ -231,13 +233,14 @@ static void say_arrays(FILE *f, const struct launch *l)
     }
 }
 
+/* Whose it is stands behind it where it is not the block's own. */
 static void name_shared(const struct block *b, const void *address, char *out, size_t size)
 {
     const struct block *owner = shared_owner(b, address);
     shared_name(b->launch, shared_offset(b, address), out, size);
     size_t used = strlen(out);
     if (owner != b)
-        snprintf(out + used, size - used, " of block (%u,%u,%u)", owner->index[0], owner->index[1], owner->index[2]);
+        snprintf(out + used, size - used, " of the block of rank %u", owner->rank);
 }
 
 /* "A_smem[3]", "4 bytes of counter", "0x7f12…": what the access is to, in the middle of a sentence. */
@@ -1036,7 +1039,7 @@ static void say_not_begun(FILE *f, const struct launch *l)
         return;
     u64 left = (l->clusters - begun) * l->cluster_blocks;
     fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, left, plural((unsigned)left));
-    say_block(f, l, l->first_serial + (uint32_t)cluster_block(l, begun, 0));
+    say_block(f, l, l->first_serial + (uint32_t)begun * l->cluster_blocks);
     fprintf(f, " on, %s not begun\n", left == 1 ? "has" : "have");
 }
 

@@ -131,7 +131,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->index[1] = (unsigned)(number / asked->grid[0] % asked->grid[1]);
     b->index[2] = (unsigned)(number / asked->grid[0] / asked->grid[1]);
     b->number = number;
-    b->serial = l->first_serial + (uint32_t)number;
+    b->serial = l->first_serial + (uint32_t)b->cluster->number * l->cluster_blocks + b->rank;
     b->phase = 0;
     b->came_to_grid = false;
     b->has_roles = false;
