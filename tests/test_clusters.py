@@ -1,4 +1,4 @@
-"""Clusters of several blocks, which launches may not ask for yet: tests/clusters/pair.c makes some inside of the runtime."""
+"""Clusters of several blocks: tests/clusters/pair.c makes some inside of the runtime."""
 
 import re
 import shutil

@@ -219,7 +219,7 @@ static void end_phase(struct mbarrier *m)
     if (m->engine.landed)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
     *done = m->arriving;
-    m->arriving = (struct release){0};
+    m->arriving = (struct release){.serial = b->serial};
     if (m->n_waiting)
         wake_all(b->cluster, &m->waiting);
     m->n_waiting = 0;
@@ -457,6 +457,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->place = p;
     m->initialised = (struct actor){b->serial, b->cur, pc};
     m->initialised_then = b->now;
+    m->arriving.serial = b->serial;
     m->expected = m->pending = expected;
     b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;

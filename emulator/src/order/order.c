@@ -347,6 +347,12 @@ void order_release(struct block *b, unsigned thread, struct release *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
     unsigned first = thread / WARP * WARP;
+    into->sequential = later(into->sequential, order_sequential(b, thread));
+    if (into->serial != b->serial) {
+        order_done(b, thread, &into->others);
+        b->now++;
+        return;
+    }
     for (unsigned lane = 0; lane < WARP; lane++) {
         uint32_t known = b->warps[thread / WARP].known[thread % WARP][lane];
         if (known > into->threads[first + lane])
@@ -357,7 +363,6 @@ void order_release(struct block *b, unsigned thread, struct release *into)
         join_stamps(b, into->threads, k->acquired_own);
     if (k)
         clock_join(&into->others, &k->acquired);
-    into->sequential = later(into->sequential, order_sequential(b, thread));
     b->now++;
 }
 

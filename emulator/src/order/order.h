@@ -72,9 +72,11 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
 /* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
 void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
 void order_arrive(struct block *b, struct clock *passing); /* the running thread is such a one */
-/* For an object that threads of one block release to and acquire from, each by itself. */
+/* For an object of a block, which its threads release to and acquire from, each by itself; threads of other blocks may
+ * release to it, too. */
 struct release {
-    uint32_t threads[MAX_THREADS]; /* up to which stamp each is known */
+    uint32_t serial;               /* of the block; its owner sets it */
+    uint32_t threads[MAX_THREADS]; /* up to which stamp each of its threads is known */
     struct clock others;           /* of other blocks, and of engines */
     u64 sequential;                /* as in knowledge */
 };

@@ -459,6 +459,7 @@ static void come_early(unsigned id, const void *pc)
         barrier->early = calloc(1, sizeof *barrier->early);
     if (!barrier->early)
         base_out_of_memory();
+    barrier->early->serial = b->serial;
     *came |= bit;
     barrier->n_came++;
     order_release(b, b->cur, barrier->early);

@@ -56,19 +56,24 @@ static unsigned most_resident(int threads, size_t dynamic_shared)
     return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)gpu_sms();
 }
 
-#define CLUSTERS(ASKED) \
-    "clusters of more than one block (" ASKED "): \
-their barrier, mapa and distributed shared memory are not there yet"
-
-static bool are_several(const unsigned *extent) { return extent[0] > 1 || extent[1] > 1 || extent[2] > 1; }
-
-static void refuse_clusters(const struct simt_kernel *kernel, const struct simt_configuration *asked,
-                            const void *caller)
+/* In blocks, by what the launch says, else by what the kernel does. */
+static unsigned cluster_extent(const struct simt_kernel *kernel, const struct simt_configuration *asked, int i)
 {
-    if (are_several(asked->cluster))
-        report_unsupported_at(CLUSTERS("cudaLaunchAttributeClusterDimension"), caller);
-    if (are_several(kernel->cluster))
-        report_unsupported(CLUSTERS("__cluster_dims__"), kernel->file, kernel->line);
+    unsigned extent = asked->cluster[i] ? asked->cluster[i] : kernel->cluster[i];
+    return extent ? extent : 1;
+}
+
+/* Clusters tile the grid, and a GPU has room for so many of their blocks beside each other. */
+static bool has_clusters(const struct simt_kernel *kernel, const struct simt_configuration *asked)
+{
+    u64 blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        unsigned extent = cluster_extent(kernel, asked, i);
+        if (asked->grid[i] % extent || extent > MOST_IN_CLUSTER)
+            return false;
+        blocks *= extent;
+    }
+    return blocks <= MOST_IN_CLUSTER;
 }
 
 /* One error for all, as CUDA 13 on an H200 answers. */
@@ -85,6 +90,8 @@ static cudaError_t refuse(struct simt_kernel *kernel, const struct simt_configur
         return cudaErrorInvalidValue;
     if (kernel->max_threads && threads > kernel->max_threads)
         return cudaErrorInvalidValue;
+    if (!has_clusters(kernel, asked))
+        return cudaErrorInvalidClusterSize;
     u64 blocks = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2];
     if (asked->cooperative && blocks > most_resident((int)threads, asked->dynamic_shared))
         return cudaErrorCooperativeLaunchTooLarge;
@@ -177,8 +184,7 @@ static void set_clusters(struct launch *l)
 {
     l->cluster_blocks = 1;
     for (int i = 0; i < 3; i++) {
-        unsigned wide = l->asked->cluster[i] ? l->asked->cluster[i] : l->kernel->cluster[i];
-        l->cluster[i] = wide ? wide : 1;
+        l->cluster[i] = cluster_extent(l->kernel, l->asked, i);
         l->cluster_blocks *= l->cluster[i];
     }
     l->clusters = l->blocks / l->cluster_blocks;
@@ -232,7 +238,6 @@ cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*t
             "A kernel is started by kernel<<<grid, block>>>(arguments); on a GPU this call would start nothing.");
     n_configured--;
     struct simt_configuration asked = configured[n_configured];
-    refuse_clusters(kernel, &asked, caller);
     cudaError_t error = refuse(kernel, &asked);
     if (error != cudaSuccess)
         return simt_fail(error);
