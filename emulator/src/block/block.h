@@ -22,15 +22,17 @@ struct thread {
     struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
     const void *aligned_at;          /* where it last came to a barrier that is .aligned, or NULL */
     const void *aligned_in;          /* and where the function that holds it was called */
-    u64 asked;                       /* mbarrier.c: of what it waits for, how many phases have to be over */
-    uint32_t touched;                /* stamp of its last access to shared or global memory */
-    struct entry overwrote;          /* race.c: who had written before it where it last wrote by a strong access */
-    bool overwrote_strong;           /* and by a strong access as well */
-    uint32_t met;                    /* once it has left: b->met when it did */
-    uint32_t waited_block, waited;   /* overlap.c: in that block, at that stamp, for the launch in front */
-    bool watched;                    /* registers.c: its accesses of its own stack are looked at */
-    uint16_t knows_of;               /* touch.c: ranks of the cluster, a bit for each that it knows to have begun */
-    uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
+    u64 asked;                       /* of what it waits for, how many phases have to be over */
+    u64 arrived_for;  /* cluster_barrier.c: the phase that it may wait for, counted from 1; 0: it has not arrived */
+    u64 waited_for;   /* and the last that it came to wait for */
+    uint32_t touched; /* stamp of its last access to shared or global memory */
+    struct entry overwrote;        /* race.c: who had written before it where it last wrote by a strong access */
+    bool overwrote_strong;         /* and by a strong access as well */
+    uint32_t met;                  /* once it has left: b->met when it did */
+    uint32_t waited_block, waited; /* overlap.c: in that block, at that stamp, for the launch in front */
+    bool watched;                  /* registers.c: its accesses of its own stack are looked at */
+    uint16_t knows_of;             /* touch.c: ranks of the cluster, a bit for each that it knows to have begun */
+    uint8_t turns[16];             /* race.c: stores since it last met others, by their place in the program */
 };
 
 struct warp {
@@ -100,7 +102,8 @@ struct block {
     unsigned n_heard;
     struct touches *touches; /* touch.c: accesses of other blocks to its shared memory; NULL before the first */
     uint16_t heard_of;       /* ranks of the cluster, a bit for each whose flags some thread has seen */
-    bool loads; /* the running thread is at a strong load, which message_settle() will look into */
+    bool loads;              /* the running thread is at a strong load, which message_settle() will look into */
+    struct cluster_part *cluster_part; /* cluster_barrier.c; NULL before the first arrival */
     unsigned n_knowledge;
     struct proxy_fences *proxy_fences; /* proxy.c: of each thread; NULL before the first */
     unsigned n_proxy_fences, n_fenced; /* the latter for global memory */

@@ -7,6 +7,15 @@
 
 #define MOST_IN_CLUSTER 16 /* blocks, on an H200; CUDA promises 8 */
 
+/* Of all threads of all blocks (run/cluster_barrier.c). */
+struct cluster_barrier {
+    struct waiting waiting;
+    u64 phase;         /* how many are over */
+    unsigned missing;  /* threads that have not left, and not arrived in this phase */
+    struct clock done; /* what those had done who arrived in the phase before */
+    u64 sequential;
+};
+
 struct cluster {
     struct launch *launch;
     struct worker *worker;
@@ -14,6 +23,7 @@ struct cluster {
     u64 number;           /* among the launch's */
     unsigned n;           /* blocks */
     unsigned cur;         /* the rank of the block that runs, or that goes on next */
+    struct cluster_barrier barrier;
     /* shared.c */
     unsigned char *arenas;                 /* n of which, one behind the other, are this cluster's */
     unsigned char *arena;                  /* the first of those */

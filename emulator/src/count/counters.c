@@ -337,7 +337,7 @@ static void count_in_flight(struct in_flight_counts *c, u64 bytes)
 static void count_request(struct site *site, const struct request *r)
 {
     struct counts *c = &site->counts;
-    if (site->what == COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
+    if (site->what == COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE || site->what == COUNTED_ACCESSES + EVENT_CLUSTER_ARRIVE)
         c->event[EVENT_BARRIER]++;
     else if (site->what == COUNTED_ACCESSES + EVENT_COPY_ARRIVE)
         c->event[EVENT_ARRIVE]++;

@@ -36,6 +36,7 @@ enum event {
     EVENT_ARRIVE, /* at an mbarrier */
     COUNTED_EVENTS,
     EVENT_BARRIER_ARRIVE = COUNTED_EVENTS, /* bar.arrive: counted as a barrier */
+    EVENT_CLUSTER_ARRIVE,                  /* barrier.cluster.arrive: likewise */
     EVENT_COPY_ARRIVE,                     /* at an mbarrier behind copies: counted as an arrival */
     EVENT_BULK_COMMIT,                     /* of bulk copies to a group: counted as one of TMA_OTHER */
     /* the others are not counted, and only a timeline asks for them: */
@@ -45,6 +46,7 @@ enum event {
     EVENT_BULK_WAIT_READ, /* the latter of bulk copies, until they have read, or written */
     EVENT_BULK_WAIT,
     EVENT_PHASE_WAIT,   /* for an mbarrier's phase */
+    EVENT_CLUSTER_WAIT, /* for a phase of the cluster's barrier */
     EVENT_WGMMA_COMMIT, /* of products to a group, and the wait for groups */
     EVENT_WGMMA_WAIT,
     EVENT_REGISTERS, /* setmaxnreg: the object is how many */

@@ -397,6 +397,80 @@ void order_see(struct block *b, unsigned thread, const struct release *from)
     clock_join(&k->seen[SIMT_SCOPE_BLOCK], &from->others);
 }
 
+/* ---- barriers of a cluster ---- */
+
+/* What all threads of a block know of each other: what its barriers have ordered. */
+static void release_met(const struct block *b, struct release *into)
+{
+    into->met = b->met;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        uint32_t met = has_left(b, t) ? b->threads[t].met : b->met;
+        into->threads[t] = met > into->threads[t] ? met : into->threads[t];
+    }
+    clock_join(&into->others, &b->acquired);
+    order_engines(b, &into->others);
+}
+
+/* As at a barrier of the block, what was seen by relaxed reads counts as known. */
+void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into)
+{
+    const struct knowledge *k = b->threads[thread].knowledge;
+    if (into->met != b->met)
+        release_met(b, into);
+    for (int scope = 0; k && scope < ORDERED_SCOPES; scope++)
+        clock_join(&into->others, &k->seen[scope]);
+    order_release(b, thread, into);
+}
+
+/* Up to which stamp all threads of the block have released what they have done; one that has done nothing since it released does
+ * not count. */
+static uint32_t least_released(const struct block *b, const struct release *r)
+{
+    uint32_t least = 0;
+    bool all = true;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        uint32_t released = r->threads[t];
+        if (b->threads[t].touched > released) {
+            least = all || released < least ? released : least;
+            all = false;
+        }
+    }
+    for (unsigned t = 0; all && t < b->launch->threads; t++)
+        least = r->threads[t] > least ? r->threads[t] : least;
+    return least;
+}
+
+void order_gather(const struct block *b, struct release *arriving, struct clock *all)
+{
+    uint32_t least = least_released(b, arriving);
+    struct clock own = {0};
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (b->threads[t].touched > least && arriving->threads[t] > least)
+            clock_add(&own, (struct entry){b->serial, t, arriving->threads[t]});
+    if (least)
+        clock_add(&own, (struct entry){b->serial, EVERY_THREAD, least});
+    clock_join(all, &own);
+    clock_join(all, &arriving->others);
+    clock_free(&own);
+    clock_free(&arriving->others);
+    *arriving = (struct release){.serial = b->serial};
+}
+
+void order_acquire_all(struct block *b, unsigned thread, const struct clock *all, u64 sequential)
+{
+    join_all(order_knowledge(b, thread), all, sequential);
+}
+
+void order_block_acquire_all(struct block *b, const struct clock *all, u64 sequential)
+{
+    uint32_t met = clock_stamp(all, b->serial, EVERY_THREAD);
+    meet_engines(b, all);
+    clock_join(&b->acquired, all);
+    b->sequential = later(b->sequential, sequential);
+    b->floor = met > b->floor ? met : b->floor;
+    b->met = met > b->met ? met : b->met;
+}
+
 void order_notice(struct block *b)
 {
     if (!__atomic_load_n(&b->launch->synchronises, __ATOMIC_RELAXED))

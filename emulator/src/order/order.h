@@ -46,14 +46,14 @@ static inline enum proxy engine_proxy(unsigned actor)
 enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, CLUSTER_FENCE, DEVICE_FENCE };
 
 struct knowledge {
-    struct clock acquired;  /* has happened before */
-    uint32_t *acquired_own; /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
+    struct clock acquired;             /* has happened before */
+    uint32_t *acquired_own;            /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
     struct clock seen[ORDERED_SCOPES]; /* by relaxed reads that no fence has followed, by their scope */
     struct clock
         taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
     struct clock released[ORDERED_SCOPES]; /* what the last fence of at least that scope covers */
-    struct clock loose;       /* if the scope of every fence and every atomic were wide enough */
-    const void *loaded;       /* by a volatile load that is announced but not yet looked into */
+    struct clock loose;                    /* if the scope of every fence and every atomic were wide enough */
+    const void *loaded;                    /* by a volatile load that is announced but not yet looked into */
     enum simt_scope loaded_scope;
     u64 sequential; /* tick of the last sequential fence that it has done, or that happened before */
     const void *loaded_at;
@@ -76,6 +76,7 @@ void order_arrive(struct block *b, struct clock *passing); /* the running thread
  * release to it, too. */
 struct release {
     uint32_t serial;               /* of the block; its owner sets it */
+    uint32_t met;                  /* order_arrive_in_cluster(): b->met when the last came */
     uint32_t threads[MAX_THREADS]; /* up to which stamp each of its threads is known */
     struct clock others;           /* of other blocks, and of engines */
     u64 sequential;                /* as in knowledge */
@@ -86,6 +87,13 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
 /* The same without order of their own: what its last fence covers; and known when a fence follows. */
 void order_release_fenced(struct block *b, unsigned thread, struct release *into);
 void order_see(struct block *b, unsigned thread, const struct release *from);
+/* A cluster's barrier: that thread arrives, and adds what it knows and has done to what is its block's. */
+void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into);
+/* All have arrived: moves what those of a block had done to what all had, in few words, and empties it. */
+void order_gather(const struct block *b, struct release *arriving, struct clock *all);
+/* A thread goes on behind it, or the block does: all its threads that have not left have come to the wait. */
+void order_acquire_all(struct block *b, unsigned thread, const struct clock *all, u64 sequential);
+void order_block_acquire_all(struct block *b, const struct clock *all, u64 sequential);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */

@@ -81,7 +81,8 @@ struct visit {
     struct block *b; /* of the access */
     const struct place *place;
     u64 key;
-    uint32_t least_serial; /* earlier blocks are of launches before this one, or of clusters whose shared memory it was */
+    uint32_t
+        least_serial; /* earlier blocks are of launches before this one, or of clusters whose shared memory it was */
     unsigned warp, lane;
     enum strength strength;
     const struct cell *cell; /* in hand */

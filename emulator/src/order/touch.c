@@ -9,7 +9,8 @@
 struct touches {
     unsigned n;
     struct access last[MOST_IN_CLUSTER * MAX_THREADS];
-    uint16_t place[MOST_IN_CLUSTER][MAX_THREADS]; /* of each rank's threads: 1 more than where in `last`; 0: it is not there */
+    uint16_t place[MOST_IN_CLUSTER]
+                  [MAX_THREADS]; /* of each rank's threads: 1 more than where in `last`; 0: it is not there */
 };
 
 void touch_begin_block(struct block *b)

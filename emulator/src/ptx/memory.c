@@ -28,9 +28,10 @@ static void report_not_own(unsigned rank, const void *pc)
 {
     char did[96];
     snprintf(did, sizeof did, "uses an address in the shared memory of the block of rank %u", rank);
-    report_call("wrong memory space", pc, did,
-                "The instruction names .shared, which is .shared::cta, the shared memory of its own block; that of other "
-                "blocks of the cluster is .shared::cluster.");
+    report_call(
+        "wrong memory space", pc, did,
+        "The instruction names .shared, which is .shared::cta, the shared memory of its own block; that of other "
+        "blocks of the cluster is .shared::cluster.");
 }
 
 /* An address of shared memory is an offset; generic and global ones are those of C++. */

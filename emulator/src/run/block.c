@@ -17,6 +17,7 @@
 #include "order/access.h"
 #include "order/race.h"
 #include "order/undefined.h"
+#include "run/cluster_barrier.h"
 #include "run/grid.h"
 #include "run/waiting.h"
 #include "run/watchdog.h"
@@ -159,6 +160,8 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         thread->waits_for = NULL;
         thread->pc = NULL;
         thread->aligned_at = NULL;
+        thread->arrived_for = 0;
+        thread->waited_for = 0;
         thread->stack = NULL;
         if (simt_checked)
             memset(thread->turns, 0, sizeof thread->turns);
@@ -544,6 +547,7 @@ void block_thread_done(struct block *b)
         if (is_complete(b, barrier) && !is_of_grid(b, barrier))
             release(b, barrier); /* who has left is not waited for, where no number was given */
     }
+    cluster_barrier_left(b);
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
         transfer_block_left(b);
