@@ -85,6 +85,7 @@ static const int warpSize = 32;
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt_warp_sync(mask); }
 SIMT_INLINE void __threadfence() { simt_fence(SIMT_SCOPE_DEVICE); }
 SIMT_INLINE void __threadfence_block() { simt_fence(SIMT_SCOPE_BLOCK); }
+SIMT_INLINE void __threadfence_cluster() { simt_fence(SIMT_SCOPE_CLUSTER); }
 SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __trap() simt_trap()
 #define __brkpt() simt_trap()

@@ -95,7 +95,7 @@ SIMT_NOMERGE int simt_syncthreads_count(int predicate);
 SIMT_NOMERGE int simt_syncthreads_and(int predicate);
 SIMT_NOMERGE int simt_syncthreads_or(int predicate);
 SIMT_NOMERGE void simt_warp_sync(unsigned mask);
-enum simt_scope { SIMT_SCOPE_BLOCK, SIMT_SCOPE_DEVICE, SIMT_SCOPE_SYSTEM };
+enum simt_scope { SIMT_SCOPE_BLOCK, SIMT_SCOPE_CLUSTER, SIMT_SCOPE_DEVICE, SIMT_SCOPE_SYSTEM };
 SIMT_NOMERGE void simt_fence(enum simt_scope scope);
 void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);

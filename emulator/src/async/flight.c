@@ -275,9 +275,7 @@ void async_check(const struct access *a)
 
 bool async_meets(const struct access *a, uint32_t serial, unsigned actor, uint32_t stamp, bool stored)
 {
-    const struct block *b = a->block;
-    uint32_t rank = serial - cluster_serial(b);
-    struct block *other = rank < b->cluster->n ? b->cluster->blocks[rank] : NULL;
+    struct block *other = cluster_find(a->block, serial);
     for (struct flight_search s = {0}; other && flight_next(other, &s);) {
         const struct flying *f = s.flying;
         if (s.engine->actor != kept_as(actor) || f->stamp != stamp)

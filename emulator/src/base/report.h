@@ -15,6 +15,10 @@ void report_race(const struct conflict *c);
 void report_stored_together(const void *pc);
 void report_races(void); /* prints those that are kept: the launch is at its end */
 void report_uninitialised(const struct access *a, bool shared);
+/* An access to the shared memory of another block of the cluster, which may not have begun, or of which that thread was the last to
+ * leave: that at once. */
+void report_not_begun(const struct access *a);
+void report_left(const struct access *a, const struct block *owner, unsigned last) __attribute__((noreturn));
 /* An access to what is nobody's memory, far from every object. */
 void report_far(const struct access *a) __attribute__((noreturn));
 void report_access(const struct access *a, const char *kind, const char *why) __attribute__((noreturn));

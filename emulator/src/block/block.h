@@ -31,6 +31,7 @@ struct thread {
     uint32_t met;                  /* once it has left: b->met when it did */
     uint32_t waited_block, waited; /* overlap.c: in that block, at that stamp, for the launch in front */
     bool watched;                  /* registers.c: its accesses of its own stack are looked at */
+    uint16_t knows_of;             /* touch.c: ranks of the cluster, a bit for each that it knows to have begun */
     uint8_t turns[16];             /* race.c: stores since it last met others, by their place in the program */
 };
 
@@ -94,12 +95,14 @@ struct block {
     /* order.c */
     uint32_t now, floor, met;
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
-    struct clock acquired, released[2];
+    struct clock acquired, released[ORDERED_SCOPES];
     u64 sequential;                 /* as in knowledge */
     u64 fenced;                     /* tick of the last fence of any of its threads */
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
-    bool loads; /* the running thread is at a strong load, which message_settle() will look into */
+    struct touches *touches; /* touch.c: accesses of other blocks to its shared memory; NULL before the first */
+    uint16_t heard_of;       /* ranks of the cluster, a bit for each whose flags some thread has seen */
+    bool loads;              /* the running thread is at a strong load, which message_settle() will look into */
     struct cluster_part *cluster_part; /* cluster_barrier.c; NULL before the first arrival */
     unsigned n_knowledge;
     struct proxy_fences *proxy_fences; /* proxy.c: of each thread; NULL before the first */
@@ -133,8 +136,6 @@ struct block {
     struct register_pool *register_pool; /* NULL before the first setmaxnreg */
 };
 
-/* The first serial of its cluster's blocks: records of shared memory that are older are of others, which had the arena before. */
-static inline uint32_t cluster_serial(const struct block *b) { return b->serial - b->rank; }
 static inline struct thread *current(struct block *b) { return &b->threads[b->cur]; }
 static inline struct warp *warp_of(struct block *b, unsigned thread) { return &b->warps[thread / WARP]; }
 /* Is that in that thread's stack? */

@@ -30,4 +30,14 @@ struct cluster {
     struct block *blocks[MOST_IN_CLUSTER]; /* by their ranks */
 };
 
+/* The first serial of a block's cluster: records of shared memory that are older are of others, which had it before. */
+static inline uint32_t cluster_serial(const struct block *b) { return b->serial - b->rank; }
+
+/* The block of that serial, if it is one of b's cluster; else NULL. */
+static inline struct block *cluster_find(const struct block *b, uint32_t serial)
+{
+    uint32_t rank = serial - cluster_serial(b);
+    return rank < b->cluster->n ? b->cluster->blocks[rank] : NULL;
+}
+
 #endif

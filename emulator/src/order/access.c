@@ -18,6 +18,7 @@
 #include "order/messages.h"
 #include "order/overlap.h"
 #include "order/registers.h"
+#include "order/touch.h"
 #include "order/undefined.h"
 #include <string.h>
 
@@ -126,6 +127,16 @@ static enum counted counted_as(enum access_kind kind, enum space space)
     return access_stores(kind) ? GLOBAL_ST : GLOBAL_LD;
 }
 
+/* In a cluster: whose shared memory is it? */
+static void check_owner(const struct access *a)
+{
+    struct block *owner = shared_owner(a->block, a->address);
+    if (owner != a->block)
+        touch_other(a, owner);
+    if (owner->n_guarded)
+        async_check(a);
+}
+
 /* All but the counting. */
 static enum space check(const struct access *a)
 {
@@ -151,7 +162,9 @@ static enum space check(const struct access *a)
     case SPACE_GLOBAL: break;
     }
     check_bounds(a, &p);
-    if (p.space == SPACE_SHARED && (b->n_guarded || b->cluster->n > 1))
+    if (p.space == SPACE_SHARED && b->cluster->n > 1)
+        check_owner(a);
+    else if (p.space == SPACE_SHARED && b->n_guarded)
         async_check(a);
     if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
         undefined_store(a);

@@ -7,6 +7,7 @@
 #include "order/order.h"
 #include "order/proxy.h"
 #include "order/registers.h"
+#include "order/touch.h"
 #include "block/grid.h"
 #include "block/launch.h"
 #include "block/worker.h"
@@ -40,7 +41,7 @@ static void knowledge_clear(struct knowledge *k)
     free(k->acquired_own);
     clock_free(&k->loose);
     clock_free(&k->taken);
-    for (int scope = 0; scope < 2; scope++) {
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
         clock_free(&k->seen[scope]);
         clock_free(&k->released[scope]);
     }
@@ -60,9 +61,10 @@ void order_begin_block(struct block *b)
     b->n_heard = 0;
     proxy_begin_block(b);
     registers_begin_block(b);
+    touch_begin_block(b);
     clock_clear(&b->acquired);
-    clock_clear(&b->released[0]);
-    clock_clear(&b->released[1]);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_clear(&b->released[scope]);
     if (b->now >= MOST_STAMPS) { /* else what was known of the block before lies below the floor */
         b->now = 0;
         memset(b->warps, 0, MAX_WARPS * sizeof *b->warps);
@@ -160,8 +162,10 @@ void order_engines(const struct block *b, struct clock *out)
 
 static bool knows_nothing(const struct knowledge *k)
 {
-    return !k->acquired.n && !k->acquired_own && !k->loose.n && !k->taken.n && !k->seen[0].n && !k->seen[1].n &&
-           !k->released[0].n && !k->released[1].n && !k->sequential;
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        if (k->seen[scope].n || k->released[scope].n)
+            return false;
+    return !k->acquired.n && !k->acquired_own && !k->loose.n && !k->taken.n && !k->sequential;
 }
 
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
@@ -184,7 +188,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         join_own(b, &all, k->acquired_own);
         clock_join(&all.loose, &k->loose);
         clock_join(&all.taken, &k->taken);
-        for (int scope = 0; scope < 2; scope++) {
+        for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
             clock_join(&all.seen[scope], &k->seen[scope]);
             clock_join(&all.released[scope], &k->released[scope]);
         }
@@ -200,7 +204,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         join_own(b, k, all.acquired_own);
         clock_copy(&k->loose, &all.loose);
         clock_copy(&k->taken, &all.taken);
-        for (int scope = 0; scope < 2; scope++) {
+        for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
             clock_copy(&k->seen[scope], &all.seen[scope]);
             clock_copy(&k->released[scope], &all.released[scope]);
         }
@@ -254,7 +258,7 @@ void order_block_barrier(struct block *b)
         clock_forget(&k->acquired, b->serial); /* the floor says as much of its threads */
         clock_join(&b->acquired, &k->acquired);
         clock_clear(&k->acquired);
-        for (int scope = 0; scope < 2; scope++) {
+        for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
             meet_engines(b, &k->seen[scope]);
             clock_join(&b->acquired, &k->seen[scope]);
             clock_clear(&k->seen[scope]);
@@ -271,6 +275,7 @@ void order_block_barrier(struct block *b)
 void order_thread_left(struct block *b)
 {
     struct thread *t = current(b);
+    touch_thread_left(b);
     t->met = b->met;
     b->left_unmet |= t->touched > b->met;
 }
@@ -412,7 +417,7 @@ void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *i
     const struct knowledge *k = b->threads[thread].knowledge;
     if (into->met != b->met)
         release_met(b, into);
-    for (int scope = 0; k && scope < 2; scope++)
+    for (int scope = 0; k && scope < ORDERED_SCOPES; scope++)
         clock_join(&into->others, &k->seen[scope]);
     order_release(b, thread, into);
 }
@@ -480,6 +485,8 @@ u64 order_tick(void)
 
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc)
 {
+    static const enum lock_fence lock_fences[ORDERED_SCOPES] = {BLOCK_FENCE, CLUSTER_FENCE, DEVICE_FENCE};
+    int ordered = scope < SIMT_SCOPE_DEVICE ? (int)scope : SIMT_SCOPE_DEVICE;
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
     b->fenced = order_tick();
@@ -487,17 +494,17 @@ void order_fence(struct block *b, enum simt_scope scope, bool sequential, const 
         k->sequential = b->fenced;
     k->fenced = b->now;
     k->fence = (struct step){pc, scope, b->now};
-    if (k->lock && k->lock_fence < (scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE))
-        k->lock_fence = scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE;
-    clock_join(&k->acquired, &k->seen[SIMT_SCOPE_BLOCK]);
-    clock_clear(&k->seen[SIMT_SCOPE_BLOCK]);
-    if (scope != SIMT_SCOPE_BLOCK) {
-        clock_join(&k->acquired, &k->seen[SIMT_SCOPE_DEVICE]);
-        clock_clear(&k->seen[SIMT_SCOPE_DEVICE]);
+    if (k->lock && k->lock_fence < lock_fences[ordered])
+        k->lock_fence = lock_fences[ordered];
+    for (int s = 0; s <= ordered; s++) {
+        clock_join(&k->acquired, &k->seen[s]);
+        clock_clear(&k->seen[s]);
     }
     clock_clear(&k->released[SIMT_SCOPE_BLOCK]);
     snapshot(b, b->cur, k, &k->released[SIMT_SCOPE_BLOCK]);
-    if (scope != SIMT_SCOPE_BLOCK)
+    if (ordered >= SIMT_SCOPE_CLUSTER && b->cluster->n > 1)
+        clock_copy(&k->released[SIMT_SCOPE_CLUSTER], &k->released[SIMT_SCOPE_BLOCK]);
+    if (ordered >= SIMT_SCOPE_DEVICE)
         clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
     b->now++;
 }

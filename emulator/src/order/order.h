@@ -43,17 +43,17 @@ static inline enum proxy engine_proxy(unsigned actor)
 
 /* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
  * what the last holder wrote. */
-enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
+enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, CLUSTER_FENCE, DEVICE_FENCE };
 
 struct knowledge {
-    struct clock acquired;  /* has happened before */
-    uint32_t *acquired_own; /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
-    struct clock seen[2];   /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
+    struct clock acquired;             /* has happened before */
+    uint32_t *acquired_own;            /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
+    struct clock seen[ORDERED_SCOPES]; /* by relaxed reads that no fence has followed, by their scope */
     struct clock
         taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
-    struct clock released[2]; /* what the last fence of at least that scope covers */
-    struct clock loose;       /* if the scope of every fence and every atomic were wide enough */
-    const void *loaded;       /* by a volatile load that is announced but not yet looked into */
+    struct clock released[ORDERED_SCOPES]; /* what the last fence of at least that scope covers */
+    struct clock loose;                    /* if the scope of every fence and every atomic were wide enough */
+    const void *loaded;                    /* by a volatile load that is announced but not yet looked into */
     enum simt_scope loaded_scope;
     u64 sequential; /* tick of the last sequential fence that it has done, or that happened before */
     const void *loaded_at;

@@ -100,15 +100,23 @@ struct visit {
 
 static enum strength strength_of(enum access_kind kind, enum simt_scope scope)
 {
+    static const enum strength volatiles[] = {VOLATILE_BLOCK, VOLATILE_CLUSTER, VOLATILE, VOLATILE};
+    static const enum strength atomics[] = {ATOMIC_BLOCK, ATOMIC_CLUSTER, ATOMIC_DEVICE, ATOMIC_DEVICE};
     if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
-        return scope == SIMT_SCOPE_BLOCK ? VOLATILE_BLOCK : VOLATILE;
-    if (kind != ACCESS_ATOMIC)
-        return PLAIN;
-    return scope == SIMT_SCOPE_BLOCK ? ATOMIC_BLOCK : ATOMIC_DEVICE;
+        return volatiles[scope];
+    return kind == ACCESS_ATOMIC ? atomics[scope] : PLAIN;
 }
 
-static bool is_volatile(enum strength strength) { return strength == VOLATILE || strength == VOLATILE_BLOCK; }
+static bool is_volatile(enum strength strength) { return strength >= VOLATILE && strength <= VOLATILE_BLOCK; }
+
 static bool is_of_block(enum strength strength) { return strength == VOLATILE_BLOCK || strength == ATOMIC_BLOCK; }
+static bool is_of_cluster(enum strength strength) { return strength == VOLATILE_CLUSTER || strength == ATOMIC_CLUSTER; }
+
+/* Does its scope end before a block of that serial? */
+static bool is_too_small(const struct block *b, enum strength strength, uint32_t serial)
+{
+    return serial != b->serial && (is_of_block(strength) || (is_of_cluster(strength) && !cluster_find(b, serial)));
+}
 
 static enum access_kind kind_of(enum strength strength, bool stored)
 {
@@ -139,6 +147,7 @@ static struct conflict conflict_of(struct visit *v)
     struct conflict c = {
         .block = v->b, .place = *v->place, .bytes = v->a->bytes, .now = v->a->kind, .pc = v->a->pc, .why = v->why};
     c.before = kind_of(v->other_strength, v->other_stored);
+    c.is_of_cluster = !is_of_block(v->strength) && !is_of_block(v->other_strength);
     c.other_pc = record_pc(&v->other);
     c.actor.serial = v->b->serial;
     c.actor.thread = v->a->thread;
@@ -158,7 +167,7 @@ static struct conflict conflict_of(struct visit *v)
 static void meet_strong(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
     struct block *b = v->b;
-    bool too_small = r->serial != b->serial && (is_of_block(v->strength) || is_of_block(strength));
+    bool too_small = is_too_small(b, v->strength, r->serial) || is_too_small(b, strength, r->serial);
     bool volatile_data = v->a->manner != AS_RELAXED &&
                          (is_volatile(v->strength) || (is_volatile(strength) && v->a->kind != ACCESS_ATOMIC));
     if (!too_small && !volatile_data)
@@ -794,7 +803,7 @@ static void prepare_store(struct visit *v)
     (*turn)++;
     if (v->a->kind == ACCESS_ATOMIC && v->a->compares)
         v->flags = COMPARES;
-    if (fence != NO_FENCE && fence != BLOCK_FENCE)
+    if (fence == NO_LOCK || fence == DEVICE_FENCE)
         return;
     v->flags |= CARELESS;
     message_note_careless(v->b, v->a->thread);

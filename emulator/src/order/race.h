@@ -67,6 +67,7 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     } actor, other;
     const void *pc, *other_pc;
     enum why why;
+    bool is_of_cluster; /* SCOPE_TOO_SMALL: the scope is not a block's */
     struct way way; /* FENCE_MISSING; written.pc NULL: not known */
 };
 

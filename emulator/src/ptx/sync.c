@@ -82,7 +82,7 @@ static const char *check_fence(struct instruction *in) { return in->field[SCOPE]
 static void fence_of_cluster(struct running *r, const struct instruction *in)
 {
     (void)in;
-    fence_do(SIMT_SCOPE_BLOCK, false, r->pc); /* which is the cluster */
+    fence_do(SIMT_SCOPE_CLUSTER, false, r->pc);
 }
 
 static void fence_proxies(struct running *r, const struct instruction *in)

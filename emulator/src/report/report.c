@@ -40,7 +40,7 @@ static void stop(void)
 }
 
 static void say_races(void);
-static void say_uninitialised(void);
+static void say_kept(void);
 
 /* Takes the lock. The races that are kept come before whatever ends the program; */
 static void begin_explaining(void)
@@ -50,11 +50,11 @@ static void begin_explaining(void)
     say_races();
 }
 
-/* and so does the uninitialised read, unless what is reported explains it: another race, or threads that did not come. */
+/* and so does what else is kept, unless what is reported explains it: another race, or threads that did not come. */
 static void begin_report(void)
 {
     begin_explaining();
-    say_uninitialised();
+    say_kept();
 }
 
 static bool is_known(const void *pc) { return lines_of(pc).line > 0; }
@@ -338,7 +338,7 @@ void report_meeting(const struct access *a, const char *kind, const struct actor
 
 /* ---- races ---- */
 
-enum distance { ONE_WARP, ONE_BLOCK, TWO_BLOCKS };
+enum distance { ONE_WARP, ONE_BLOCK, ONE_CLUSTER, TWO_BLOCKS };
 
 /* Races of two places in the program: the report is of the first, and its advice waits for the launch's end, since others
  * of them may be further apart. */
@@ -354,7 +354,7 @@ static unsigned n_races, n_said;
 static enum distance distance(const struct conflict *c)
 {
     if (c->actor.serial != c->other.serial)
-        return TWO_BLOCKS;
+        return cluster_find(c->block, c->other.serial) ? ONE_CLUSTER : TWO_BLOCKS;
     return c->actor.thread / WARP == c->other.thread / WARP ? ONE_WARP : ONE_BLOCK;
 }
 
@@ -395,25 +395,33 @@ static struct finding finding_of(const struct race *r)
     return f;
 }
 
+static bool is_too_small(enum simt_scope scope, enum distance d)
+{
+    return d == TWO_BLOCKS ? scope < SIMT_SCOPE_DEVICE : d == ONE_CLUSTER && scope < SIMT_SCOPE_CLUSTER;
+}
+
+static const char *scope_name(enum simt_scope scope) { return scope == SIMT_SCOPE_BLOCK ? "block" : "cluster"; }
+
 /* Something leads from one to the other: what is wrong with it. */
 static const char *advice_on_way(const struct conflict *c)
 {
     static char text[1500];
     const struct way *w = &c->way;
-    bool two_blocks = distance(c) == TWO_BLOCKS;
-    const char *needed = two_blocks ? "__threadfence()" : "__threadfence_block()";
-    const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
-    const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
-    if (two_blocks && strong->scope == SIMT_SCOPE_BLOCK)
+    static const char *const fences[] = {"__threadfence_block()", "__threadfence_block()", "__threadfence_cluster()",
+                                         "__threadfence()"};
+    enum distance d = distance(c);
+    const char *needed = fences[d];
+    const struct step *strong = is_too_small(w->written.scope, d) ? &w->written : &w->read;
+    const struct step *fence = !w->released.pc || is_too_small(w->released.scope, d) ? &w->released : &w->acquired;
+    if (is_too_small(strong->scope, d))
         snprintf(
             text, sizeof text,
-            "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
-            "blocks.",
-            where(strong->pc));
-    else if (fence->pc && two_blocks && fence->scope == SIMT_SCOPE_BLOCK)
-        snprintf(text, sizeof text,
-                 "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
-                 where(fence->pc), needed);
+            "An operation leads from one to the other (%s), but its scope is the %s's: it orders nothing between "
+            "%ss.",
+            where(strong->pc), scope_name(strong->scope), scope_name(strong->scope));
+    else if (fence->pc && is_too_small(fence->scope, d))
+        snprintf(text, sizeof text, "A fence stands there (%s), but its scope is the %s's: between %ss it takes %s.",
+                 where(fence->pc), scope_name(fence->scope), scope_name(fence->scope), needed);
     else if (fence->pc)
         snprintf(
             text, sizeof text,
@@ -454,10 +462,16 @@ static const char *advice_on_order(const struct race *r)
     if (mixed)
         return f.furthest == TWO_BLOCKS
                    ? "One of the two is atomic and the other is not: make both atomic, or use a second launch."
+               : f.furthest == ONE_CLUSTER
+                   ? "One of the two is atomic and the other is not: make both atomic, or put a barrier of the cluster "
+                     "between."
                    : "One of the two is atomic and the other is not: make both atomic, or put a barrier between.";
     if (f.two_stores && f.furthest == TWO_BLOCKS)
         return "Two blocks write one place. If each thread is to have its own, the index is wrong; else use an atomic "
                "operation, or a second launch.";
+    if (f.two_stores && f.furthest == ONE_CLUSTER)
+        return "Two blocks of a cluster write one place. If each thread is to have its own, the index or the rank is wrong; "
+               "else use an atomic operation, or put a barrier of the cluster between.";
     if (f.two_stores && f.has_roles)
         return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
                "is missing between them.";
@@ -468,6 +482,9 @@ static const char *advice_on_order(const struct race *r)
         return "Nothing orders the two blocks: a barrier of the grid, grid.sync(), is missing between them.";
     if (f.furthest == TWO_BLOCKS)
         return "Nothing orders two blocks of a launch but its end: use an atomic operation, or a second launch.";
+    if (f.furthest == ONE_CLUSTER)
+        return "Nothing orders the two blocks of the cluster: a barrier of the cluster, cluster.sync(), is missing between them, "
+               "or an arrival at an mbarrier of the other block, which waits for it.";
     if (f.furthest == ONE_BLOCK && f.has_roles)
         return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
                "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
@@ -488,6 +505,9 @@ static const char *advice(const struct race *r)
                "missing between them.";
     if (c->why == TAKEN_FOR_CONSTANT)
         return "What __ldg() and ld.global.nc read must stay as it is as long as the kernel runs: use a plain load.";
+    if (c->why == SCOPE_TOO_SMALL && c->is_of_cluster)
+        return "The two are in different clusters: an operation of cluster scope orders nothing between clusters, and is "
+               "atomic to its own alone.";
     if (c->why == SCOPE_TOO_SMALL)
         return "The two are in different blocks: an operation of block scope orders nothing between blocks, and is "
                "atomic to its own alone.";
@@ -600,41 +620,90 @@ void report_races(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The first uninitialised read of a launch, kept until its end. */
-static char *uninitialised;
-
-void report_uninitialised(const struct access *a, bool shared)
-{
-    if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE))
-        return;
-    pthread_mutex_lock(&lock);
+/* What is found first of its kind in a launch, and kept until its end. */
+struct kept_words {
+    char *words;
     size_t size;
-    char *text = NULL;
-    FILE *f = uninitialised ? NULL : open_memstream(&text, &size);
-    if (f) {
-        say_access(f, a, shared ? "uninitialised shared memory" : "uninitialised global memory");
-        fprintf(f, "  %s has written it.\n", shared ? "No thread of this block" : "Neither a copy nor a kernel");
-        fclose(f);
-        __atomic_store_n(&uninitialised, text, __ATOMIC_RELEASE);
-    }
+};
+static struct kept_words uninitialised, not_begun;
+
+/* Takes the lock; NULL, and it is not taken: there is one already. */
+static FILE *begin_keeping(struct kept_words *kept)
+{
+    if (__atomic_load_n(&kept->words, __ATOMIC_ACQUIRE))
+        return NULL;
+    pthread_mutex_lock(&lock);
+    FILE *f = kept->words ? NULL : open_memstream(&kept->words, &kept->size);
+    if (!f)
+        pthread_mutex_unlock(&lock);
+    return f;
+}
+
+static void end_keeping(FILE *f)
+{
+    fclose(f);
     pthread_mutex_unlock(&lock);
 }
 
-/* Called with the lock held. A race explains it. */
-static void say_uninitialised(void)
+void report_uninitialised(const struct access *a, bool shared)
 {
-    if (!n_races && uninitialised)
-        fputs(uninitialised, stderr);
+    FILE *f = begin_keeping(&uninitialised);
+    if (!f)
+        return;
+    say_access(f, a, shared ? "uninitialised shared memory" : "uninitialised global memory");
+    fprintf(f, "  %s has written it.\n",
+            !shared                     ? "Neither a copy nor a kernel"
+            : a->block->cluster->n == 1 ? "No thread of this block"
+                                        : "No thread of this cluster");
+    end_keeping(f);
+}
+
+void report_not_begun(const struct access *a)
+{
+    const struct block *owner = shared_owner(a->block, a->address);
+    FILE *f = begin_keeping(&not_begun);
+    if (!f)
+        return;
+    say_access(f, a, "shared memory of a block that has not begun");
+    fprintf(f, "  Nothing that this thread has waited for tells it that the block of rank %u, ", owner->rank);
+    say_block(f, owner->launch, owner->serial);
+    fprintf(f, ", has begun: a barrier of the cluster, cluster.sync(), is missing before its first access there.\n");
+    end_keeping(f);
+}
+
+void report_left(const struct access *a, const struct block *owner, unsigned last)
+{
+    const void *pc = owner->threads[last].pc;
+    begin_report();
+    say_access(stderr, a, "shared memory of a block that has left");
+    fprintf(stderr, "  The last thread of the block of rank %u, ", owner->rank);
+    say_block(stderr, owner->launch, owner->serial);
+    fprintf(stderr, ", ");
+    say_thread(stderr, owner->launch, last);
+    if (pc && is_known(pc))
+        fprintf(stderr, ", which last waited at %s,", where(pc));
+    fprintf(stderr,
+            " leaves, and none of the block's threads knows of the access by then.\n  A block's shared memory is given back when "
+            "its last thread leaves: a barrier of the cluster, cluster.sync(), is missing behind the last access to it.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+/* Called with the lock held. A race explains both, and the second the first. */
+static void say_kept(void)
+{
+    if (!n_races && (not_begun.words || uninitialised.words))
+        fputs(not_begun.words ? not_begun.words : uninitialised.words, stderr);
 }
 
 void report_finish_launch(void)
 {
-    if (!n_races && !uninitialised)
+    if (!n_races && !uninitialised.words && !not_begun.words)
         return;
     fflush(stdout);
     if (n_races == MOST_RACES)
         fprintf(stderr, "simt: further races are not listed.\n");
-    say_uninitialised();
+    say_kept();
     stop();
 }
 
