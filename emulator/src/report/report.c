@@ -414,11 +414,10 @@ static const char *advice_on_way(const struct conflict *c)
     const struct step *strong = is_too_small(w->written.scope, d) ? &w->written : &w->read;
     const struct step *fence = !w->released.pc || is_too_small(w->released.scope, d) ? &w->released : &w->acquired;
     if (is_too_small(strong->scope, d))
-        snprintf(
-            text, sizeof text,
-            "An operation leads from one to the other (%s), but its scope is the %s's: it orders nothing between "
-            "%ss.",
-            where(strong->pc), scope_name(strong->scope), scope_name(strong->scope));
+        snprintf(text, sizeof text,
+                 "An operation leads from one to the other (%s), but its scope is the %s's: it orders nothing between "
+                 "%ss.",
+                 where(strong->pc), scope_name(strong->scope), scope_name(strong->scope));
     else if (fence->pc && is_too_small(fence->scope, d))
         snprintf(text, sizeof text, "A fence stands there (%s), but its scope is the %s's: between %ss it takes %s.",
                  where(fence->pc), scope_name(fence->scope), scope_name(fence->scope), needed);
@@ -682,9 +681,10 @@ void report_left(const struct access *a, const struct block *owner, unsigned las
     say_thread(stderr, owner->launch, last);
     if (pc && is_known(pc))
         fprintf(stderr, ", which last waited at %s,", where(pc));
-    fprintf(stderr,
-            " leaves, and none of the block's threads knows of the access by then.\n  A block's shared memory is given back when "
-            "its last thread leaves: a barrier of the cluster, cluster.sync(), is missing behind the last access to it.\n");
+    fprintf(
+        stderr,
+        " leaves, and none of the block's threads knows of the access by then.\n  A block's shared memory is given back when "
+        "its last thread leaves: a barrier of the cluster, cluster.sync(), is missing behind the last access to it.\n");
     stop();
     __builtin_unreachable();
 }

@@ -176,7 +176,7 @@ void cluster_barrier_arrive(bool relaxed, enum meeting as, const void *pc)
     come(b, ARRIVES, barrier->phase + 1, as, pc);
     current(b)->arrived_for = barrier->phase + 1;
     if (simt_checked && relaxed)
-        order_release_fenced(b, b->cur, &part_of(b)->arriving);
+        order_release_fenced(b, b->cur, SIMT_SCOPE_CLUSTER, &part_of(b)->arriving);
     else if (simt_checked)
         order_arrive_in_cluster(b, b->cur, &part_of(b)->arriving);
     barrier->missing--;
@@ -223,3 +223,6 @@ void cluster_barrier_left(struct block *b)
     if (!barrier->missing && n_live(b->cluster))
         end_phase(b->cluster);
 }
+
+void simt_cluster_arrive(bool relaxed) { cluster_barrier_arrive(relaxed, MEET_ANYWHERE, CALLER()); }
+void simt_cluster_wait(void) { cluster_barrier_wait(MEET_ANYWHERE, CALLER()); }
