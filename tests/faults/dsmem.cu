@@ -33,8 +33,8 @@ __global__ void __cluster_dims__(2) a_third_block(int *out)
     int *there;
     array[threadIdx.x] = 1;
     CLUSTER_SYNC();
-    MAP(there, array, 2);  // expect a_third_block: invalid rank, in 2
-    out[blockIdx.x * THREADS + threadIdx.x] = there[0];
+    MAP(there, array, 2);
+    out[threadIdx.x] = there[0];  // expect a_third_block: invalid rank, in 2
     CLUSTER_SYNC();
 }
 
@@ -42,8 +42,37 @@ __global__ void __cluster_dims__(2) of_a_third_block(int *out)
 {
     __shared__ int array[THREADS];
     CLUSTER_SYNC();
-    *(int *)__cluster_map_shared_rank(array, cluster_rank() + 1) = 1;  // expect of_a_third_block: invalid rank, in 2
+    int *there = (int *)__cluster_map_shared_rank(array, cluster_rank() + 1);
+    *there = 1;  // expect of_a_third_block: invalid rank, in 2
     CLUSTER_SYNC();
+}
+
+__global__ void __cluster_dims__(2) added_to_a_third_block(int *out)
+{
+    __shared__ int array[THREADS];
+    unsigned there;
+    CLUSTER_SYNC();
+    MAP_SHARED(there, array, 17);
+    asm volatile("red.shared::cluster.add.u32 [%0], 1;" ::"r"(there) : "memory");  // expect added_to_a_third_block: invalid rank, in 17
+    CLUSTER_SYNC();
+}
+
+__global__ void __cluster_dims__(2) the_thousandth_block(int *out)
+{
+    __shared__ int array[THREADS];
+    int *there;
+    CLUSTER_SYNC();
+    MAP(there, array, 1000);  // expect the_thousandth_block: invalid rank, in 1000
+    *there = 1;
+    CLUSTER_SYNC();
+}
+
+__global__ void the_only_block(int *out)
+{
+    __shared__ int array[THREADS];
+    int *there;
+    MAP(there, array, 1);  // expect the_only_block: invalid rank, in one
+    *there = 1;
 }
 
 __global__ void __cluster_dims__(2) maps_global_memory(int *out)
@@ -440,6 +469,9 @@ int main(int argc, char **argv)
     cudaMemset(out, 0, 4096);
     CASE(a_third_block)<<<2, THREADS>>>(out);
     CASE(of_a_third_block)<<<2, THREADS>>>(out);
+    CASE(added_to_a_third_block)<<<2, THREADS>>>(out);
+    CASE(the_thousandth_block)<<<2, THREADS>>>(out);
+    CASE(the_only_block)<<<2, THREADS>>>(out);
     CASE(maps_global_memory)<<<2, THREADS>>>(out);
     CASE(behind_the_end)<<<2, THREADS>>>(out);
     CASE(before_the_start)<<<2, THREADS>>>(out);

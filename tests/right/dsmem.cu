@@ -71,6 +71,20 @@ __global__ void __cluster_dims__(4) addresses(int *wrong)
         atomicAdd(wrong, 1);
 }
 
+// Of neighbours that are not there only the addresses are asked for.
+__global__ void __cluster_dims__(4) neighbours(int *out)
+{
+    __shared__ int array[THREADS];
+    int t = threadIdx.x, rank = (int)cluster_rank(), of;
+    array[t] = blockIdx.x;
+    cluster_sync();
+    int *next = map(array, rank + 1);
+    asm("getctarank.u64 %0, %1;" : "=r"(of) : "l"(next));
+    int value = rank + 1 < 4 ? next[t] : of;
+    out[blockIdx.x * THREADS + t] = of == rank + 1 ? value : -1;
+    cluster_sync();
+}
+
 // ---- loads, stores, atomic operations ----
 
 __global__ void __cluster_dims__(2) loads(int *out)
@@ -252,6 +266,10 @@ int main()
     CHECK(cudaMemset(out, 0, sizeof(int)));
     addresses<<<8, THREADS>>>(out);
     SAME(to_host(out, 1)[0], 0);
+    neighbours<<<8, THREADS>>>(out);
+    r = to_host(out, N);
+    for (int i = 0; i < N; i++)
+        SAME(r[i], i / THREADS % 4 == 3 ? 4 : i / THREADS + 1);
     loads<<<8, THREADS>>>(out);
     r = to_host(out, N);
     for (int i = 0; i < N; i++)
