@@ -19,8 +19,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- arenas ---- */
 
-/* A block's pointers are wrong in every other one: clusters that follow each other have arenas at different addresses. */
+/* A cluster's pointers are wrong in every other one: clusters that follow each other have arenas at different addresses. In a
+ * cluster of several blocks there are addresses for ranks that it has not, which mapa makes, and nothing may be touched there. */
 #define ARENAS 8
+#define RANKS 32
 #define MOST_ARENAS 65536
 
 static const unsigned char *known_arenas[MOST_ARENAS];
@@ -46,8 +48,9 @@ bool shared_is_known(const void *address)
 
 void shared_new_cluster(struct cluster *c)
 {
-    c->arenas = base_reserve(ARENAS * c->n * SHARED_BYTES);
-    for (unsigned i = 0; i < c->n; i++)
+    c->ranks = c->n == 1 ? 1 : RANKS;
+    c->arenas = base_reserve(ARENAS * c->ranks * SHARED_BYTES);
+    for (unsigned i = 0; i < c->ranks; i++)
         know_arenas(c->arenas + i * ARENAS * SHARED_BYTES);
 }
 
@@ -101,7 +104,7 @@ static void learn_in_cluster(struct cluster *c)
         learn_arrays(c->blocks[rank]);
 }
 
-void shared_begin_cluster(struct cluster *c) { c->arena = c->arenas + c->number % ARENAS * c->n * SHARED_BYTES; }
+void shared_begin_cluster(struct cluster *c) { c->arena = c->arenas + c->number % ARENAS * c->ranks * SHARED_BYTES; }
 
 void shared_begin_block(struct block *b)
 {

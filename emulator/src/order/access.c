@@ -91,8 +91,20 @@ static void check_bounds(const struct access *a, const struct place *p)
         report_access(a, "use after free", "");
 }
 
+static void check_rank(const struct access *a)
+{
+    unsigned rank = shared_absent_rank(a->block, a->address), n = a->block->cluster->n;
+    char why[128];
+    snprintf(why, sizeof why,
+             "That is in the shared memory of block %u of its cluster, which has %u blocks, number 0 to %u.", rank, n,
+             n - 1);
+    if (rank)
+        report_access(a, "invalid rank", why);
+}
+
 static void check_nowhere(const struct access *a)
 {
+    check_rank(a);
     if (shared_is_known(a->address))
         report_access(
             a, "another block's shared memory",

@@ -11,6 +11,7 @@
 #include "count/counters.h"
 #include "order/order.h"
 #include "run/block.h"
+#include "order/touch.h"
 #include "run/watchdog.h"
 #include "warp/collective.h"
 #include <stdlib.h>
@@ -121,6 +122,8 @@ static void end_phase(struct cluster *c)
             barrier->sequential = arriving->sequential;
         order_gather(c->blocks[rank], arriving, &barrier->done);
     }
+    if (simt_checked)
+        touch_phase_ended(c);
     barrier->phase++;
     barrier->missing = n_live(c);
     watchdog_progress();
@@ -206,6 +209,7 @@ void cluster_barrier_wait(enum meeting as, const void *pc)
     t->arrived_for = 0;
     if (!simt_checked)
         return;
+    touch_phase_waited(b);
     memset(t->turns, 0, sizeof t->turns);
     if (part_of(b)->met != phase)
         order_acquire_all(b, b->cur, &barrier->done, barrier->sequential);
