@@ -74,6 +74,38 @@ typedef unsigned long ulong;
 extern const uint3 blockDim __asm__("simt_block_dim"), gridDim __asm__("simt_grid_dim");
 static const int warpSize = 32;
 
+/* ---- clusters -------------------------------------------------------------------------------------------- */
+
+SIMT_INLINE unsigned __clusterDimIsSpecified() { return simt_cluster_is_explicit(); }
+SIMT_INLINE dim3 __clusterDim() { return dim3(simt_cluster_dim(0), simt_cluster_dim(1), simt_cluster_dim(2)); }
+SIMT_INLINE dim3 __clusterRelativeBlockIdx()
+{
+    return dim3(simt_cluster_idx(0), simt_cluster_idx(1), simt_cluster_idx(2));
+}
+SIMT_INLINE dim3 __clusterGridDimInClusters()
+{
+    dim3 cluster = __clusterDim();
+    return dim3(gridDim.x / cluster.x, gridDim.y / cluster.y, gridDim.z / cluster.z);
+}
+SIMT_INLINE dim3 __clusterIdx()
+{
+    dim3 cluster = __clusterDim();
+    return dim3(blockIdx.x / cluster.x, blockIdx.y / cluster.y, blockIdx.z / cluster.z);
+}
+SIMT_INLINE unsigned __clusterRelativeBlockRank()
+{
+    dim3 at = __clusterRelativeBlockIdx(), cluster = __clusterDim();
+    return at.x + cluster.x * (at.y + cluster.y * at.z);
+}
+SIMT_INLINE unsigned __clusterSizeInBlocks()
+{
+    dim3 cluster = __clusterDim();
+    return cluster.x * cluster.y * cluster.z;
+}
+#define __cluster_barrier_arrive() simt_cluster_arrive(false)
+#define __cluster_barrier_arrive_relaxed() simt_cluster_arrive(true)
+#define __cluster_barrier_wait() simt_cluster_wait()
+
 /* ---- barriers and fences --------------------------------------------------------------------------------- */
 
 #define __syncthreads() simt_syncthreads()

@@ -60,7 +60,7 @@ __global__ void __cluster_dims__(2) one_warp(int *a, int *out)
     out[i] = a[beside<2>(i)];
 }
 
-// What the block's own barrier has ordered before an arrival is ordered with the other block's waits, too; and what one thread
+// What the block's own barrier has ordered before an arrival is ordered with the other block's waits, too; and what one warp
 // has waited for its block knows by __syncthreads().
 __global__ void __cluster_dims__(2) by_blocks(int *a, int *out)
 {
@@ -68,15 +68,15 @@ __global__ void __cluster_dims__(2) by_blocks(int *a, int *out)
     a[i] = i;
     __syncthreads();
     ARRIVE();
-    if (threadIdx.x % 32 == 0)
+    if (threadIdx.x < 32)
         WAIT();
     __syncthreads();
     out[i] = a[beside<2>(i)];
-    if (threadIdx.x % 32)
+    if (threadIdx.x >= 32)
         WAIT();
 }
 
-// Who has left is not waited for: neither those who never arrive, nor those who do not wait.
+// Who has left is not waited for.
 __global__ void __cluster_dims__(2) some_leave(int *a, int *out)
 {
     int i = blockIdx.x * THREADS + threadIdx.x;
@@ -85,13 +85,12 @@ __global__ void __cluster_dims__(2) some_leave(int *a, int *out)
         return;
     a[i] = i;
     ARRIVE();
+    WAIT();
     if (threadIdx.x < 40)
         return;
-    WAIT();
-    int next = beside<2>(i);
-    out[i] = threadIdx.x >= 64 ? i : a[next];
     ARRIVE();
     WAIT();
+    out[i] = threadIdx.x >= 64 ? i : a[beside<2>(i)];
 }
 
 // A whole block leaves; those of the other go on alone.

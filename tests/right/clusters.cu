@@ -1,6 +1,9 @@
-// Clusters of several blocks, which the kernel or its launch asks for: which block is which, and blocks that meet by
-// barrier.cluster.
+// Clusters of several blocks, which the kernel or its launch asks for: which block is which, by special registers,
+// intrinsics and this_cluster(), and how the group meets.
 #include "right.h"
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
 
 #define READ(NAME) \
     ([] { \
@@ -23,14 +26,69 @@ __device__ bool is_in_place(unsigned x, unsigned y, unsigned z)
     return right;
 }
 
+__device__ bool same(dim3 a, dim3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+__device__ bool is_a_group(unsigned x, unsigned y, unsigned z)
+{
+    cg::cluster_group cluster = cg::this_cluster();
+    cg::grid_group grid = cg::this_grid();
+    dim3 at(blockIdx.x % x, blockIdx.y % y, blockIdx.z % z), index(blockIdx.x / x, blockIdx.y / y, blockIdx.z / z);
+    dim3 clusters(gridDim.x / x, gridDim.y / y, gridDim.z / z);
+    unsigned rank = at.x + x * (at.y + y * at.z), thread = rank * blockDim.x + threadIdx.x;
+    bool right = same(cluster.block_index(), at) && same(cluster.dim_blocks(), dim3(x, y, z));
+    right = right && cluster.block_rank() == rank && cluster.num_blocks() == x * y * z;
+    right = right && same(cluster.thread_index(), dim3(at.x * blockDim.x + threadIdx.x, at.y, at.z));
+    right = right && same(cluster.dim_threads(), dim3(x * blockDim.x, y, z)) && cluster.thread_rank() == thread;
+    right = right && cluster.num_threads() == x * y * z * blockDim.x && cluster.size() == cluster.num_threads();
+    right = right && same(grid.dim_clusters(), clusters) && same(grid.cluster_index(), index);
+    right = right && grid.num_clusters() == clusters.x * clusters.y * clusters.z;
+    right = right && grid.cluster_rank() == index.x + clusters.x * (index.y + clusters.y * index.z);
+    right = right && same(__clusterDim(), dim3(x, y, z)) && same(__clusterIdx(), index) &&
+            __clusterSizeInBlocks() == x * y * z;
+    right = right && same(__clusterRelativeBlockIdx(), at) && same(__clusterGridDimInClusters(), clusters);
+    right = right && __clusterRelativeBlockRank() == rank && __clusterDimIsSpecified();
+    cg::thread_group any = cluster;
+    return right && any.size() == cluster.size() && any.thread_rank() == thread;
+}
+
+__global__ void unspecified(int *out)
+{
+    cg::cluster_group cluster = cg::this_cluster();
+    out[threadIdx.x] = !__clusterDimIsSpecified() && cluster.num_blocks() == 1 && cluster.thread_rank() == threadIdx.x;
+}
+
+// Each block adds to what all have written so far, in turn.
+__global__ void __cluster_dims__(4) meet(int *sums, int *out)
+{
+    cg::cluster_group cluster = cg::this_cluster();
+    cg::thread_group any = cluster;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        if (cluster.block_rank() == turn)
+            sums[threadIdx.x] += turn + threadIdx.x;
+        cluster.sync();
+        out[blockIdx.x * blockDim.x + threadIdx.x] = sums[(threadIdx.x + 1) % blockDim.x];
+        auto token = cluster.barrier_arrive();
+        cluster.barrier_wait(static_cast<decltype(token) &&>(token));
+    }
+    if (cluster.block_rank() == 3)
+        sums[threadIdx.x] = -1;
+    any.sync();
+    out[blockIdx.x * blockDim.x + threadIdx.x] += sums[0];
+    cluster.barrier_arrive();
+    cluster.barrier_wait();
+}
+
 __device__ void say(int *out, bool right)
 {
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     out[block * blockDim.x + threadIdx.x] = right;
 }
 
-__global__ void __cluster_dims__(2, 3, 1) by_kernel(int *out) { say(out, is_in_place(2, 3, 1)); }
-__global__ void by_launch(int *out, dim3 cluster) { say(out, is_in_place(cluster.x, cluster.y, cluster.z)); }
+__global__ void __cluster_dims__(2, 3, 1) by_kernel(int *out) { say(out, is_in_place(2, 3, 1) && is_a_group(2, 3, 1)); }
+__global__ void by_launch(int *out, dim3 cluster)
+{
+    say(out, is_in_place(cluster.x, cluster.y, cluster.z) && is_a_group(cluster.x, cluster.y, cluster.z));
+}
 
 static void launch(dim3 grid, dim3 cluster, int *out)
 {
@@ -70,5 +128,13 @@ int main()
     CHECK(cudaFuncSetAttribute(by_launch, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     launch(dim3(48), dim3(16), out);
     all_right(out, N);
+    unspecified<<<1, 40>>>(out);
+    all_right(out, 40);
+    int *sums = to_device<int>(NULL, 40);
+    CHECK(cudaMemset(sums, 0, 40 * sizeof(int)));
+    meet<<<4, 40>>>(sums, out);
+    int *r = to_host(out, 160);
+    for (int i = 0; i < 160; i++)
+        SAME(r[i], 6 + 4 * ((i + 1) % 40) - 1);
     return 0;
 }

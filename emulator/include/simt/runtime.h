@@ -89,6 +89,11 @@ unsigned simt_cluster_rank_of(const void *generic);
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_idx(int dim) __attribute__((const, nothrow));
 
+/* In the cluster: the place of the block, and how many blocks there are. And is the launch one with clusters? */
+unsigned simt_cluster_idx(int dim) __attribute__((const, nothrow));
+unsigned simt_cluster_dim(int dim) __attribute__((const, nothrow));
+bool simt_cluster_is_explicit(void) __attribute__((const, nothrow));
+
 SIMT_NOMERGE void simt_syncthreads(void);
 SIMT_NOMERGE void simt_barrier(unsigned id, unsigned threads); /* 0 to 15; threads 0: all that have not left */
 SIMT_NOMERGE int simt_syncthreads_count(int predicate);
@@ -118,6 +123,9 @@ SIMT_NOMERGE void simt_barrier_arrive(void);
 SIMT_NOMERGE void simt_barrier_wait(void);
 SIMT_NOMERGE void simt_grid_arrive(void);
 SIMT_NOMERGE void simt_grid_wait(void);
+/* The two halves of the cluster's. Relaxed: what its thread has done is not ordered by it. */
+SIMT_NOMERGE void simt_cluster_arrive(bool relaxed);
+SIMT_NOMERGE void simt_cluster_wait(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
 #define SIMT_SHUFFLE_WIDE 4u /* added to one of these: of 8 bytes, two instructions on a GPU */

@@ -270,7 +270,7 @@ static void arrive(struct mbarrier *m, unsigned count, bool relaxed, const void 
     if (count > m->pending - m->n_attached)
         report_arrivals(m, count, pc);
     if (simt_checked && relaxed)
-        order_release_fenced(b, b->cur, &m->arriving);
+        order_release_fenced(b, b->cur, SIMT_SCOPE_BLOCK, &m->arriving);
     else if (simt_checked)
         order_release(b, b->cur, &m->arriving);
     m->pending -= count;

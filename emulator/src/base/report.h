@@ -29,8 +29,9 @@ void report_deadlock(const struct cluster *c) __attribute__((noreturn));
 /* Two threads came to what is called so at two places. */
 void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
                        const void *other_pc) __attribute__((noreturn));
-/* A thread waits in a barrier that a lane of its warp has been in, and then left the kernel. */
-void report_left_loop(struct block *b, unsigned thread, unsigned left) __attribute__((noreturn));
+/* A thread is, at pc, in a barrier that is called so, and that a lane of its warp has been in, and then left the kernel. */
+void report_left_loop(struct block *b, const char *call, unsigned thread, const void *pc, unsigned left)
+    __attribute__((noreturn));
 void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));
 /* It is used: that thread writes what came of it at pc, or with NULL something else does. */
 void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)

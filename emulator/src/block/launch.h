@@ -39,6 +39,9 @@ struct launch {
     struct array_place arrays[MAX_ARRAYS];
 };
 
+/* Does it speak of clusters, if only of one block each? */
+bool launch_has_clusters(const struct launch *l);
+
 extern unsigned simt_block_dim[3], simt_grid_dim[3];
 
 /* Ends the launch with that error, as if CUDA had refused it; called by a CUDA thread. */

@@ -380,12 +380,14 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
     k->sequential = later(k->sequential, from->sequential);
 }
 
-void order_release_fenced(struct block *b, unsigned thread, struct release *into)
+void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
+    if (b->cluster->n == 1)
+        scope = SIMT_SCOPE_BLOCK;
     if (k)
-        clock_join(&into->others, &k->released[SIMT_SCOPE_BLOCK]);
-    clock_join(&into->others, &b->released[SIMT_SCOPE_BLOCK]);
+        clock_join(&into->others, &k->released[scope]);
+    clock_join(&into->others, &b->released[scope]);
     b->now++;
 }
 

@@ -85,7 +85,7 @@ struct release {
 void order_release(struct block *b, unsigned thread, struct release *into);
 void order_acquire(struct block *b, unsigned thread, const struct release *from);
 /* The same without order of their own: what its last fence covers; and known when a fence follows. */
-void order_release_fenced(struct block *b, unsigned thread, struct release *into);
+void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into);
 void order_see(struct block *b, unsigned thread, const struct release *from);
 /* A cluster's barrier: that thread arrives, and adds what it knows and has done to what is its block's. */
 void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into);

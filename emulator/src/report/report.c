@@ -414,11 +414,10 @@ static const char *advice_on_way(const struct conflict *c)
     const struct step *strong = is_too_small(w->written.scope, d) ? &w->written : &w->read;
     const struct step *fence = !w->released.pc || is_too_small(w->released.scope, d) ? &w->released : &w->acquired;
     if (is_too_small(strong->scope, d))
-        snprintf(
-            text, sizeof text,
-            "An operation leads from one to the other (%s), but its scope is the %s's: it orders nothing between "
-            "%ss.",
-            where(strong->pc), scope_name(strong->scope), scope_name(strong->scope));
+        snprintf(text, sizeof text,
+                 "An operation leads from one to the other (%s), but its scope is the %s's: it orders nothing between "
+                 "%ss.",
+                 where(strong->pc), scope_name(strong->scope), scope_name(strong->scope));
     else if (fence->pc && is_too_small(fence->scope, d))
         snprintf(text, sizeof text, "A fence stands there (%s), but its scope is the %s's: between %ss it takes %s.",
                  where(fence->pc), scope_name(fence->scope), scope_name(fence->scope), needed);
@@ -682,9 +681,10 @@ void report_left(const struct access *a, const struct block *owner, unsigned las
     say_thread(stderr, owner->launch, last);
     if (pc && is_known(pc))
         fprintf(stderr, ", which last waited at %s,", where(pc));
-    fprintf(stderr,
-            " leaves, and none of the block's threads knows of the access by then.\n  A block's shared memory is given back when "
-            "its last thread leaves: a barrier of the cluster, cluster.sync(), is missing behind the last access to it.\n");
+    fprintf(
+        stderr,
+        " leaves, and none of the block's threads knows of the access by then.\n  A block's shared memory is given back when "
+        "its last thread leaves: a barrier of the cluster, cluster.sync(), is missing behind the last access to it.\n");
     stop();
     __builtin_unreachable();
 }
@@ -826,15 +826,25 @@ static bool explains_better(const struct thread *a, const struct thread *other)
     return other->call && !a->call;
 }
 
-/* Does a thread wait for warps of its warpgroup that have come to another instruction of all four? */
+/* How many threads come together to what a thread waits in: the four warps of a warpgroup, or a warp to a barrier that is .aligned;
+ * 1: it may be fewer. */
+static unsigned together(const struct thread *t)
+{
+    if (in_warpgroup_collective(t))
+        return WARPGROUP * WARP;
+    return t->call && t->call->op->of_barrier ? WARP : 1;
+}
+
+/* Does a thread wait for others of its warpgroup, or its warp, that have come to another instruction of all of them? */
 static bool is_split(const struct block *b, unsigned t)
 {
     const struct thread *a = &b->threads[t];
-    unsigned begin = t - t % (WARPGROUP * WARP), end = begin + WARPGROUP * WARP;
+    unsigned n = together(a), begin = t - t % n;
     bool split = false;
-    for (unsigned i = begin; i < end && i < b->launch->threads && in_warpgroup_collective(a); i++) {
+    for (unsigned i = begin; i < begin + n && i < b->launch->threads; i++) {
         const struct thread *other = &b->threads[i];
-        split |= other->waits_for && in_warpgroup_collective(other) && other->call->op != a->call->op;
+        bool meets = n == WARP ? other->call != NULL : in_warpgroup_collective(other);
+        split |= other->waits_for && meets && other->call->op != a->call->op;
     }
     return split;
 }
@@ -879,7 +889,7 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
 {
     const struct collective *collective = b->threads[thread].call;
     begin_explaining();
-    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
+    fprintf(stderr, "simt: %s: %s\n", collective ? collective->op->waiting.deadlock : "divergent barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
@@ -897,16 +907,14 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     __builtin_unreachable();
 }
 
-void report_left_loop(struct block *b, unsigned thread, unsigned left)
+void report_left_loop(struct block *b, const char *call, unsigned thread, const void *pc, unsigned left)
 {
-    const struct thread *t = &b->threads[thread];
     begin_explaining();
-    fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
+    fprintf(stderr, "simt: divergent barrier: %s\n", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
-    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
-            called_by_kernel(b, thread, t->pc));
+    fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called_by_kernel(b, thread, pc));
     say_thread(stderr, b->launch, left);
     fprintf(stderr,
             ", of the same warp, has been in it and then left the kernel\n"

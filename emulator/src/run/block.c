@@ -193,20 +193,25 @@ static bool is_of_grid(const struct block *b, const struct barrier *barrier)
     return barrier == &b->barriers[GRID_BARRIER];
 }
 
-/* The running thread comes to a barrier. Lanes of a warp come to one that is .aligned at one place. */
-static void check_place(struct block *b, struct barrier *barrier, enum meeting as, const void *pc)
+void block_check_place(struct block *b, const char *call, const struct arrival *first, enum meeting as, const void *pc)
 {
-    unsigned warp = b->cur / WARP;
-    struct arrival *first = &barrier->first[warp], now = {pc, b->cur, as};
     if (as != MEET_ANYWHERE) {
         current(b)->aligned_at = pc;
         fiber_callers(b, b->cur, pc, &current(b)->aligned_in, 1);
     }
+    if (first->pc != pc && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
+        report_divergence(b, call, first->thread, first->pc, b->cur, pc);
+}
+
+/* The running thread comes to a barrier. */
+static void check_place(struct block *b, struct barrier *barrier, enum meeting as, const void *pc)
+{
+    unsigned warp = b->cur / WARP;
+    struct arrival now = {pc, b->cur, as};
+    bool again = barrier->part[warp] >> b->cur % WARP & 1;
     if (!barrier->part[warp])
-        *first = now;
-    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) &&
-             (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
-        report_divergence(b, barrier->waiting.kind->call, first->thread, first->pc, b->cur, pc);
+        barrier->first[warp] = now;
+    block_check_place(b, barrier->waiting.kind->call, again ? &now : &barrier->first[warp], as, pc);
     if (as != MEET_SYNCTHREADS)
         return;
     if (!barrier->whole)
@@ -228,18 +233,22 @@ static void note_two_places(struct block *b, const struct barrier *barrier)
     note_once(barrier->other, text);
 }
 
-/* Those who have come to a barrier in a loop, while lanes of their warps have left the loop, and the kernel. */
+void block_check_left(struct block *b, const char *call, unsigned warp, const struct arrival *first)
+{
+    for (unsigned t = warp * WARP; t < warp * WARP + WARP && t < b->launch->threads; t++) {
+        const struct thread *left = &b->threads[t];
+        if (!has_left(b, t) || !left->aligned_at || first->as == MEET_ANYWHERE)
+            continue;
+        if (left->aligned_in == b->threads[first->thread].aligned_in && lines_same_call(left->aligned_at, first->pc))
+            report_left_loop(b, call, first->thread, first->pc, t);
+    }
+}
+
 static void check_left(struct block *b, const struct barrier *barrier)
 {
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        const struct thread *left = &b->threads[t];
-        const struct arrival *first = &barrier->first[t / WARP];
-        if (!has_left(b, t) || !left->aligned_at || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
-            continue;
-        if (first->as != MEET_ANYWHERE && left->aligned_in == b->threads[first->thread].aligned_in &&
-            lines_same_call(left->aligned_at, first->pc))
-            report_left_loop(b, first->thread, t);
-    }
+    for (unsigned warp = 0; warp * WARP < b->launch->threads; warp++)
+        if (b->warps[warp].live && waits_in(b, barrier->first[warp].thread, barrier))
+            block_check_left(b, barrier->waiting.kind->call, warp, &barrier->first[warp]);
 }
 
 /* The lanes of each warp that wait there; true: they are all that have not left. */
@@ -562,3 +571,6 @@ void block_thread_done(struct block *b)
 
 unsigned simt_thread_idx(int dim) { return current(block_here())->idx[dim]; }
 unsigned simt_block_idx(int dim) { return block_here()->index[dim]; }
+unsigned simt_cluster_dim(int dim) { return block_here()->launch->cluster[dim]; }
+unsigned simt_cluster_idx(int dim) { return simt_block_idx(dim) % simt_cluster_dim(dim); }
+bool simt_cluster_is_explicit(void) { return launch_has_clusters(block_here()->launch); }

@@ -5,18 +5,20 @@
  * What a thread did before it arrived is known to who has waited, and not before. When all threads of a block have come to the
  * wait, the block knows it as by a barrier of its own. */
 #include "run/cluster_barrier.h"
-#include "base/lines.h"
 #include "base/report.h"
 #include "block/launch.h"
 #include "block/worker.h"
 #include "count/counters.h"
 #include "order/order.h"
 #include "order/touch.h"
+#include "run/block.h"
 #include "run/watchdog.h"
+#include "warp/collective.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum half { ARRIVES, WAITS };
+static const char *const calls[] = {[ARRIVES] = "barrier.cluster.arrive", [WAITS] = "barrier.cluster.wait"};
 
 /* A block's part in the barrier. */
 struct cluster_part {
@@ -138,19 +140,32 @@ static void end_phase(struct cluster *c)
 
 /* ---- threads ---- */
 
-/* Lanes of a warp come to one that is .aligned at one place. */
-static void check_place(struct block *b, enum half half, enum meeting as, const void *pc)
+#define RULE "It is .aligned: the lanes of a warp that have not left come to it together."
+/* A lane that comes by itself to one that is .aligned, before or behind its warp, is not counted for what it is. */
+static const struct collective_op aligned[] = {
+    [ARRIVES] = {.waiting = {.call = "barrier.cluster.arrive.aligned", .deadlock = "divergent barrier", .rule = RULE},
+                 .event = EVENTS,
+                 .of_barrier = true},
+    [WAITS] = {.waiting = {.call = "barrier.cluster.wait.aligned", .deadlock = "divergent barrier", .rule = RULE},
+               .event = EVENTS,
+               .of_barrier = true},
+};
+
+/* The running thread comes to a half of the barrier in that phase. */
+static void come(struct block *b, enum half half, u64 phase, enum meeting as, const void *pc)
 {
-    static const char *const calls[] = {[ARRIVES] = "barrier.cluster.arrive", [WAITS] = "barrier.cluster.wait"};
     struct cluster_part *part = part_of(b);
-    struct arrival *first = &part->first[half][b->cur / WARP];
-    u64 *of_phase = &part->of_phase[half][b->cur / WARP];
-    if (*of_phase != current(b)->arrived_for) {
-        *of_phase = current(b)->arrived_for;
-        *first = (struct arrival){pc, b->cur, as};
+    unsigned warp = b->cur / WARP;
+    if (part->of_phase[half][warp] != phase) {
+        part->of_phase[half][warp] = phase;
+        part->first[half][warp] = (struct arrival){pc, b->cur, as};
+        if (simt_checked && half == WAITS)
+            block_check_left(b, calls[half], warp, &part->first[half][warp]);
     }
-    if (first->pc != pc && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
-        report_divergence(b, calls[half], first->thread, first->pc, b->cur, pc);
+    if (simt_checked)
+        block_check_place(b, calls[half], &part->first[half][warp], as, pc);
+    if (as == MEET_ALIGNED)
+        collective_join(&aligned[half], ~0u, NULL, pc);
 }
 
 void cluster_barrier_arrive(bool relaxed, enum meeting as, const void *pc)
@@ -161,14 +176,12 @@ void cluster_barrier_arrive(bool relaxed, enum meeting as, const void *pc)
         report_call("invalid barrier", pc, "arrives at the cluster's barrier a second time",
                     "Each barrier.cluster.arrive has its barrier.cluster.wait, before the next.");
     counters_event_of(b, pc, EVENT_CLUSTER_ARRIVE, 0, (unsigned)barrier->phase);
+    come(b, ARRIVES, barrier->phase + 1, as, pc);
     current(b)->arrived_for = barrier->phase + 1;
-    if (simt_checked) {
-        check_place(b, ARRIVES, as, pc);
-        if (relaxed)
-            order_release_fenced(b, b->cur, &part_of(b)->arriving);
-        else
-            order_arrive_in_cluster(b, b->cur, &part_of(b)->arriving);
-    }
+    if (simt_checked && relaxed)
+        order_release_fenced(b, b->cur, SIMT_SCOPE_CLUSTER, &part_of(b)->arriving);
+    else if (simt_checked)
+        order_arrive_in_cluster(b, b->cur, &part_of(b)->arriving);
     barrier->missing--;
     if (!barrier->missing)
         end_phase(b->cluster);
@@ -184,8 +197,7 @@ void cluster_barrier_wait(enum meeting as, const void *pc)
         report_call("invalid barrier", pc, "waits at the cluster's barrier without having arrived",
                     "Each barrier.cluster.wait has its barrier.cluster.arrive, before it.");
     counters_event_of(b, pc, EVENT_CLUSTER_WAIT, 0, (unsigned)phase - 1);
-    if (simt_checked)
-        check_place(b, WAITS, as, pc);
+    come(b, WAITS, phase, as, pc);
     part_of(b)->n_waiting[phase % 2]++;
     t->waited_for = phase;
     if (barrier->phase >= phase && b->counting)
@@ -215,3 +227,6 @@ void cluster_barrier_left(struct block *b)
     if (!barrier->missing && n_live(b->cluster))
         end_phase(b->cluster);
 }
+
+void simt_cluster_arrive(bool relaxed) { cluster_barrier_arrive(relaxed, MEET_ANYWHERE, CALLER()); }
+void simt_cluster_wait(void) { cluster_barrier_wait(MEET_ANYWHERE, CALLER()); }

@@ -98,6 +98,8 @@ static cudaError_t refuse(struct simt_kernel *kernel, const struct simt_configur
     return cudaSuccess;
 }
 
+bool launch_has_clusters(const struct launch *l) { return l->kernel->cluster[0] || l->asked->cluster[0]; }
+
 /* As many clusters as the GPU described holds at once, shared out among the workers; a cooperative launch's: all. */
 static unsigned most_in_hand(const struct launch *l)
 {
