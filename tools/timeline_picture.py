@@ -315,7 +315,7 @@ def legend(timeline):
     if flights:
         if any(list(reads_of(timeline, warp, buffer)) for warp in timeline.warps for buffer, _ in lanes_of(warp)):
             yield "read", "the warp reads that buffer"
-    if kinds & {"barrier", "phase_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):
+    if kinds & {"barrier", "phase_wait", "cluster_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):
         yield "late", "it waits for other warps"
 
 
