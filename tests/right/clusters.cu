@@ -51,10 +51,19 @@ __device__ bool is_a_group(unsigned x, unsigned y, unsigned z)
     return right && any.size() == cluster.size() && any.thread_rank() == thread;
 }
 
+// %is_explicit_cluster, a predicate
+__device__ bool is_explicit()
+{
+    unsigned value;
+    asm volatile("{ .reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p; }" : "=r"(value));
+    return value;
+}
+
 __global__ void unspecified(int *out)
 {
     cg::cluster_group cluster = cg::this_cluster();
-    out[threadIdx.x] = !__clusterDimIsSpecified() && cluster.num_blocks() == 1 && cluster.thread_rank() == threadIdx.x;
+    out[threadIdx.x] = !__clusterDimIsSpecified() && !is_explicit() && cluster.num_blocks() == 1 &&
+                       cluster.thread_rank() == threadIdx.x;
 }
 
 // Each block adds to what all have written so far, in turn.
@@ -84,7 +93,10 @@ __device__ void say(int *out, bool right)
     out[block * blockDim.x + threadIdx.x] = right;
 }
 
-__global__ void __cluster_dims__(2, 3, 1) by_kernel(int *out) { say(out, is_in_place(2, 3, 1) && is_a_group(2, 3, 1)); }
+__global__ void __cluster_dims__(2, 3, 1) by_kernel(int *out)
+{
+    say(out, is_explicit() && is_in_place(2, 3, 1) && is_a_group(2, 3, 1));
+}
 __global__ void by_launch(int *out, dim3 cluster)
 {
     say(out, is_in_place(cluster.x, cluster.y, cluster.z) && is_a_group(cluster.x, cluster.y, cluster.z));

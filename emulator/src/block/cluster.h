@@ -25,8 +25,9 @@ struct cluster {
     unsigned cur;         /* the rank of the block that runs, or that goes on next */
     struct cluster_barrier barrier;
     /* shared.c */
-    unsigned char *arenas;                 /* n of which, one behind the other, are this cluster's */
-    unsigned char *arena;                  /* the first of those */
+    unsigned ranks;        /* addresses have room for so many */
+    unsigned char *arenas; /* `ranks` of which, one behind the other, are this cluster's: n have a block */
+    unsigned char *arena;  /* the first of those */
     struct block *blocks[MOST_IN_CLUSTER]; /* by their ranks */
 };
 

@@ -91,8 +91,20 @@ static void check_bounds(const struct access *a, const struct place *p)
         report_access(a, "use after free", "");
 }
 
+static void check_rank(const struct access *a)
+{
+    unsigned rank = shared_absent_rank(a->block, a->address), n = a->block->cluster->n;
+    char why[128];
+    snprintf(why, sizeof why,
+             "That is in the shared memory of block %u of its cluster, which has %u blocks, number 0 to %u.", rank, n,
+             n - 1);
+    if (rank)
+        report_access(a, "invalid rank", why);
+}
+
 static void check_nowhere(const struct access *a)
 {
+    check_rank(a);
     if (shared_is_known(a->address))
         report_access(
             a, "another block's shared memory",
@@ -118,8 +130,14 @@ static void check_local(const struct access *a)
         report_access(a, "misaligned access", "");
 }
 
-static enum counted counted_as(enum access_kind kind, enum space space)
+static enum counted counted_as(const struct access *a, enum space space)
 {
+    enum access_kind kind = a->kind;
+    bool elsewhere = space == SPACE_SHARED && shared_owner(a->block, a->address) != a->block;
+    if (elsewhere && kind == ACCESS_ATOMIC)
+        return DSHARED_ATOMIC;
+    if (elsewhere)
+        return access_stores(kind) ? DSHARED_ST : DSHARED_LD;
     if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
         return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
     if (space == SPACE_SHARED)
@@ -191,8 +209,11 @@ static enum space check(const struct access *a)
 void access_check(const struct access *a)
 {
     enum space space = check(a);
-    if (a->block->counting && a->kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
-        counters_access(a, counted_as(a->kind, space));
+    if (!a->block->counting || (space != SPACE_SHARED && space != SPACE_GLOBAL))
+        return;
+    enum counted what = counted_as(a, space);
+    if (a->kind != ACCESS_ATOMIC || what == DSHARED_ATOMIC)
+        counters_access(a, what);
 }
 
 /* ---- hooks ---- */

@@ -247,6 +247,7 @@ static void meet_without_left(struct block *b)
 
 void order_block_barrier(struct block *b)
 {
+    touch_block_met(b);
     if (b->left_unmet)
         meet_without_left(b);
     for (unsigned t = 0; b->n_knowledge && t < b->launch->threads; t++) {

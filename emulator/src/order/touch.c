@@ -1,7 +1,6 @@
 /* Which threads of other blocks have touched a block's shared memory, and whether the block knows. */
 #include "order/touch.h"
 #include "base/report.h"
-#include "block/cluster.h"
 #include "block/launch.h"
 #include "order/order.h"
 
@@ -62,6 +61,14 @@ static bool has_begun(struct block *b, unsigned thread, const struct block *owne
     return true;
 }
 
+void touch_phase_waited(struct block *b) { current(b)->knows_of = UINT16_MAX; }
+
+void touch_block_met(struct block *b)
+{
+    for (unsigned t = 0; b->cluster->n > 1 && t < b->launch->threads; t++)
+        b->heard_of |= b->threads[t].knows_of;
+}
+
 /* ---- has it left? ---- */
 
 static void keep(struct block *owner, const struct access *a)
@@ -70,6 +77,7 @@ static void keep(struct block *owner, const struct access *a)
         owner->touches = base_reserve(sizeof *owner->touches);
     struct touches *all = owner->touches;
     uint16_t *place = &all->place[a->block->rank][a->thread];
+    a->block->threads[a->thread].touched = a->stamp;
     if (!*place) {
         all->n++;
         *place = (uint16_t)all->n;
@@ -94,6 +102,16 @@ void touch_done(struct block *owner, uint32_t serial, unsigned thread, uint32_t 
     unsigned place = all && other ? all->place[other->rank][thread] : 0;
     if (place && all->last[place - 1].stamp <= stamp)
         forget(all, place - 1);
+}
+
+void touch_phase_ended(struct cluster *c)
+{
+    for (unsigned rank = 0; rank < c->n; rank++) {
+        struct touches *all = c->blocks[rank]->touches;
+        for (unsigned i = all ? all->n : 0; i > 0; i--)
+            if (has_left(all->last[i - 1].block, all->last[i - 1].thread))
+                forget(all, i - 1);
+    }
 }
 
 void touch_thread_left(struct block *b)

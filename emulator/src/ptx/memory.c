@@ -18,7 +18,7 @@
 /* Of an address in the shared memory of the cluster. */
 static void *generic_of(u64 at, const void *pc)
 {
-    if (at >= block_here()->cluster->n * SHARED_BYTES)
+    if (at >= block_here()->cluster->ranks * SHARED_BYTES)
         report_call("out of bounds", pc, "uses an address beyond shared memory",
                     "There an address is an offset of 32 bits: __cvta_generic_to_shared() makes it of a pointer.");
     return simt_shared_generic((unsigned)at);
@@ -69,34 +69,37 @@ static void convert_address(struct running *r, const struct instruction *in)
     ptx_set(r, &in->operand[0], a);
 }
 
-/* Whose shared memory is it? */
-static const struct block *owner_of(const void *address, const char *asks, const void *pc)
+/* The rank of the block whose shared memory it is, or would be. */
+static unsigned rank_at(const void *address, const char *asks, const void *pc)
 {
-    const struct block *owner = shared_owner(block_here(), address);
-    if (!owner)
+    const struct block *b = block_here(), *owner = shared_owner(b, address);
+    unsigned absent = shared_absent_rank(b, address);
+    if (!owner && !absent)
         report_call("wrong memory space", pc, asks, "No block of its cluster has that in its shared memory.");
-    return owner;
+    return owner ? owner->rank : absent;
 }
 
+/* A rank that the cluster has not is no fault before something is touched there; but where there is one block, there are no others
+ * to ask for. */
 static void *map_to_rank(const void *address, unsigned rank, const void *pc)
 {
     const struct block *b = block_here();
     char did[96], why[96];
     snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
     snprintf(why, sizeof why, "Its cluster has %u blocks, number 0 to %u.", b->cluster->n, b->cluster->n - 1);
-    if (rank >= b->cluster->n)
+    if (rank >= b->cluster->ranks)
         report_call("invalid rank", pc, did, b->cluster->n == 1 ? "Its cluster has one block, number 0." : why);
-    owner_of(address, "asks for the place of an address in another block's shared memory", pc);
+    rank_at(address, "asks for the place of an address in another block's shared memory", pc);
     return shared_of_rank(b, address, rank);
 }
 
-static unsigned rank_at(const void *address, const void *pc)
+static unsigned rank_of_block(const void *address, const void *pc)
 {
-    return owner_of(address, "asks in which block's shared memory an address is", pc)->rank;
+    return rank_at(address, "asks in which block's shared memory an address is", pc);
 }
 
 void *simt_cluster_map(const void *generic, unsigned rank) { return map_to_rank(generic, rank, CALLER()); }
-unsigned simt_cluster_rank_of(const void *generic) { return rank_at(generic, CALLER()); }
+unsigned simt_cluster_rank_of(const void *generic) { return rank_of_block(generic, CALLER()); }
 
 /* The address that mapa and getctarank begin with. */
 static void *mapped_address(const struct running *r, const struct instruction *in)
@@ -114,7 +117,7 @@ static void map_to_block(struct running *r, const struct instruction *in)
 }
 static void rank_of(struct running *r, const struct instruction *in)
 {
-    ptx_set(r, &in->operand[0], rank_at(mapped_address(r, in), r->pc));
+    ptx_set(r, &in->operand[0], rank_of_block(mapped_address(r, in), r->pc));
 }
 
 static const char *check_cluster(struct instruction *in)

@@ -663,7 +663,7 @@ void report_not_begun(const struct access *a)
     FILE *f = begin_keeping(&not_begun);
     if (!f)
         return;
-    say_access(f, a, "shared memory of a block that has not begun");
+    say_access(f, a, "block has not begun");
     fprintf(f, "  Nothing that this thread has waited for tells it that the block of rank %u, ", owner->rank);
     say_block(f, owner->launch, owner->serial);
     fprintf(f, ", has begun: a barrier of the cluster, cluster.sync(), is missing before its first access there.\n");
@@ -674,7 +674,7 @@ void report_left(const struct access *a, const struct block *owner, unsigned las
 {
     const void *pc = owner->threads[last].pc;
     begin_report();
-    say_access(stderr, a, "shared memory of a block that has left");
+    say_access(stderr, a, "block has left");
     fprintf(stderr, "  The last thread of the block of rank %u, ", owner->rank);
     say_block(stderr, owner->launch, owner->serial);
     fprintf(stderr, ", ");

@@ -10,6 +10,7 @@
 #include "block/worker.h"
 #include "count/counters.h"
 #include "order/order.h"
+#include "order/touch.h"
 #include "run/block.h"
 #include "run/watchdog.h"
 #include "warp/collective.h"
@@ -24,6 +25,7 @@ struct cluster_part {
     struct release arriving;    /* what its threads had done when they arrived in the phase in hand */
     unsigned n_waiting[2];      /* of those that have not left, how many have come to the wait, by the phase's parity */
     u64 met;                    /* so many phases were over when all had */
+    u64 gone_on[MAX_WARPS];             /* the last phase behind which a lane of a warp has gone on */
     u64 of_phase[2][MAX_WARPS]; /* the last phase in which a warp has come to that half, */
     struct arrival first[2][MAX_WARPS]; /* and which of its lanes was first, and where */
 };
@@ -98,10 +100,10 @@ static bool all_wait(struct block *b)
     return b->n_live && part_of(b)->n_waiting[b->cluster->barrier.phase % 2] == b->n_live;
 }
 
-/* If all lanes of that warp are in the wait for that phase, which may be over. */
+/* If all lanes of that warp are in the wait for that phase, which may be over, and none has gone on. */
 static void join_warp(struct block *b, unsigned warp, u64 phase)
 {
-    bool all = true;
+    bool all = part_of(b)->gone_on[warp] != phase;
     for (uint32_t rest = b->warps[warp].live; rest; rest &= rest - 1) {
         const struct thread *t = &b->threads[warp * WARP + (unsigned)__builtin_ctz(rest)];
         all &= t->arrived_for == phase && t->waited_for == phase;
@@ -121,6 +123,8 @@ static void end_phase(struct cluster *c)
             barrier->sequential = arriving->sequential;
         order_gather(c->blocks[rank], arriving, &barrier->done);
     }
+    if (simt_checked)
+        touch_phase_ended(c);
     barrier->phase++;
     barrier->missing = n_live(c);
     watchdog_progress();
@@ -204,8 +208,10 @@ void cluster_barrier_wait(enum meeting as, const void *pc)
     else if (all_wait(b))
         meet_block(b);
     t->arrived_for = 0;
+    part_of(b)->gone_on[b->cur / WARP] = phase;
     if (!simt_checked)
         return;
+    touch_phase_waited(b);
     memset(t->turns, 0, sizeof t->turns);
     if (part_of(b)->met != phase)
         order_acquire_all(b, b->cur, &barrier->done, barrier->sequential);
