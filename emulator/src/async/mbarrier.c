@@ -484,7 +484,7 @@ static void store(struct block *b, void *barrier, u64 bits, bool makes_one, cons
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
     struct access change = access_of_mbarrier(b, barrier, pc);
     change.manner = AS_COPY; /* of nothing that need have been written */
-    if (simt_checked && makes_one && b->cluster->n > 1)
+    if (simt_checked && makes_one && launch_has_clusters(b->launch))
         access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
     else if (simt_checked)
         access_touch(&a);
@@ -647,6 +647,12 @@ static void check_published(struct mbarrier *m, const void *pc)
     note_once(pc, text);
 }
 
+/* What is sent from block to block lets its receiver know what its sender had done: it answers by it, perhaps. */
+static bool releases(const struct transfer *t)
+{
+    return t->value || (t->n_pieces && shared_owner(running(), t->pieces[0].from));
+}
+
 /* To the block of that rank. */
 static void issue_to(const struct transfer *t, unsigned rank)
 {
@@ -664,6 +670,8 @@ static void issue_to(const struct transfer *t, unsigned rank)
     const unsigned char *to = t->pieces[0].to;
     long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
     transfer_begin(&m->engine, t, further)->group = m->phase;
+    if (simt_checked && releases(t))
+        order_release(b, b->cur, &m->arriving);
     if (m->n_waiting)
         settle(m, t->pc);
 }
