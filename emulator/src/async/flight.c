@@ -180,6 +180,16 @@ static bool reads_from(const struct flying *f, const void *address, unsigned byt
     return false;
 }
 
+const struct flying *flight_to(struct block *b, const void *address, unsigned bytes)
+{
+    if (!guard_forbids(b, address, bytes, false))
+        return NULL;
+    for (struct flight_search s = {0}; flight_next(b, &s);)
+        if (writes_to(s.flying, address, bytes))
+            return s.flying;
+    return NULL;
+}
+
 /* ---- reports ---- */
 
 struct words {

@@ -653,6 +653,36 @@ static bool releases(const struct transfer *t)
     return t->value || (t->n_pieces && shared_owner(running(), t->pieces[0].from));
 }
 
+/* What is in the way of a transfer that goes to another block: one in flight. NULL: nothing is. */
+static const struct flying *in_the_way(const struct transfer *t, struct block *to, long further)
+{
+    const struct flying *f = NULL;
+    for (unsigned i = 0; to != running() && !t->reduces && i < t->n_pieces && !f; i++)
+        f = flight_to(to, t->pieces[i].to + further, t->pieces[i].bytes);
+    return f;
+}
+
+/* The same, by the way of those who wait for it and read it: they are to be named, if anybody is. */
+static void begin(struct mbarrier *m, const struct transfer *t, long further)
+{
+    struct block *b = running();
+    const struct flying *first = simt_checked ? in_the_way(t, m->block, further) : NULL;
+    struct actor issuer = {0};
+    char did[160];
+    if (first) {
+        issuer = (struct actor){first->block->serial, first->thread, first->pc};
+        snprintf(did, sizeof did, "began to copy to it (%s)", first->call);
+    }
+    for (unsigned i = 0; first && i < MOST_TESTS && in_the_way(t, m->block, further); i++)
+        give_way(b, t->pc);
+    transfer_begin(&m->engine, t, further)->group = m->phase;
+    if (!first || report_has_races())
+        return;
+    struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
+    report_meeting(&a, "target overwritten in flight", &issuer, did,
+                   "Nothing that this thread has waited for tells it that somebody has waited for that copy.");
+}
+
 /* To the block of that rank. */
 static void issue_to(const struct transfer *t, unsigned rank)
 {
@@ -669,7 +699,7 @@ static void issue_to(const struct transfer *t, unsigned rank)
         return;
     const unsigned char *to = t->pieces[0].to;
     long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
-    transfer_begin(&m->engine, t, further)->group = m->phase;
+    begin(m, t, further);
     if (simt_checked && releases(t))
         order_release(b, b->cur, &m->arriving);
     if (m->n_waiting)
