@@ -100,8 +100,7 @@ static __device__ void fill(uint4 *tile)
 
 __global__ void cluster_ld(unsigned char *memory, const __grid_constant__ CUtensorMap, struct launch l)
 {
-    BEGIN ADDRESS
-    unsigned w[4] = {};
+    BEGIN ADDRESS unsigned w[4] = {};
     fill((uint4 *)tile);
     meet();
     if (busy) {
@@ -111,13 +110,17 @@ __global__ void cluster_ld(unsigned char *memory, const __grid_constant__ CUtens
             else if (l.bytes == 8)
                 asm volatile("ld.v2.b32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(generic));
             else
-                asm volatile("ld.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(generic));
+                asm volatile("ld.v4.b32 {%0, %1, %2, %3}, [%4];"
+                             : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                             : "l"(generic));
         } else if (l.bytes == 4)
             asm volatile("ld.shared::cluster.b32 %0, [%1];" : "=r"(w[0]) : "r"(address));
         else if (l.bytes == 8)
             asm volatile("ld.shared::cluster.v2.b32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(address));
         else
-            asm volatile("ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(address));
+            asm volatile("ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                         : "r"(address));
         if ((w[0] | w[1] | w[2] | w[3]) == LIKE_NONE)
             *memory = 1;
     }
@@ -126,8 +129,7 @@ __global__ void cluster_ld(unsigned char *memory, const __grid_constant__ CUtens
 
 __global__ void cluster_st(unsigned char *, const __grid_constant__ CUtensorMap, struct launch l)
 {
-    BEGIN ADDRESS
-    meet();
+    BEGIN ADDRESS meet();
     if (busy) {
         if (l.generic) {
             if (l.bytes == 4)
@@ -148,8 +150,7 @@ __global__ void cluster_st(unsigned char *, const __grid_constant__ CUtensorMap,
 
 __global__ void cluster_atom(unsigned char *memory, const __grid_constant__ CUtensorMap, struct launch l)
 {
-    BEGIN ADDRESS
-    unsigned word = 0;
+    BEGIN ADDRESS unsigned word = 0;
     unsigned long long wide = 0;
     fill((uint4 *)tile);
     meet();
@@ -168,8 +169,7 @@ __global__ void cluster_atom(unsigned char *memory, const __grid_constant__ CUte
 
 __global__ void cluster_red(unsigned char *, const __grid_constant__ CUtensorMap, struct launch l)
 {
-    BEGIN ADDRESS
-    fill((uint4 *)tile);
+    BEGIN ADDRESS fill((uint4 *)tile);
     meet();
     if (busy) {
         if (l.generic)
@@ -186,26 +186,32 @@ __global__ void cluster_arrive(unsigned char *, const __grid_constant__ CUtensor
     begin_barrier(barrier, 1000);
     meet();
     if (busy)
-        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(at_rank(barrier, next)) : "memory");
+        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(at_rank(barrier, next))
+                     : "memory");
     meet();
 }
 
 __global__ void cluster_send(unsigned char *, const __grid_constant__ CUtensorMap, struct launch l)
 {
-    BEGIN ADDRESS
-    begin_barrier(barrier, 1);
+    BEGIN ADDRESS begin_barrier(barrier, 1);
     meet();
     if (busy) {
         unsigned there = at_rank(barrier, next);
         if (l.bytes == 4)
-            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(address), "r"(7), "r"(there) : "memory");
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(address),
+                         "r"(7), "r"(there)
+                         : "memory");
         else if (l.bytes == 8)
-            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %1}, [%2];" ::"r"(address), "r"(7), "r"(there)
-                         : "memory");
+            asm volatile(
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %1}, [%2];" ::"r"(address),
+                "r"(7), "r"(there)
+                : "memory");
         else
-            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %1, %1, %1}, [%2];" ::"r"(address), "r"(7),
-                         "r"(there)
-                         : "memory");
+            asm volatile(
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %1, %1, %1}, [%2];" ::"r"(
+                    address),
+                "r"(7), "r"(there)
+                : "memory");
     }
     if (threadIdx.x == 0 && (rank() + l.blocks - l.to) % l.blocks < l.busy) {
         expect(barrier, l.lanes * l.bytes);
@@ -216,14 +222,15 @@ __global__ void cluster_send(unsigned char *, const __grid_constant__ CUtensorMa
 
 __global__ void cluster_reduce(unsigned char *, const __grid_constant__ CUtensorMap, struct launch l)
 {
-    BEGIN ADDRESS
-    fill((uint4 *)tile);
+    BEGIN ADDRESS fill((uint4 *)tile);
     begin_barrier(barrier, 1);
     meet();
     if (busy)
-        asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" ::"r"(address), "r"(7),
-                     "r"(at_rank(barrier, next))
-                     : "memory");
+        asm volatile(
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" ::"r"(
+                address),
+            "r"(7), "r"(at_rank(barrier, next))
+            : "memory");
     if (threadIdx.x == 0 && (rank() + l.blocks - l.to) % l.blocks < l.busy) {
         expect(barrier, l.lanes * l.bytes);
         wait(barrier);
@@ -242,14 +249,17 @@ __global__ void cluster_bulk(unsigned char *memory, const __grid_constant__ CUte
     meet();
     if (busy) {
         if (l.mask)
-            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(
-                             here(tile)),
-                         "l"(memory), "r"(l.bytes), "r"(barrier), "h"((unsigned short)l.mask)
-                         : "memory");
+            asm volatile(
+                "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::
+                    "r"(here(tile)),
+                "l"(memory), "r"(l.bytes), "r"(barrier), "h"((unsigned short)l.mask)
+                : "memory");
         else
-            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(here(tile)), "l"(memory),
-                         "r"(l.bytes), "r"(barrier)
-                         : "memory");
+            asm volatile(
+                "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                    here(tile)),
+                "l"(memory), "r"(l.bytes), "r"(barrier)
+                : "memory");
     }
     if (threadIdx.x == 0 && receives(l))
         wait(barrier);
@@ -266,15 +276,17 @@ __global__ void cluster_tile(unsigned char *, const __grid_constant__ CUtensorMa
     meet();
     if (busy) {
         if (l.mask)
-            asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5}], "
-                         "[%2], %3;" ::"r"(here(tile)),
-                         "l"(&map), "r"(barrier), "h"((unsigned short)l.mask), "r"(0), "r"(0)
-                         : "memory");
+            asm volatile(
+                "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5}], "
+                "[%2], %3;" ::"r"(here(tile)),
+                "l"(&map), "r"(barrier), "h"((unsigned short)l.mask), "r"(0), "r"(0)
+                : "memory");
         else
-            asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-                             here(tile)),
-                         "l"(&map), "r"(barrier), "r"(0), "r"(0)
-                         : "memory");
+            asm volatile(
+                "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
+                    "r"(here(tile)),
+                "l"(&map), "r"(barrier), "r"(0), "r"(0)
+                : "memory");
     }
     if (threadIdx.x == 0 && receives(l))
         wait(barrier);
@@ -293,15 +305,17 @@ __global__ void cluster_copy(unsigned char *, const __grid_constant__ CUtensorMa
     meet();
     if (busy) {
         if (l.generic)
-            asm volatile("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0], [%1], %2, [%3];" ::"r"(
-                             at_rank(here(tile) + MOST, next)),
-                         "r"(here(tile)), "r"(l.bytes), "r"(at_rank(barrier, next))
-                         : "memory");
+            asm volatile(
+                "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0], [%1], %2, [%3];" ::
+                    "r"(at_rank(here(tile) + MOST, next)),
+                "r"(here(tile)), "r"(l.bytes), "r"(at_rank(barrier, next))
+                : "memory");
         else
-            asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                             at_rank(here(tile) + MOST, next)),
-                         "r"(here(tile)), "r"(l.bytes), "r"(at_rank(barrier, next))
-                         : "memory");
+            asm volatile(
+                "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                    at_rank(here(tile) + MOST, next)),
+                "r"(here(tile)), "r"(l.bytes), "r"(at_rank(barrier, next))
+                : "memory");
     }
     if (threadIdx.x == 0 && (rank() + l.blocks - l.to) % l.blocks < l.busy)
         wait(barrier);
@@ -316,22 +330,23 @@ __global__ void cluster_barrier(unsigned char *, const __grid_constant__ CUtenso
 
 typedef void kernel(unsigned char *, CUtensorMap, struct launch);
 static unsigned char *memory;  // NULL: only list
-typedef CUresult encode_t(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *,
-                          const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
-                          CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+typedef CUresult encode_t(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                          const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
+                          CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 static encode_t *encode;
 
 static void run(const char *name, kernel *k, struct launch l)
 {
-    printf("%s blocks=%d busy=%d to=%d bytes=%d stride=%d lanes=%d generic=%d mask=%x times=%d\n", name, l.blocks, l.busy, l.to, l.bytes,
-           l.stride, l.lanes, l.generic, l.mask, l.times);
+    printf("%s blocks=%d busy=%d to=%d bytes=%d stride=%d lanes=%d generic=%d mask=%x times=%d\n", name, l.blocks,
+           l.busy, l.to, l.bytes, l.stride, l.lanes, l.generic, l.mask, l.times);
     if (!memory)
         return;
     cuuint64_t sizes[] = {64, MOST / 128}, strides[] = {128};
     cuuint32_t box[] = {64, (cuuint32_t)(l.bytes >= 128 ? l.bytes / 128 : 1)}, steps[] = {1, 1};
     CUtensorMap map;
-    if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, memory, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
+    if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, memory, sizes, strides, box, steps,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
         fprintf(stderr, "cluster: no map\n");
         exit(1);
     }

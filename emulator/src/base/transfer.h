@@ -29,6 +29,7 @@ struct transfer {
     bool rounds;        /* what is read are floats, which are written rounded to tf32 */
     u64 fill;           /* a pattern of 8 bytes */
     unsigned row_bytes; /* of a row of a tensor's box */
+    uint16_t multicast; /* a bit for the rank of each block of the cluster that receives it; 0: one block does */
     unsigned n_pieces;
     struct piece *pieces; /* copied by transfer_begin() */
 };
