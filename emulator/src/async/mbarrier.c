@@ -1,4 +1,5 @@
-/* mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"), of one block.
+/* mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"). Each is its block's, which
+ * alone may make it, wait for it and end it; threads and copies of the other blocks of the cluster may arrive at it.
  *
  * The object itself lies here, beside the 8 bytes that the program set apart for it, which nobody else may touch while it
  * lives. A phase is over when neither arrivals nor bytes are pending; arrivals release what their threads did, and waits
@@ -20,6 +21,7 @@
 #include "memory/shared.h"
 #include "order/access.h"
 #include "order/proxy.h"
+#include "order/touch.h"
 #include "../../include/simt/async.h"
 #include <stdlib.h>
 #include <string.h>
@@ -52,10 +54,12 @@ struct mbarrier {
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
+    bool fenced;          /* by fence.mbarrier_init */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
+    struct clock heard, heard_in[2]; /* the same of what threads of other blocks did here that orders nothing */
     u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
 };
@@ -107,6 +111,9 @@ static void free_mbarrier(struct mbarrier **at)
     clock_free(&m->arriving.others);
     clock_free(&m->done[0].others);
     clock_free(&m->done[1].others);
+    clock_free(&m->heard);
+    clock_free(&m->heard_in[0]);
+    clock_free(&m->heard_in[1]);
     free(m->attached);
     free(m);
 }
@@ -150,6 +157,7 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
 {
     struct place p = place_of(b, barrier, MBARRIER_BYTES);
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
+    access_check_rank(&a);
     if (p.space != SPACE_SHARED)
         report_access(&a, "wrong memory space", "An mbarrier object lies in shared memory.");
     if ((uintptr_t)barrier % MBARRIER_BYTES)
@@ -159,42 +167,79 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
-/* Whoever uses the object must know that it was initialised. */
-static void check_order(struct block *b, const struct mbarrier *m, enum access_kind kind, const void *pc)
+static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
+    report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
+                   "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+                   "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+}
+
+/* It was initialised ahead of a relaxed arrival at the cluster's barrier. */
+static void note_unfenced(const struct mbarrier *m, const void *pc)
+{
+    char text[1024];
+    struct source_line l = lines_of(m->initialised.pc);
+    snprintf(text, sizeof text,
+             "This mbarrier was initialised at %s:%d, ahead of a relaxed arrival at the cluster's barrier, which orders only what a "
+             "fence has released: fence.mbarrier_init.release.cluster is missing between the two.",
+             l.file, l.line);
+    note_once(pc, text);
+}
+
+/* Whoever uses the object must know that it was initialised. */
+static void check_order(const struct access *a, const struct mbarrier *m)
+{
+    struct block *b = a->block;
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
-    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
+    if (order_before(b, b->cur, first->serial, engine_of(INITIALISED, first->thread), m->initialised_then)) {
+        if (!m->fenced)
+            note_unfenced(m, a->pc);
+        return;
+    }
+    if (m->block != b)
+        report_invisible(a, m);
+    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
 }
 
+/* Of any block of the cluster, since threads of all may come to one object. */
 static struct access access_of_mbarrier(struct block *b, const void *barrier, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
-    a.scope = SIMT_SCOPE_BLOCK;
+    a.scope = SIMT_SCOPE_CLUSTER;
     return a;
 }
 
-/* The object there, which the running thread may use. */
-static struct mbarrier *object(void *barrier, const void *pc)
+/* The object there, of any block of the cluster, which the running thread may use; engine: 0, or what does it for the thread. */
+static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
 {
     struct block *b = running();
     place_of_mbarrier(b, barrier, pc);
-    struct mbarrier *m = *find(b, barrier);
-    if (!m) {
-        struct access a = access_of_mbarrier(b, barrier, pc);
-        report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
+    struct block *owner = shared_owner(b, barrier);
+    struct access a = access_of_mbarrier(b, barrier, pc);
+    struct mbarrier *m = *find(owner, barrier);
+    for (unsigned i = 0; !m && owner != b && i < MOST_TESTS; i++) {
+        give_way(b, pc); /* it is too early: who initialises it is to be named */
+        m = *find(owner, barrier);
     }
-    check_order(b, m, ACCESS_ATOMIC, pc);
+    if (m)
+        check_order(&a, m);
+    a.stamp = b->now;
+    a.engine = engine;
+    if (simt_checked && owner != b)
+        touch_other(&a, owner);
+    if (!m)
+        report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
     return m;
 }
 
 static void touch(const struct mbarrier *m, const void *pc)
 {
-    struct access a = access_of_mbarrier(m->block, address_of(m), pc);
+    struct access a = access_of_mbarrier(running(), address_of(m), pc);
     if (simt_checked)
         race_access(&a, &m->place);
 }
@@ -202,9 +247,27 @@ static void touch(const struct mbarrier *m, const void *pc)
 /* The object there, for an operation of the running thread. */
 static struct mbarrier *use(void *barrier, const void *pc)
 {
-    struct mbarrier *m = object(barrier, pc);
+    struct mbarrier *m = object(barrier, 0, pc);
     touch(m, pc);
     return m;
+}
+
+/* The same for what only the object's own block may do. */
+static struct mbarrier *own(void *barrier, const char *did, const void *pc)
+{
+    struct mbarrier *m = object(barrier, 0, pc);
+    if (m->block != running())
+        report_call("invalid mbarrier", pc, did,
+                    "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
+    return m;
+}
+
+/* The running thread has done something there that orders nothing: whoever waits for the phase knows that it is done. */
+static void hear(struct mbarrier *m)
+{
+    struct block *b = running();
+    if (simt_checked && b != m->block)
+        clock_add(&m->heard, (struct entry){b->serial, b->cur, b->now});
 }
 
 /* ---- phases ---- */
@@ -213,6 +276,7 @@ static void end_phase(struct mbarrier *m)
 {
     struct block *b = m->block;
     struct release *done = &m->done[m->phase % 2];
+    struct clock *heard = &m->heard_in[m->phase % 2];
     m->phase++;
     m->pending = m->expected;
     clock_free(&done->others);
@@ -220,6 +284,9 @@ static void end_phase(struct mbarrier *m)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
     *done = m->arriving;
     m->arriving = (struct release){.serial = b->serial};
+    clock_free(heard);
+    *heard = m->heard;
+    m->heard = (struct clock){0};
     if (m->n_waiting)
         wake_all(b->cluster, &m->waiting);
     m->n_waiting = 0;
@@ -240,7 +307,8 @@ static void settle(struct mbarrier *m, const void *pc)
     m->n_attached = 0;
     while (m->bytes > 0 && m->engine.n) {
         m->bytes -= (long long)engine_oldest(&m->engine)->bytes;
-        transfer_land_oldest(b, &m->engine, pc);
+        clock_add(&m->heard, (struct entry){engine_oldest(&m->engine)->block->serial, 0, 0});
+        transfer_land_oldest(&m->engine, pc);
     }
     if (!m->pending && !m->bytes)
         end_phase(m);
@@ -264,16 +332,19 @@ static void report_arrivals(const struct mbarrier *m, unsigned count, const void
                 "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
 }
 
-static void arrive(struct mbarrier *m, unsigned count, bool relaxed, const void *pc)
+static void arrive(struct mbarrier *m, const struct arriving *how, const void *pc)
 {
-    struct block *b = m->block;
-    if (count > m->pending - m->n_attached)
-        report_arrivals(m, count, pc);
-    if (simt_checked && relaxed)
-        order_release_fenced(b, b->cur, SIMT_SCOPE_BLOCK, &m->arriving);
-    else if (simt_checked)
+    struct block *b = running();
+    bool elsewhere = b != m->block;
+    if (how->count > m->pending - m->n_attached)
+        report_arrivals(m, how->count, pc);
+    if (how->relaxed || (how->in_block && elsewhere))
+        hear(m);
+    if (simt_checked && how->relaxed)
+        order_release_fenced(b, b->cur, elsewhere ? SIMT_SCOPE_CLUSTER : SIMT_SCOPE_BLOCK, &m->arriving);
+    else if (simt_checked && !(how->in_block && elsewhere))
         order_release(b, b->cur, &m->arriving);
-    m->pending -= count;
+    m->pending -= how->count;
     go_on(m, pc);
 }
 
@@ -293,7 +364,7 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
 
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
-    counters_event_of(m->block, pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
+    counters_event_of(running(), pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
 }
 
 /* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
@@ -309,7 +380,8 @@ static bool knows(struct mbarrier *m, u64 over)
             return false;
     for (unsigned i = 0; i < done->others.n; i++) {
         struct entry e = done->others.entries[i];
-        if (e.serial == b->serial && is_engine(e.thread) && !order_before(b, b->cur, e.serial, e.thread, e.stamp))
+        bool counts = e.serial == b->serial ? is_engine(e.thread) : cluster_find(b, e.serial) != NULL;
+        if (counts && !order_before(b, b->cur, e.serial, e.thread, e.stamp))
             return false;
     }
     m->known[b->cur] = over;
@@ -336,7 +408,13 @@ static void acquire(struct mbarrier *m, u64 over, bool relaxed, const void *pc)
         order_see(b, b->cur, &m->done[(over - 1) % 2]);
     else
         order_acquire(b, b->cur, &m->done[(over - 1) % 2]);
-    m->known[m->block->cur] = over;
+    m->known[b->cur] = over;
+    const struct clock *heard = &m->heard_in[(over - 1) % 2];
+    for (unsigned i = 0; i < heard->n; i++) {
+        struct entry e = heard->entries[i];
+        touch_done(b, e.serial, e.thread, e.stamp);
+        current(b)->knows_of |= (uint16_t)(1u << cluster_find(b, e.serial)->rank);
+    }
 }
 
 /* So many phases have to be over. */
@@ -401,10 +479,14 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* ---- operations ---- */
 
 /* The running thread writes the object's bytes, which say nothing to a program. */
-static void store(struct block *b, void *barrier, u64 bits, const void *pc)
+static void store(struct block *b, void *barrier, u64 bits, bool makes_one, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
-    if (simt_checked)
+    struct access change = access_of_mbarrier(b, barrier, pc);
+    change.manner = AS_COPY; /* of nothing that need have been written */
+    if (simt_checked && makes_one && b->cluster->n > 1)
+        access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
+    else if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
     race_judge(b);
@@ -437,6 +519,9 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
 {
     struct block *b = running();
     struct place p = place_of_mbarrier(b, barrier, pc);
+    if (shared_owner(b, barrier) != b)
+        report_call("invalid mbarrier", pc, "initialises an mbarrier in the shared memory of another block",
+                    "The threads of its own block alone may do that.");
     struct mbarrier **at = find(b, barrier);
     if (*at && is_fresh(*at, expected))
         return; /* several threads may do it before any has used it, as in NVIDIA's samples */
@@ -444,10 +529,11 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         report_count(expected, pc);
     if (*at) {
         check_use(*at, "had initialised it before", pc);
-        check_order(b, *at, ACCESS_STORE, pc);
+        struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+        check_order(&a, *at);
         remove_mbarrier(at);
     }
-    store(b, barrier, expected, pc);
+    store(b, barrier, expected, true, pc);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
         base_out_of_memory();
@@ -463,6 +549,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     b->mbarriers = m;
     struct flight *f = flight_of(b);
     m->engine.actor = engine_of(COUNTED, b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.block = b;
     m->engine.completed_by = BY_MBARRIER;
     m->engine.next = f->counted;
     f->counted = &m->engine;
@@ -472,19 +559,21 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
 
 void mbarrier_invalidate(void *barrier, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
+    struct mbarrier *m = own(barrier, "invalidates an mbarrier of another block", pc);
     struct block *b = m->block;
+    touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
-    store(b, barrier, ~0ull, pc);
+    store(b, barrier, ~0ull, false, pc);
 }
 
 static bool is_last(const struct mbarrier *m, unsigned count)
 {
     if (m->pending != count || m->bytes)
         return false;
-    if (simt_checked)
-        order_acquire(m->block, m->block->cur, &m->arriving);
+    struct block *b = running();
+    if (simt_checked && b == m->block)
+        order_acquire(b, b->cur, &m->arriving);
     return true;
 }
 
@@ -499,7 +588,7 @@ u64 mbarrier_arrive(void *barrier, const struct arriving *how, const void *pc)
     if (how->drops)
         m->expected -= how->count < m->expected ? how->count : m->expected;
     record(m, EVENT_ARRIVE, m->phase, pc);
-    arrive(m, how->count, how->relaxed, pc);
+    arrive(m, how, pc);
     return token;
 }
 
@@ -507,6 +596,7 @@ void mbarrier_expect(void *barrier, u64 bytes, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     expect(m, bytes, pc);
+    hear(m);
     go_on(m, pc);
 }
 
@@ -516,6 +606,7 @@ void mbarrier_complete(void *barrier, u64 bytes, const void *pc)
     if (bytes > MOST_BYTES || m->bytes - (long long)bytes < -MOST_BYTES)
         report_bytes(m, "completes", bytes, pc);
     m->bytes -= (long long)bytes;
+    hear(m);
     go_on(m, pc);
 }
 
@@ -523,13 +614,25 @@ void mbarrier_fence_init(void)
 {
     struct block *b = running();
     for (struct mbarrier *m = b->mbarriers; m; m = m->next)
-        m->published |= m->initialised.thread == b->cur;
+        if (m->initialised.thread == b->cur) {
+            m->published = true;
+            m->fenced = true;
+        }
+}
+
+void mbarrier_release(const struct block *b, struct clock *into)
+{
+    for (const struct mbarrier *m = b->mbarriers; m; m = m->next)
+        if (m->initialised.thread == b->cur) {
+            clock_add(into, (struct entry){b->serial, engine_of(INITIALISED, b->cur), b->now});
+            return;
+        }
 }
 
 /* A bulk copy is about to count bytes there, by the async proxy. */
 static void check_published(struct mbarrier *m, const void *pc)
 {
-    struct block *b = m->block;
+    struct block *b = running();
     m->published = true;
     if (proxy_fenced(b, b->cur, PROXY_SHARED, m->initialised.serial, m->initialised.thread, m->initialised_then))
         return;
@@ -544,34 +647,73 @@ static void check_published(struct mbarrier *m, const void *pc)
     note_once(pc, text);
 }
 
-void mbarrier_issue(const struct transfer *t)
+/* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
+static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 {
-    struct mbarrier *m = use(t->mbarrier, t->pc);
-    if (simt_checked && !m->published)
+    struct block *b = running();
+    void *barrier = shared_of_rank(b, t->mbarrier, rank);
+    struct mbarrier *m = object(barrier, engine_of(COUNTED, 0), t->pc);
+    touch(m, t->pc);
+    if (simt_checked && !m->published && !t->generic)
         check_published(m, t->pc);
-    counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
+    struct event_of of = {shared_offset(b, barrier), (unsigned)m->phase};
+    if (!t->value && !counted)
+        counters_transfer(b, t, of);
     if (transfer_writes_nothing(t))
         return;
-    transfer_begin(m->block, &m->engine, t)->group = m->phase;
+    const unsigned char *to = t->pieces[0].to;
+    long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
+    transfer_begin(&m->engine, t, further)->group = m->phase;
     if (m->n_waiting)
         settle(m, t->pc);
 }
 
-void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size)
+static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
+{
+    char did[160];
+    snprintf(did, sizeof did,
+             "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+             t->call, data, counted);
+    report_call("wrong rank", t->pc, did,
+                "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+}
+
+void mbarrier_issue(const struct transfer *t)
+{
+    struct block *b = running();
+    const struct block *owner = shared_owner(b, t->mbarrier);
+    for (unsigned rank = 0; t->multicast && rank < b->cluster->n; rank++)
+        if (t->blocks >> rank & 1)
+            issue_to(t, rank, rank != (unsigned)__builtin_ctz(t->blocks));
+    if (t->multicast)
+        return;
+    if (!owner)
+        object(t->mbarrier, 0, t->pc); /* which says what is there */
+    const struct block *to = transfer_writes_nothing(t) ? owner : shared_owner(b, t->pieces[0].to);
+    if (to && to != owner)
+        report_ranks(t, to->rank, owner->rank);
+    issue_to(t, owner->rank, false);
+}
+
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,
+                          size_t size)
 {
     const struct mbarrier *m = (const struct mbarrier *)((uintptr_t)e - offsetof(struct mbarrier, engine));
-    const struct asked *asked = &m->asked[thread];
+    const struct asked *asked = &m->asked[a->thread];
     char name[256];
     name_of(m, name, sizeof name);
     FILE *out = fmemopen(text, size, "w");
     if (!out)
         base_out_of_memory();
-    fprintf(out, "Phase %llu (parity %u) of %s counts the copy, ", f->group, (unsigned)f->group & 1, name);
-    if (!asked->pc) {
-        fprintf(out, "and this thread has not waited for that.");
-    } else {
+    fprintf(out, "Phase %llu (parity %u) of %s", f->group, (unsigned)f->group & 1, name);
+    if (a->block != m->block)
+        fprintf(out, " of the block of rank %u counts the copy, and no thread of that block has waited for it.",
+                m->block->rank);
+    else if (!asked->pc)
+        fprintf(out, " counts the copy, and this thread has not waited for that.");
+    if (a->block == m->block && asked->pc) {
         struct source_line l = lines_of(asked->pc);
-        fprintf(out, "and the wait at %s:%d was ", l.file, l.line);
+        fprintf(out, " counts the copy, and the wait at %s:%d was ", l.file, l.line);
         if (asked->over)
             fprintf(out, "for phase %llu.", asked->over - 1);
         else
@@ -593,7 +735,7 @@ static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 
 bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
-    struct mbarrier *m = object(barrier, pc);
+    struct mbarrier *m = own(barrier, "tests an mbarrier of another block", pc);
     u64 over = over_when(m, for_what, pc);
     if (!m->asked[m->block->cur].failed)
         touch(m, pc); /* who asks again has touched it already */
@@ -601,7 +743,8 @@ bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 }
 void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
+    struct mbarrier *m = own(barrier, "waits for an mbarrier of another block", pc);
+    touch(m, pc);
     wait_for_phases(m, over_when(m, for_what, pc), for_what.relaxed, pc);
 }
 
@@ -620,8 +763,9 @@ static struct attachment *new_attachment(struct mbarrier *m)
 
 void mbarrier_arrive_behind_copies(void *barrier, bool noinc, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
+    struct mbarrier *m = own(barrier, "arrives behind its copies at an mbarrier of another block", pc);
     struct block *b = m->block;
+    touch(m, pc);
     if (noinc && m->pending == m->n_attached)
         report_call("too many arrivals", pc, "arrives behind its copies, where no arrival is pending",
                     "With .noinc that arrival is one of those that the mbarrier was initialised for.");

@@ -290,7 +290,7 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
     enum counted what = kind_of(b, t);
     unsigned site = site_index(b->counting, t->pc, what);
     struct access_counts *counts = &b->counting->sites[site].counts.access[what], once = {0};
-    struct bulk_cost cost = {.in_pairs = t->multicast != 0, .last = ~0ull, .counts = &once};
+    struct bulk_cost cost = {.in_pairs = t->multicast, .last = ~0ull, .counts = &once};
     u64 at = 0, filled = 0; /* bytes of the pieces so far; the last of them, which lie beyond a tensor's edge */
     for (unsigned i = 0; i < t->n_pieces && what != TMA_OTHER; i++) {
         const struct piece *p = &t->pieces[i];
@@ -303,7 +303,7 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
         at += p->bytes;
     }
     cost_of_fill(&cost, at - filled, filled, t->row_bytes);
-    u64 receivers = t->multicast ? (u64)__builtin_popcount(t->multicast) : 1;
+    u64 receivers = t->multicast ? (u64)__builtin_popcount(t->blocks) : 1;
     counts->requests++;
     counts->sectors += once.sectors * receivers;
     counts->bytes += once.bytes * receivers;
