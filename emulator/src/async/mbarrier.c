@@ -485,7 +485,7 @@ static void store(struct block *b, void *barrier, u64 bits, bool makes_one, cons
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
     struct access change = access_of_mbarrier(b, barrier, pc);
     change.manner = AS_COPY; /* of nothing that need have been written */
-    if (simt_checked && makes_one && launch_has_clusters(b->launch))
+    if (simt_checked && makes_one && b->launch->has_clusters)
         access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
     else if (simt_checked)
         access_touch(&a);
@@ -684,8 +684,8 @@ static void begin(struct mbarrier *m, const struct transfer *t, long further)
                    "Nothing that this thread has waited for tells it that somebody has waited for that copy.");
 }
 
-/* To the block of that rank. */
-static void issue_to(const struct transfer *t, unsigned rank)
+/* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
+static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 {
     struct block *b = running();
     void *barrier = shared_of_rank(b, t->mbarrier, rank);
@@ -694,7 +694,7 @@ static void issue_to(const struct transfer *t, unsigned rank)
     if (simt_checked && !m->published && !t->generic)
         check_published(m, t->pc);
     struct event_of of = {shared_offset(b, barrier), (unsigned)m->phase};
-    if (!t->value)
+    if (!t->value && !counted)
         counters_transfer(b, t, of);
     if (transfer_writes_nothing(t))
         return;
@@ -723,7 +723,7 @@ void mbarrier_issue(const struct transfer *t)
     const struct block *owner = shared_owner(b, t->mbarrier);
     for (unsigned rank = 0; t->multicast && rank < b->cluster->n; rank++)
         if (t->blocks >> rank & 1)
-            issue_to(t, rank);
+            issue_to(t, rank, rank != (unsigned)__builtin_ctz(t->blocks));
     if (t->multicast)
         return;
     if (!owner)
@@ -731,7 +731,7 @@ void mbarrier_issue(const struct transfer *t)
     const struct block *to = transfer_writes_nothing(t) ? owner : shared_owner(b, t->pieces[0].to);
     if (to && to != owner)
         report_ranks(t, to->rank, owner->rank);
-    issue_to(t, owner->rank);
+    issue_to(t, owner->rank, false);
 }
 
 void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,

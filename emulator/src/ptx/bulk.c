@@ -127,6 +127,8 @@ static void send(struct running *r, const struct instruction *in, struct transfe
     t->value = value;
     t->n_pieces = 1;
     t->pieces = &piece;
+    if (a.block->counting)
+        counters_access(&a, t->reduces ? DSHARED_RED : DSHARED_ST);
     transfer_issue(t);
 }
 
