@@ -16,6 +16,16 @@ template <int CLUSTER> __device__ int beside(int i)
     return i / wide * wide + (i + THREADS) % wide;
 }
 
+__device__ void wait_for(unsigned mbarrier)
+{
+    for (unsigned done = 0; !done;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0;"
+                     "selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"(mbarrier)
+                     : "memory");
+}
+
 // Arrival and wait one behind the other; each round reads what another block has written, and is not overtaken.
 __global__ void __cluster_dims__(4) rounds(int *a, int *out)
 {
@@ -129,6 +139,34 @@ __global__ void __cluster_dims__(2) relaxed(int *out)
     WAIT();
 }
 
+// fence.mbarrier_init and a relaxed arrival hand on that an mbarrier has been initialised, in the own block and in the other.
+__global__ void __cluster_dims__(2) initialised(int *a, int *out)
+{
+    __shared__ unsigned long long own, both;
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    unsigned mine = (unsigned)__cvta_generic_to_shared(&own), far = (unsigned)__cvta_generic_to_shared(&both);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mine), "r"(THREADS) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(far), "r"(2 * THREADS) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    ARRIVE_RELAXED();
+    WAIT();
+    a[i] = i;
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(mine) : "memory");
+    for (int rank = 0; rank < 2; rank++)
+        asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
+                     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }" ::"r"(far),
+                     "r"(rank)
+                     : "memory");
+    wait_for(mine);
+    out[i] = a[i / THREADS * THREADS + THREADS - 1 - threadIdx.x];
+    wait_for(far);
+    out[i] += a[beside<2>(i)];
+    ARRIVE();
+    WAIT();
+}
+
 // What one block has learnt from another at its wait it hands on at its next arrival.
 __global__ void __cluster_dims__(4) handed_on(int *a, int *out)
 {
@@ -202,6 +240,10 @@ int main()
     r = to_host(out, N);
     for (int i = 0; i < N; i++)
         SAME(r[i], i / THREADS % 2 ? i : i / THREADS * THREADS + THREADS - 1 - i % THREADS);
+    initialised<<<BLOCKS, THREADS>>>(a, out);
+    r = to_host(out, N);
+    for (int i = 0; i < N; i++)
+        SAME(r[i], is_beside(i, 2) + i / THREADS * THREADS + THREADS - 1 - i % THREADS);
     relaxed<<<BLOCKS, THREADS>>>(out);
     r = to_host(out, N);
     for (int i = 0; i < N; i++)

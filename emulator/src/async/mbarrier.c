@@ -53,13 +53,14 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
+    bool fenced;          /* by fence.mbarrier_init, or a relaxed arrival without it has been noted */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
     struct clock heard, heard_in[2]; /* the same of what threads of other blocks did here that orders nothing */
-    u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    u64 known[MAX_THREADS];          /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
 };
 
@@ -166,12 +167,32 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
+/* It was initialised before, as far as relaxed arrivals say. */
+static void note_unfenced(struct mbarrier *m, const void *pc)
+{
+    char text[768];
+    struct source_line l = lines_of(m->initialised.pc);
+    if (m->fenced)
+        return;
+    m->fenced = true;
+    snprintf(
+        text, sizeof text,
+        "An mbarrier is used that was initialised at %s:%d, and only arrivals that are .relaxed lie between, which order "
+        "nothing: fence.mbarrier_init.release.cluster, by the thread that has initialised it, is missing before them.",
+        l.file, l.line);
+    note_once(pc, text);
+}
+
 /* Whoever uses the object must know that it was initialised. */
-static void check_order(struct block *b, const struct mbarrier *m, enum access_kind kind, const void *pc)
+static void check_order(struct block *b, struct mbarrier *m, enum access_kind kind, const void *pc)
 {
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
+    if (order_before(b, b->cur, first->serial, engine_of(INITIALISATIONS, first->thread), m->initialised_then)) {
+        note_unfenced(m, pc);
+        return;
+    }
     struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
     c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
@@ -223,8 +244,9 @@ static struct mbarrier *own(void *barrier, const char *did, const void *pc)
 {
     struct mbarrier *m = object(barrier, 0, pc);
     if (m->block != running())
-        report_call("invalid mbarrier", pc, did,
-                    "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
+        report_call(
+            "invalid mbarrier", pc, did,
+            "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
     return m;
 }
 
@@ -444,9 +466,10 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* ---- operations ---- */
 
 /* The running thread writes the object's bytes, which say nothing to a program. */
-static void store(struct block *b, void *barrier, u64 bits, const void *pc)
+static void store(struct block *b, void *barrier, u64 bits, enum engine_kind engine, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+    a.engine = engine ? engine_of(engine, b->cur) : 0;
     if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
@@ -493,7 +516,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         check_order(b, *at, ACCESS_STORE, pc);
         remove_mbarrier(at);
     }
-    store(b, barrier, expected, pc);
+    store(b, barrier, expected, INITIALISATIONS, pc);
+    order_learn(b, b->cur, engine_of(INITIALISATIONS, b->cur), b->now);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
         base_out_of_memory();
@@ -523,7 +547,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
-    store(b, barrier, ~0ull, pc);
+    store(b, barrier, ~0ull, NO_ENGINE, pc);
 }
 
 static bool is_last(const struct mbarrier *m, unsigned count)
@@ -573,7 +597,8 @@ void mbarrier_fence_init(void)
 {
     struct block *b = running();
     for (struct mbarrier *m = b->mbarriers; m; m = m->next)
-        m->published |= m->initialised.thread == b->cur;
+        if (m->initialised.thread == b->cur)
+            m->published = m->fenced = true;
 }
 
 /* A bulk copy is about to count bytes there, by the async proxy. */

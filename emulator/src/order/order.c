@@ -380,11 +380,23 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
     k->sequential = later(k->sequential, from->sequential);
 }
 
+/* Of the block's own engine. */
+static uint32_t engine_stamp(const struct block *b, const struct knowledge *k, unsigned engine)
+{
+    uint32_t met = b->engines ? b->engines->stamp[engine - MAX_THREADS] : 0;
+    uint32_t known = k ? clock_stamp(&k->acquired, b->serial, engine) : 0;
+    return met > known ? met : known;
+}
+
 void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
+    unsigned initialised = engine_of(INITIALISATIONS, thread);
+    uint32_t stamp = engine_stamp(b, k, initialised);
     if (b->cluster->n == 1)
         scope = SIMT_SCOPE_BLOCK;
+    if (stamp)
+        clock_add(&into->others, (struct entry){b->serial, initialised, stamp});
     if (k)
         clock_join(&into->others, &k->released[scope]);
     clock_join(&into->others, &b->released[scope]);

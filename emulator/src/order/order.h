@@ -22,12 +22,13 @@ struct block;
 
 /* Of each kind, one for each thread, mbarrier or warpgroup. */
 enum engine_kind {
-    NO_ENGINE,   /* a thread */
-    COPIES,      /* cp.async of a thread */
-    BULK_READS,  /* bulk copies of a thread's groups, as far as they read, */
-    BULK_WRITES, /* and as far as they write: a wait may be for the former alone */
-    COUNTED,     /* bulk copies that an mbarrier counts; the last mbarriers share one */
-    PRODUCTS,    /* wgmma of a warpgroup */
+    NO_ENGINE,       /* a thread */
+    COPIES,          /* cp.async of a thread */
+    BULK_READS,      /* bulk copies of a thread's groups, as far as they read, */
+    BULK_WRITES,     /* and as far as they write: a wait may be for the former alone */
+    COUNTED,         /* bulk copies that an mbarrier counts; the last mbarriers share one */
+    PRODUCTS,        /* wgmma of a warpgroup */
+    INITIALISATIONS, /* of mbarriers, by a thread: relaxed arrivals release these, too */
     ENGINE_KINDS
 };
 enum { MAX_ACTORS = ENGINE_KINDS * MAX_THREADS };
@@ -36,8 +37,9 @@ static inline enum engine_kind engine_kind(unsigned actor) { return (enum engine
 static inline enum proxy engine_proxy(unsigned actor)
 {
     static const enum proxy proxies[] = {
-        [NO_ENGINE] = GENERIC_PROXY, [COPIES] = GENERIC_PROXY, [BULK_READS] = ASYNC_PROXY,
-        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY};
+        [NO_ENGINE] = GENERIC_PROXY,      [COPIES] = GENERIC_PROXY, [BULK_READS] = ASYNC_PROXY,
+        [BULK_WRITES] = ASYNC_PROXY,      [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY,
+        [INITIALISATIONS] = GENERIC_PROXY};
     return proxies[engine_kind(actor)];
 }
 
@@ -84,7 +86,8 @@ struct release {
 /* Adds what that thread knows and has done. */
 void order_release(struct block *b, unsigned thread, struct release *into);
 void order_acquire(struct block *b, unsigned thread, const struct release *from);
-/* The same without order of their own: what its last fence covers; and known when a fence follows. */
+/* The same without order of their own: what its last fence covers, and its initialisations of mbarriers; and known when a fence
+ * follows. */
 void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into);
 void order_see(struct block *b, unsigned thread, const struct release *from);
 /* A cluster's barrier: that thread arrives, and adds what it knows and has done to what is its block's. */

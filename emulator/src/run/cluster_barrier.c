@@ -25,7 +25,7 @@ struct cluster_part {
     struct release arriving;    /* what its threads had done when they arrived in the phase in hand */
     unsigned n_waiting[2];      /* of those that have not left, how many have come to the wait, by the phase's parity */
     u64 met;                    /* so many phases were over when all had */
-    u64 gone_on[MAX_WARPS];             /* the last phase behind which a lane of a warp has gone on */
+    u64 gone_on[MAX_WARPS];     /* the last phase behind which a lane of a warp has gone on */
     u64 of_phase[2][MAX_WARPS]; /* the last phase in which a warp has come to that half, */
     struct arrival first[2][MAX_WARPS]; /* and which of its lanes was first, and where */
 };
