@@ -20,7 +20,10 @@ enum counted {
     TMA_LD, /* bulk copies and copies of tensors, of global memory: what they read, write and reduce there */
     TMA_ST,
     TMA_RED,
-    TMA_OTHER, /* within shared memory, prefetches, commits to a group */
+    TMA_OTHER,  /* within shared memory, prefetches, commits to a group */
+    DSHARED_LD, /* of shared memory of other blocks of the cluster, which goes by sectors, as global memory does */
+    DSHARED_ST,
+    DSHARED_ATOMIC, /* counted as EVENT_ATOMIC, too */
     COUNTED_ACCESSES
 };
 /* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one; but those of a warpgroup, of which

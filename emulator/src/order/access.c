@@ -130,8 +130,14 @@ static void check_local(const struct access *a)
         report_access(a, "misaligned access", "");
 }
 
-static enum counted counted_as(enum access_kind kind, enum space space)
+static enum counted counted_as(const struct access *a, enum space space)
 {
+    enum access_kind kind = a->kind;
+    bool elsewhere = space == SPACE_SHARED && shared_owner(a->block, a->address) != a->block;
+    if (elsewhere && kind == ACCESS_ATOMIC)
+        return DSHARED_ATOMIC;
+    if (elsewhere)
+        return access_stores(kind) ? DSHARED_ST : DSHARED_LD;
     if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
         return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
     if (space == SPACE_SHARED)
@@ -203,8 +209,11 @@ static enum space check(const struct access *a)
 void access_check(const struct access *a)
 {
     enum space space = check(a);
-    if (a->block->counting && a->kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
-        counters_access(a, counted_as(a->kind, space));
+    if (!a->block->counting || (space != SPACE_SHARED && space != SPACE_GLOBAL))
+        return;
+    enum counted what = counted_as(a, space);
+    if (a->kind != ACCESS_ATOMIC || what == DSHARED_ATOMIC)
+        counters_access(a, what);
 }
 
 /* ---- hooks ---- */

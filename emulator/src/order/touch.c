@@ -77,6 +77,7 @@ static void keep(struct block *owner, const struct access *a)
         owner->touches = base_reserve(sizeof *owner->touches);
     struct touches *all = owner->touches;
     uint16_t *place = &all->place[a->block->rank][a->thread];
+    a->block->threads[a->thread].touched = a->stamp;
     if (!*place) {
         all->n++;
         *place = (uint16_t)all->n;

@@ -10,8 +10,8 @@
 #include "block/worker.h"
 #include "count/counters.h"
 #include "order/order.h"
-#include "run/block.h"
 #include "order/touch.h"
+#include "run/block.h"
 #include "run/watchdog.h"
 #include "warp/collective.h"
 #include <stdlib.h>
