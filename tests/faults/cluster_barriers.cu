@@ -172,6 +172,22 @@ __global__ void __cluster_dims__(2) two_branches(int *a, int *out)
     WAIT_ALIGNED();
 }
 
+__device__ void meet_aligned()
+{
+    ARRIVE_ALIGNED();  // expect two_calls: divergent barrier
+    WAIT_ALIGNED();
+}
+
+__global__ void __cluster_dims__(2) two_calls(int *a, int *out)  // of one function
+{
+    if (threadIdx.x == 0) {
+        out[here()] = a[here()];
+        meet_aligned();
+    } else {
+        meet_aligned();
+    }
+}
+
 __global__ void __cluster_dims__(2) two_waits(int *a, int *out)  // .aligned on one side only
 {
     ARRIVE();
@@ -275,6 +291,7 @@ int main(int argc, char **argv)
     RUN(one_block_waits);
     RUN(each_elsewhere);
     RUN(two_branches);
+    RUN(two_calls);
     RUN(two_waits);
     RUN(a_late_lane);
     RUN(leaves_a_loop);

@@ -86,7 +86,45 @@ __global__ void __cluster_dims__(2) by_blocks(int *a, int *out)
         WAIT();
 }
 
-// Who has left is not waited for.
+// What a warp did that has left since one other warp knows by its wait, and the rest by __syncthreads().
+__global__ void __cluster_dims__(2) who_has_left(int *a, int *out)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    out[i] = i;
+    if (threadIdx.x < 32)
+        a[i] = i;
+    ARRIVE();
+    if (threadIdx.x < 64)
+        WAIT();
+    if (threadIdx.x < 32)
+        return;
+    __syncthreads();
+    if (threadIdx.x >= 64)
+        out[i] = a[i - 64];
+    if (threadIdx.x >= 64)
+        WAIT();
+}
+
+// A fence of each thread, the barrier, and a flag that one of them sets: another cluster sees what all have written.
+__global__ void __cluster_dims__(2) fence_and_flag(int *a, int *flag, int *out)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    if (blockIdx.x < 2)
+        a[i] = i;
+    __threadfence();
+    ARRIVE();
+    WAIT();
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        atomicExch(flag, 1);
+    if (blockIdx.x < 2)
+        return;
+    while (!atomicAdd(flag, 0))
+        ;
+    __threadfence();
+    out[i] = a[i % (2 * THREADS)];
+}
+
+// Who has left is not waited for: neither who never arrives, nor who does not wait.
 __global__ void __cluster_dims__(2) some_leave(int *a, int *out)
 {
     int i = blockIdx.x * THREADS + threadIdx.x;
@@ -99,8 +137,10 @@ __global__ void __cluster_dims__(2) some_leave(int *a, int *out)
     if (threadIdx.x < 40)
         return;
     ARRIVE();
+    if (threadIdx.x >= 64)
+        return;
     WAIT();
-    out[i] = threadIdx.x >= 64 ? i : a[beside<2>(i)];
+    out[i] = a[beside<2>(i)];
 }
 
 // A whole block leaves; those of the other go on alone.
@@ -236,6 +276,15 @@ int main()
         int t = i % THREADS;
         SAME(r[i], t >= 40 && t < 64 ? is_beside(i, 2) : i);
     }
+    who_has_left<<<BLOCKS, THREADS>>>(a, out);
+    r = to_host(out, N);
+    for (int i = 0; i < N; i++)
+        SAME(r[i], i % THREADS >= 64 ? i - 64 : i);
+    CHECK(cudaMemset(b, 0, sizeof(int)));
+    fence_and_flag<<<BLOCKS, THREADS>>>(a, b, out);
+    r = to_host(out, N);
+    for (int i = 2 * THREADS; i < N; i++)
+        SAME(r[i], i % (2 * THREADS));
     one_leaves<<<BLOCKS, THREADS>>>(a, out);
     r = to_host(out, N);
     for (int i = 0; i < N; i++)

@@ -78,7 +78,6 @@ void order_arrive(struct block *b, struct clock *passing); /* the running thread
  * release to it, too. */
 struct release {
     uint32_t serial;               /* of the block; its owner sets it */
-    uint32_t met;                  /* order_arrive_in_cluster(): b->met when the last came */
     uint32_t threads[MAX_THREADS]; /* up to which stamp each of its threads is known */
     struct clock others;           /* of other blocks, and of engines */
     u64 sequential;                /* as in knowledge */
@@ -90,13 +89,20 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
  * follows. */
 void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into);
 void order_see(struct block *b, unsigned thread, const struct release *from);
-/* A cluster's barrier: that thread arrives, and adds what it knows and has done to what is its block's. */
-void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into);
-/* All have arrived: moves what those of a block had done to what all had, in few words, and empties it. */
-void order_gather(const struct block *b, struct release *arriving, struct clock *all);
+/* A cluster's barrier: what the threads of one block had done when they arrived. */
+struct arrivals {
+    struct release done;
+    struct clock fenced[ORDERED_SCOPES]; /* as knowledge's released */
+    uint32_t met;                        /* b->met when the last came */
+};
+struct cluster_barrier;
+void order_arrive_in_cluster(struct block *b, unsigned thread, struct arrivals *into);
+void order_forget_arrivals(const struct block *b, struct arrivals *arrived);
+/* All have arrived: moves what those of a block had done to what all had, in few words. */
+void order_gather(const struct block *b, struct arrivals *arrived, struct cluster_barrier *into);
 /* A thread goes on behind it, or the block does: all its threads that have not left have come to the wait. */
-void order_acquire_all(struct block *b, unsigned thread, const struct clock *all, u64 sequential);
-void order_block_acquire_all(struct block *b, const struct clock *all, u64 sequential);
+void order_acquire_all(struct block *b, unsigned thread, const struct cluster_barrier *from);
+void order_block_acquire_all(struct block *b, const struct cluster_barrier *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */
