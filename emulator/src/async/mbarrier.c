@@ -60,7 +60,7 @@ struct mbarrier {
     struct release arriving; /* by those who have arrived in this phase */
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
     struct clock heard, heard_in[2]; /* the same of what threads of other blocks did here that orders nothing */
-    u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    u64 known[MAX_THREADS];          /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
 };
 
@@ -257,8 +257,9 @@ static struct mbarrier *own(void *barrier, const char *did, const void *pc)
 {
     struct mbarrier *m = object(barrier, 0, pc);
     if (m->block != running())
-        report_call("invalid mbarrier", pc, did,
-                    "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
+        report_call(
+            "invalid mbarrier", pc, did,
+            "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
     return m;
 }
 
@@ -484,7 +485,7 @@ static void store(struct block *b, void *barrier, u64 bits, bool makes_one, cons
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
     struct access change = access_of_mbarrier(b, barrier, pc);
     change.manner = AS_COPY; /* of nothing that need have been written */
-    if (simt_checked && makes_one && launch_has_clusters(b->launch))
+    if (simt_checked && makes_one && b->launch->has_clusters)
         access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
     else if (simt_checked)
         access_touch(&a);

@@ -42,7 +42,7 @@ static void check_end(const struct running *r, const void *address, unsigned byt
 static void check_cluster(const struct running *r, const char *did)
 {
     const struct launch *l = block_here()->launch;
-    if (!launch_has_clusters(l))
+    if (!l->has_clusters)
         report_call("invalid copy", r->pc, did,
                     "An H200 takes it for an illegal instruction. A launch with clusters may, even if they have one block: "
                     "__cluster_dims__(1).");
