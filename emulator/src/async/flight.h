@@ -14,8 +14,9 @@
 struct flying {
     const char *call;
     const void *pc;
-    unsigned thread; /* that issued it */
-    uint32_t stamp;  /* its engine's, and when it was issued, by the block's clock */
+    struct block *block; /* and the thread of it that issued it */
+    unsigned thread;
+    uint32_t stamp; /* its engine's, and when it was issued, by the block's clock */
     uint32_t issued;
     u64 group;    /* how many its thread had committed before; of one that an mbarrier counts, the phase */
     bool generic; /* by that proxy */
@@ -43,7 +44,8 @@ struct waited {     /* when a thread, or a warp, last waited for groups */
 };
 
 struct engine {     /* its transfers in flight, oldest first */
-    unsigned actor; /* order.h */
+    unsigned actor; /* order.h, */
+    struct block *block; /* of that one: of an mbarrier's, other blocks of the cluster may issue some */
     enum completion completed_by;
     struct flying *flying;
     unsigned first, n, room;
@@ -99,6 +101,8 @@ struct flight_search {
     unsigned i;
 };
 bool flight_next(struct block *b, struct flight_search *s);
+/* The first of them that is to write there, if that is shared memory of the block; NULL: none. */
+const struct flying *flight_to(struct block *b, const void *address, unsigned bytes);
 
 /* Their bytes are forbidden, or to be read alone, until they are let go: of any block of the cluster. */
 void guard_close(struct block *b, const void *address, u64 bytes);

@@ -170,7 +170,7 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
 /* It was initialised before, as far as relaxed arrivals say. */
 static void note_unfenced(struct mbarrier *m, const void *pc)
 {
-    char text[768];
+    char text[1024];
     struct source_line l = lines_of(m->initialised.pc);
     if (m->fenced)
         return;
@@ -183,18 +183,28 @@ static void note_unfenced(struct mbarrier *m, const void *pc)
     note_once(pc, text);
 }
 
-/* Whoever uses the object must know that it was initialised. */
-static void check_order(struct block *b, struct mbarrier *m, enum access_kind kind, const void *pc)
+static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
+    report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
+                   "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+                   "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+}
+
+/* Whoever uses the object must know that it was initialised. */
+static void check_order(const struct access *a, struct mbarrier *m)
+{
+    struct block *b = a->block;
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
     if (order_before(b, b->cur, first->serial, engine_of(INITIALISATIONS, first->thread), m->initialised_then)) {
-        note_unfenced(m, pc);
+        note_unfenced(m, a->pc);
         return;
     }
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
-    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
+    if (m->block != b)
+        report_invisible(a, m);
+    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
 }
@@ -214,13 +224,19 @@ static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
     place_of_mbarrier(b, barrier, pc);
     struct block *owner = shared_owner(b, barrier);
     struct access a = access_of_mbarrier(b, barrier, pc);
+    struct mbarrier *m = *find(owner, barrier);
+    for (unsigned i = 0; !m && owner != b && i < MOST_TESTS; i++) {
+        give_way(b, pc); /* it is too early: who initialises it is to be named */
+        m = *find(owner, barrier);
+    }
+    if (m)
+        check_order(&a, m);
+    a.stamp = b->now;
     a.engine = engine;
     if (simt_checked && owner != b)
         touch_other(&a, owner);
-    struct mbarrier *m = *find(owner, barrier);
     if (!m)
         report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
-    check_order(b, m, ACCESS_ATOMIC, pc);
     return m;
 }
 
@@ -295,7 +311,8 @@ static void settle(struct mbarrier *m, const void *pc)
     m->n_attached = 0;
     while (m->bytes > 0 && m->engine.n) {
         m->bytes -= (long long)engine_oldest(&m->engine)->bytes;
-        transfer_land_oldest(b, &m->engine, pc);
+        clock_add(&m->heard, (struct entry){engine_oldest(&m->engine)->block->serial, 0, 0});
+        transfer_land_oldest(&m->engine, pc);
     }
     if (!m->pending && !m->bytes)
         end_phase(m);
@@ -513,7 +530,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         report_count(expected, pc);
     if (*at) {
         check_use(*at, "had initialised it before", pc);
-        check_order(b, *at, ACCESS_STORE, pc);
+        struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+        check_order(&a, *at);
         remove_mbarrier(at);
     }
     store(b, barrier, expected, INITIALISATIONS, pc);
@@ -533,6 +551,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     b->mbarriers = m;
     struct flight *f = flight_of(b);
     m->engine.actor = engine_of(COUNTED, b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.block = b;
     m->engine.completed_by = BY_MBARRIER;
     m->engine.next = f->counted;
     f->counted = &m->engine;
@@ -604,7 +623,7 @@ void mbarrier_fence_init(void)
 /* A bulk copy is about to count bytes there, by the async proxy. */
 static void check_published(struct mbarrier *m, const void *pc)
 {
-    struct block *b = m->block;
+    struct block *b = running();
     m->published = true;
     if (proxy_fenced(b, b->cur, PROXY_SHARED, m->initialised.serial, m->initialised.thread, m->initialised_then))
         return;
@@ -619,34 +638,111 @@ static void check_published(struct mbarrier *m, const void *pc)
     note_once(pc, text);
 }
 
-void mbarrier_issue(const struct transfer *t)
+/* What is sent from block to block lets its receiver know what its sender had done: it answers by it, perhaps. */
+static bool releases(const struct transfer *t)
 {
-    struct mbarrier *m = use(t->mbarrier, t->pc);
-    if (simt_checked && !m->published)
+    return t->value || (t->n_pieces && shared_owner(running(), t->pieces[0].from));
+}
+
+/* What is in the way of a transfer that goes to another block: one in flight. NULL: nothing is. */
+static const struct flying *in_the_way(const struct transfer *t, struct block *to, long further)
+{
+    const struct flying *f = NULL;
+    for (unsigned i = 0; to != running() && !t->reduces && i < t->n_pieces && !f; i++)
+        f = flight_to(to, t->pieces[i].to + further, t->pieces[i].bytes);
+    return f;
+}
+
+/* The same, by the way of those who wait for it and read it: they are to be named, if anybody is. */
+static void begin(struct mbarrier *m, const struct transfer *t, long further)
+{
+    struct block *b = running();
+    const struct flying *first = simt_checked ? in_the_way(t, m->block, further) : NULL;
+    struct actor issuer = {0};
+    char did[160];
+    if (first) {
+        issuer = (struct actor){first->block->serial, first->thread, first->pc};
+        snprintf(did, sizeof did, "began to copy to it (%s)", first->call);
+    }
+    for (unsigned i = 0; first && i < MOST_TESTS && in_the_way(t, m->block, further); i++)
+        give_way(b, t->pc);
+    transfer_begin(&m->engine, t, further)->group = m->phase;
+    if (!first || report_has_races())
+        return;
+    struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
+    report_meeting(&a, "target overwritten in flight", &issuer, did,
+                   "Nothing that this thread has waited for tells it that somebody has waited for that copy.");
+}
+
+/* To the block of that rank. */
+static void issue_to(const struct transfer *t, unsigned rank)
+{
+    struct block *b = running();
+    void *barrier = shared_of_rank(b, t->mbarrier, rank);
+    struct mbarrier *m = object(barrier, engine_of(COUNTED, 0), t->pc);
+    touch(m, t->pc);
+    if (simt_checked && !m->published && !t->generic)
         check_published(m, t->pc);
-    counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
+    struct event_of of = {shared_offset(b, barrier), (unsigned)m->phase};
+    if (!t->value)
+        counters_transfer(b, t, of);
     if (transfer_writes_nothing(t))
         return;
-    transfer_begin(m->block, &m->engine, t)->group = m->phase;
+    const unsigned char *to = t->pieces[0].to;
+    long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
+    begin(m, t, further);
+    if (simt_checked && releases(t))
+        order_release(b, b->cur, &m->arriving);
     if (m->n_waiting)
         settle(m, t->pc);
 }
 
-void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size)
+static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
+{
+    char did[160];
+    snprintf(did, sizeof did,
+             "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+             t->call, data, counted);
+    report_call("wrong rank", t->pc, did,
+                "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+}
+
+void mbarrier_issue(const struct transfer *t)
+{
+    struct block *b = running();
+    const struct block *owner = shared_owner(b, t->mbarrier);
+    for (unsigned rank = 0; t->multicast && rank < b->cluster->n; rank++)
+        if (t->blocks >> rank & 1)
+            issue_to(t, rank);
+    if (t->multicast)
+        return;
+    if (!owner)
+        object(t->mbarrier, 0, t->pc); /* which says what is there */
+    const struct block *to = transfer_writes_nothing(t) ? owner : shared_owner(b, t->pieces[0].to);
+    if (to && to != owner)
+        report_ranks(t, to->rank, owner->rank);
+    issue_to(t, owner->rank);
+}
+
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,
+                          size_t size)
 {
     const struct mbarrier *m = (const struct mbarrier *)((uintptr_t)e - offsetof(struct mbarrier, engine));
-    const struct asked *asked = &m->asked[thread];
+    const struct asked *asked = &m->asked[a->thread];
     char name[256];
     name_of(m, name, sizeof name);
     FILE *out = fmemopen(text, size, "w");
     if (!out)
         base_out_of_memory();
-    fprintf(out, "Phase %llu (parity %u) of %s counts the copy, ", f->group, (unsigned)f->group & 1, name);
-    if (!asked->pc) {
-        fprintf(out, "and this thread has not waited for that.");
-    } else {
+    fprintf(out, "Phase %llu (parity %u) of %s", f->group, (unsigned)f->group & 1, name);
+    if (a->block != m->block)
+        fprintf(out, " of the block of rank %u counts the copy, and no thread of that block has waited for it.",
+                m->block->rank);
+    else if (!asked->pc)
+        fprintf(out, " counts the copy, and this thread has not waited for that.");
+    if (a->block == m->block && asked->pc) {
         struct source_line l = lines_of(asked->pc);
-        fprintf(out, "and the wait at %s:%d was ", l.file, l.line);
+        fprintf(out, " counts the copy, and the wait at %s:%d was ", l.file, l.line);
         if (asked->over)
             fprintf(out, "for phase %llu.", asked->over - 1);
         else
