@@ -53,8 +53,8 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
+    bool fenced;          /* by fence.mbarrier_init, or a relaxed arrival without it has been noted */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
-    bool fenced;          /* by fence.mbarrier_init */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
@@ -167,6 +167,22 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
+/* It was initialised before, as far as relaxed arrivals say. */
+static void note_unfenced(struct mbarrier *m, const void *pc)
+{
+    char text[1024];
+    struct source_line l = lines_of(m->initialised.pc);
+    if (m->fenced)
+        return;
+    m->fenced = true;
+    snprintf(
+        text, sizeof text,
+        "An mbarrier is used that was initialised at %s:%d, and only arrivals that are .relaxed lie between, which order "
+        "nothing: fence.mbarrier_init.release.cluster, by the thread that has initialised it, is missing before them.",
+        l.file, l.line);
+    note_once(pc, text);
+}
+
 static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
     report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
@@ -174,28 +190,15 @@ static void report_invisible(const struct access *a, const struct mbarrier *m)
                    "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
 }
 
-/* It was initialised ahead of a relaxed arrival at the cluster's barrier. */
-static void note_unfenced(const struct mbarrier *m, const void *pc)
-{
-    char text[1024];
-    struct source_line l = lines_of(m->initialised.pc);
-    snprintf(text, sizeof text,
-             "This mbarrier was initialised at %s:%d, ahead of a relaxed arrival at the cluster's barrier, which orders only what a "
-             "fence has released: fence.mbarrier_init.release.cluster is missing between the two.",
-             l.file, l.line);
-    note_once(pc, text);
-}
-
 /* Whoever uses the object must know that it was initialised. */
-static void check_order(const struct access *a, const struct mbarrier *m)
+static void check_order(const struct access *a, struct mbarrier *m)
 {
     struct block *b = a->block;
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
-    if (order_before(b, b->cur, first->serial, engine_of(INITIALISED, first->thread), m->initialised_then)) {
-        if (!m->fenced)
-            note_unfenced(m, a->pc);
+    if (order_before(b, b->cur, first->serial, engine_of(INITIALISATIONS, first->thread), m->initialised_then)) {
+        note_unfenced(m, a->pc);
         return;
     }
     if (m->block != b)
@@ -480,14 +483,11 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* ---- operations ---- */
 
 /* The running thread writes the object's bytes, which say nothing to a program. */
-static void store(struct block *b, void *barrier, u64 bits, bool makes_one, const void *pc)
+static void store(struct block *b, void *barrier, u64 bits, enum engine_kind engine, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
-    struct access change = access_of_mbarrier(b, barrier, pc);
-    change.manner = AS_COPY; /* of nothing that need have been written */
-    if (simt_checked && makes_one && b->launch->has_clusters)
-        access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
-    else if (simt_checked)
+    a.engine = engine ? engine_of(engine, b->cur) : 0;
+    if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
     race_judge(b);
@@ -534,7 +534,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         check_order(&a, *at);
         remove_mbarrier(at);
     }
-    store(b, barrier, expected, true, pc);
+    store(b, barrier, expected, INITIALISATIONS, pc);
+    order_learn(b, b->cur, engine_of(INITIALISATIONS, b->cur), b->now);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
         base_out_of_memory();
@@ -565,7 +566,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
-    store(b, barrier, ~0ull, false, pc);
+    store(b, barrier, ~0ull, NO_ENGINE, pc);
 }
 
 static bool is_last(const struct mbarrier *m, unsigned count)
@@ -615,19 +616,8 @@ void mbarrier_fence_init(void)
 {
     struct block *b = running();
     for (struct mbarrier *m = b->mbarriers; m; m = m->next)
-        if (m->initialised.thread == b->cur) {
-            m->published = true;
-            m->fenced = true;
-        }
-}
-
-void mbarrier_release(const struct block *b, struct clock *into)
-{
-    for (const struct mbarrier *m = b->mbarriers; m; m = m->next)
-        if (m->initialised.thread == b->cur) {
-            clock_add(into, (struct entry){b->serial, engine_of(INITIALISED, b->cur), b->now});
-            return;
-        }
+        if (m->initialised.thread == b->cur)
+            m->published = m->fenced = true;
 }
 
 /* A bulk copy is about to count bytes there, by the async proxy. */
