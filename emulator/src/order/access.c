@@ -91,7 +91,7 @@ static void check_bounds(const struct access *a, const struct place *p)
         report_access(a, "use after free", "");
 }
 
-static void check_rank(const struct access *a)
+void access_check_rank(const struct access *a)
 {
     unsigned rank = shared_absent_rank(a->block, a->address), n = a->block->cluster->n;
     char why[128];
@@ -104,7 +104,7 @@ static void check_rank(const struct access *a)
 
 static void check_nowhere(const struct access *a)
 {
-    check_rank(a);
+    access_check_rank(a);
     if (shared_is_known(a->address))
         report_access(
             a, "another block's shared memory",
