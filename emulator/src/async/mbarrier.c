@@ -185,9 +185,10 @@ static void note_unfenced(struct mbarrier *m, const void *pc)
 
 static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
-    report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
-                   "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
-                   "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+    report_meeting(
+        a, "mbarrier not visible", &m->initialised, "initialised it",
+        "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+        "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
 }
 
 /* Whoever uses the object must know that it was initialised. */
@@ -203,7 +204,8 @@ static void check_order(const struct access *a, struct mbarrier *m)
     }
     if (m->block != b)
         report_invisible(a, m);
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    struct conflict c = {
+        .block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
     c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
@@ -700,11 +702,13 @@ static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
 {
     char did[160];
-    snprintf(did, sizeof did,
-             "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
-             t->call, data, counted);
-    report_call("wrong rank", t->pc, did,
-                "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+    snprintf(
+        did, sizeof did,
+        "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+        t->call, data, counted);
+    report_call(
+        "wrong rank", t->pc, did,
+        "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
 }
 
 void mbarrier_issue(const struct transfer *t)
