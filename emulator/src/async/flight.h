@@ -14,8 +14,9 @@
 struct flying {
     const char *call;
     const void *pc;
-    unsigned thread; /* that issued it */
-    uint32_t stamp;  /* its engine's, and when it was issued, by the block's clock */
+    struct block *block; /* and the thread of it that issued it */
+    unsigned thread;
+    uint32_t stamp; /* its engine's, and when it was issued, by the block's clock */
     uint32_t issued;
     u64 group;    /* how many its thread had committed before; of one that an mbarrier counts, the phase */
     bool generic; /* by that proxy */
@@ -43,7 +44,8 @@ struct waited {     /* when a thread, or a warp, last waited for groups */
 };
 
 struct engine {     /* its transfers in flight, oldest first */
-    unsigned actor; /* order.h */
+    unsigned actor; /* order.h, */
+    struct block *block; /* of that one: of an mbarrier's, other blocks of the cluster may issue some */
     enum completion completed_by;
     struct flying *flying;
     unsigned first, n, room;

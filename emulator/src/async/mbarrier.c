@@ -54,6 +54,7 @@ struct mbarrier {
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
+    bool fenced;          /* by fence.mbarrier_init */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
@@ -166,14 +167,41 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
-/* Whoever uses the object must know that it was initialised. */
-static void check_order(struct block *b, const struct mbarrier *m, enum access_kind kind, const void *pc)
+static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
+    report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
+                   "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+                   "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+}
+
+/* It was initialised ahead of a relaxed arrival at the cluster's barrier. */
+static void note_unfenced(const struct mbarrier *m, const void *pc)
+{
+    char text[1024];
+    struct source_line l = lines_of(m->initialised.pc);
+    snprintf(text, sizeof text,
+             "This mbarrier was initialised at %s:%d, ahead of a relaxed arrival at the cluster's barrier, which orders only what a "
+             "fence has released: fence.mbarrier_init.release.cluster is missing between the two.",
+             l.file, l.line);
+    note_once(pc, text);
+}
+
+/* Whoever uses the object must know that it was initialised. */
+static void check_order(const struct access *a, const struct mbarrier *m)
+{
+    struct block *b = a->block;
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
-    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
+    if (order_before(b, b->cur, first->serial, engine_of(INITIALISED, first->thread), m->initialised_then)) {
+        if (!m->fenced)
+            note_unfenced(m, a->pc);
+        return;
+    }
+    if (m->block != b)
+        report_invisible(a, m);
+    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
 }
@@ -193,13 +221,19 @@ static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
     place_of_mbarrier(b, barrier, pc);
     struct block *owner = shared_owner(b, barrier);
     struct access a = access_of_mbarrier(b, barrier, pc);
+    struct mbarrier *m = *find(owner, barrier);
+    for (unsigned i = 0; !m && owner != b && i < MOST_TESTS; i++) {
+        give_way(b, pc); /* it is too early: who initialises it is to be named */
+        m = *find(owner, barrier);
+    }
+    if (m)
+        check_order(&a, m);
+    a.stamp = b->now;
     a.engine = engine;
     if (simt_checked && owner != b)
         touch_other(&a, owner);
-    struct mbarrier *m = *find(owner, barrier);
     if (!m)
         report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
-    check_order(b, m, ACCESS_ATOMIC, pc);
     return m;
 }
 
@@ -274,7 +308,8 @@ static void settle(struct mbarrier *m, const void *pc)
     m->n_attached = 0;
     while (m->bytes > 0 && m->engine.n) {
         m->bytes -= (long long)engine_oldest(&m->engine)->bytes;
-        transfer_land_oldest(b, &m->engine, pc);
+        clock_add(&m->heard, (struct entry){engine_oldest(&m->engine)->block->serial, 0, 0});
+        transfer_land_oldest(&m->engine, pc);
     }
     if (!m->pending && !m->bytes)
         end_phase(m);
@@ -445,10 +480,14 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* ---- operations ---- */
 
 /* The running thread writes the object's bytes, which say nothing to a program. */
-static void store(struct block *b, void *barrier, u64 bits, const void *pc)
+static void store(struct block *b, void *barrier, u64 bits, bool makes_one, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
-    if (simt_checked)
+    struct access change = access_of_mbarrier(b, barrier, pc);
+    change.manner = AS_COPY; /* of nothing that need have been written */
+    if (simt_checked && makes_one && b->cluster->n > 1)
+        access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
+    else if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
     race_judge(b);
@@ -491,10 +530,11 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         report_count(expected, pc);
     if (*at) {
         check_use(*at, "had initialised it before", pc);
-        check_order(b, *at, ACCESS_STORE, pc);
+        struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+        check_order(&a, *at);
         remove_mbarrier(at);
     }
-    store(b, barrier, expected, pc);
+    store(b, barrier, expected, true, pc);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
         base_out_of_memory();
@@ -510,6 +550,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     b->mbarriers = m;
     struct flight *f = flight_of(b);
     m->engine.actor = engine_of(COUNTED, b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.block = b;
     m->engine.completed_by = BY_MBARRIER;
     m->engine.next = f->counted;
     f->counted = &m->engine;
@@ -524,7 +565,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
-    store(b, barrier, ~0ull, pc);
+    store(b, barrier, ~0ull, false, pc);
 }
 
 static bool is_last(const struct mbarrier *m, unsigned count)
@@ -574,13 +615,25 @@ void mbarrier_fence_init(void)
 {
     struct block *b = running();
     for (struct mbarrier *m = b->mbarriers; m; m = m->next)
-        m->published |= m->initialised.thread == b->cur;
+        if (m->initialised.thread == b->cur) {
+            m->published = true;
+            m->fenced = true;
+        }
+}
+
+void mbarrier_release(const struct block *b, struct clock *into)
+{
+    for (const struct mbarrier *m = b->mbarriers; m; m = m->next)
+        if (m->initialised.thread == b->cur) {
+            clock_add(into, (struct entry){b->serial, engine_of(INITIALISED, b->cur), b->now});
+            return;
+        }
 }
 
 /* A bulk copy is about to count bytes there, by the async proxy. */
 static void check_published(struct mbarrier *m, const void *pc)
 {
-    struct block *b = m->block;
+    struct block *b = running();
     m->published = true;
     if (proxy_fenced(b, b->cur, PROXY_SHARED, m->initialised.serial, m->initialised.thread, m->initialised_then))
         return;
@@ -595,34 +648,73 @@ static void check_published(struct mbarrier *m, const void *pc)
     note_once(pc, text);
 }
 
-void mbarrier_issue(const struct transfer *t)
+/* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
+static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 {
-    struct mbarrier *m = use(t->mbarrier, t->pc);
-    if (simt_checked && !m->published)
+    struct block *b = running();
+    void *barrier = shared_of_rank(b, t->mbarrier, rank);
+    struct mbarrier *m = object(barrier, engine_of(COUNTED, 0), t->pc);
+    touch(m, t->pc);
+    if (simt_checked && !m->published && !t->generic)
         check_published(m, t->pc);
-    counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
+    struct event_of of = {shared_offset(b, barrier), (unsigned)m->phase};
+    if (!t->value && !counted)
+        counters_transfer(b, t, of);
     if (transfer_writes_nothing(t))
         return;
-    transfer_begin(m->block, &m->engine, t)->group = m->phase;
+    const unsigned char *to = t->pieces[0].to;
+    long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
+    transfer_begin(&m->engine, t, further)->group = m->phase;
     if (m->n_waiting)
         settle(m, t->pc);
 }
 
-void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size)
+static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
+{
+    char did[160];
+    snprintf(did, sizeof did,
+             "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+             t->call, data, counted);
+    report_call("wrong rank", t->pc, did,
+                "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+}
+
+void mbarrier_issue(const struct transfer *t)
+{
+    struct block *b = running();
+    const struct block *owner = shared_owner(b, t->mbarrier);
+    for (unsigned rank = 0; t->multicast && rank < b->cluster->n; rank++)
+        if (t->blocks >> rank & 1)
+            issue_to(t, rank, rank != (unsigned)__builtin_ctz(t->blocks));
+    if (t->multicast)
+        return;
+    if (!owner)
+        object(t->mbarrier, 0, t->pc); /* which says what is there */
+    const struct block *to = transfer_writes_nothing(t) ? owner : shared_owner(b, t->pieces[0].to);
+    if (to && to != owner)
+        report_ranks(t, to->rank, owner->rank);
+    issue_to(t, owner->rank, false);
+}
+
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,
+                          size_t size)
 {
     const struct mbarrier *m = (const struct mbarrier *)((uintptr_t)e - offsetof(struct mbarrier, engine));
-    const struct asked *asked = &m->asked[thread];
+    const struct asked *asked = &m->asked[a->thread];
     char name[256];
     name_of(m, name, sizeof name);
     FILE *out = fmemopen(text, size, "w");
     if (!out)
         base_out_of_memory();
-    fprintf(out, "Phase %llu (parity %u) of %s counts the copy, ", f->group, (unsigned)f->group & 1, name);
-    if (!asked->pc) {
-        fprintf(out, "and this thread has not waited for that.");
-    } else {
+    fprintf(out, "Phase %llu (parity %u) of %s", f->group, (unsigned)f->group & 1, name);
+    if (a->block != m->block)
+        fprintf(out, " of the block of rank %u counts the copy, and no thread of that block has waited for it.",
+                m->block->rank);
+    else if (!asked->pc)
+        fprintf(out, " counts the copy, and this thread has not waited for that.");
+    if (a->block == m->block && asked->pc) {
         struct source_line l = lines_of(asked->pc);
-        fprintf(out, "and the wait at %s:%d was ", l.file, l.line);
+        fprintf(out, " counts the copy, and the wait at %s:%d was ", l.file, l.line);
         if (asked->over)
             fprintf(out, "for phase %llu.", asked->over - 1);
         else

@@ -31,6 +31,8 @@ void mbarrier_wait(void *barrier, struct asking for_what, const void *pc); /* un
 unsigned mbarrier_pending(u64 token);                                      /* mbarrier.pending_count */
 /* fence.mbarrier_init: what the running thread has initialised is visible to the async proxy. */
 void mbarrier_fence_init(void);
+/* The running thread arrives at the cluster's barrier by .relaxed: adds that it has initialised its mbarriers. */
+void mbarrier_release(const struct block *b, struct clock *into);
 /* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
  * one of those expected; else the barrier expects one more. */
 void mbarrier_arrive_behind_copies(void *barrier, bool noinc, const void *pc);
@@ -46,8 +48,9 @@ struct flying;
 struct transfer;
 
 void mbarrier_issue(const struct transfer *t); /* one that an mbarrier counts */
-/* Whose phase a thread has to wait for, so that a transfer of that engine lands, in words. */
-void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size);
+/* Whose phase has to be waited for ahead of that access, so that a transfer of that engine lands, in words. */
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,
+                          size_t size);
 /* The mbarrier object on these bytes: its address; NULL: none. */
 const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised);
 

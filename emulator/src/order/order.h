@@ -28,6 +28,7 @@ enum engine_kind {
     BULK_WRITES, /* and as far as they write: a wait may be for the former alone */
     COUNTED,     /* bulk copies that an mbarrier counts; the last mbarriers share one */
     PRODUCTS,    /* wgmma of a warpgroup */
+    INITIALISED, /* no engine: of what a thread has done, its initialisations of mbarriers alone */
     ENGINE_KINDS
 };
 enum { MAX_ACTORS = ENGINE_KINDS * MAX_THREADS };
@@ -37,7 +38,7 @@ static inline enum proxy engine_proxy(unsigned actor)
 {
     static const enum proxy proxies[] = {
         [NO_ENGINE] = GENERIC_PROXY, [COPIES] = GENERIC_PROXY, [BULK_READS] = ASYNC_PROXY,
-        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY};
+        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY, [INITIALISED] = GENERIC_PROXY};
     return proxies[engine_kind(actor)];
 }
 

@@ -573,4 +573,4 @@ unsigned simt_thread_idx(int dim) { return current(block_here())->idx[dim]; }
 unsigned simt_block_idx(int dim) { return block_here()->index[dim]; }
 unsigned simt_cluster_dim(int dim) { return block_here()->launch->cluster[dim]; }
 unsigned simt_cluster_idx(int dim) { return simt_block_idx(dim) % simt_cluster_dim(dim); }
-bool simt_cluster_is_explicit(void) { return launch_has_clusters(block_here()->launch); }
+bool simt_cluster_is_explicit(void) { return block_here()->launch->has_clusters; }

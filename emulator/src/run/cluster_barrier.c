@@ -5,6 +5,7 @@
  * What a thread did before it arrived is known to who has waited, and not before. When all threads of a block have come to the
  * wait, the block knows it as by a barrier of its own. */
 #include "run/cluster_barrier.h"
+#include "async/mbarrier.h"
 #include "base/report.h"
 #include "block/launch.h"
 #include "block/worker.h"
@@ -179,9 +180,10 @@ void cluster_barrier_arrive(bool relaxed, enum meeting as, const void *pc)
     counters_event_of(b, pc, EVENT_CLUSTER_ARRIVE, 0, (unsigned)barrier->phase);
     come(b, ARRIVES, barrier->phase + 1, as, pc);
     current(b)->arrived_for = barrier->phase + 1;
-    if (simt_checked && relaxed)
+    if (simt_checked && relaxed) {
+        mbarrier_release(b, &part_of(b)->arriving.others);
         order_release_fenced(b, b->cur, SIMT_SCOPE_CLUSTER, &part_of(b)->arriving);
-    else if (simt_checked)
+    } else if (simt_checked)
         order_arrive_in_cluster(b, b->cur, &part_of(b)->arriving);
     barrier->missing--;
     if (!barrier->missing)
