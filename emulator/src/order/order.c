@@ -491,7 +491,7 @@ void order_forget_arrivals(const struct block *b, struct arrivals *arrived)
     clock_free(&arrived->done.others);
     for (int scope = 0; scope < ORDERED_SCOPES; scope++)
         clock_free(&arrived->fenced[scope]);
-    *arrived = (struct arrivals){.done.serial = b->serial};
+    *arrived = (struct arrivals){.done.serial = b->serial, .met = NOT_MET};
 }
 
 void order_acquire_all(struct block *b, unsigned thread, const struct cluster_barrier *from)

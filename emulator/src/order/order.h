@@ -90,10 +90,11 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
 void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into);
 void order_see(struct block *b, unsigned thread, const struct release *from);
 /* A cluster's barrier: what the threads of one block had done when they arrived. */
+#define NOT_MET (~0u)
 struct arrivals {
     struct release done;
     struct clock fenced[ORDERED_SCOPES]; /* as knowledge's released */
-    uint32_t met;                        /* b->met when the last came */
+    uint32_t met; /* b->met when the last came; NOT_MET: what the block knows is still to be added */
 };
 struct cluster_barrier;
 void order_arrive_in_cluster(struct block *b, unsigned thread, struct arrivals *into);

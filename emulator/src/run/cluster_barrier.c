@@ -98,6 +98,7 @@ static void meet_block(struct block *b)
 {
     struct cluster_barrier *barrier = &b->cluster->barrier;
     part_of(b)->met = barrier->phase;
+    part_of(b)->arriving.met = NOT_MET;
     if (simt_checked)
         order_block_acquire_all(b, barrier);
 }
