@@ -261,9 +261,8 @@ static void check_flight(const struct access *a, struct block *b)
     for (struct flight_search s = {0}; flight_next(b, &s);) {
         if (b->serial == a->serial && kept_as(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
             continue; /* it is being issued, and this is its own access */
-        if (a->kind == ACCESS_ATOMIC && s.flying->as.reduces)
-            continue; /* which comes first makes no difference to memory */
-        if (writes_to(s.flying, a->address, a->bytes))
+        bool goes_with = a->kind == ACCESS_ATOMIC && s.flying->as.reduces; /* which is first makes no difference */
+        if (!goes_with && writes_to(s.flying, a->address, a->bytes))
             report_in_flight(a, s.engine, s.flying, false);
         if (stores && !s.flying->read && reads_from(s.flying, a->address, a->bytes))
             report_in_flight(a, s.engine, s.flying, true);

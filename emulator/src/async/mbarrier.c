@@ -368,9 +368,14 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
     m->bytes += (long long)bytes;
 }
 
+/* Another block's is another object: its address has the rank in its high bits. */
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
-    counters_event_of(running(), pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
+    struct block *b = running();
+    unsigned object = shared_offset(b, address_of(m));
+    if (m->block != b)
+        object += m->block->rank * SHARED_BYTES;
+    counters_event_of(b, pc, what, object, (unsigned)phase);
 }
 
 /* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
