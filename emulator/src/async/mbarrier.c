@@ -53,6 +53,7 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
+    bool counts_sent;     /* it has counted such of st.async or red.async */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
     bool fenced;          /* by fence.mbarrier_init */
     struct attachment *attached;
@@ -60,7 +61,7 @@ struct mbarrier {
     struct release arriving; /* by those who have arrived in this phase */
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
     struct clock heard, heard_in[2]; /* the same of what threads of other blocks did here that orders nothing */
-    u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    u64 known[MAX_THREADS];          /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
 };
 
@@ -169,9 +170,10 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
 
 static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
-    report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
-                   "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
-                   "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+    report_meeting(
+        a, "mbarrier not visible", &m->initialised, "initialised it",
+        "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+        "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
 }
 
 /* It was initialised ahead of a relaxed arrival at the cluster's barrier. */
@@ -179,10 +181,11 @@ static void note_unfenced(const struct mbarrier *m, const void *pc)
 {
     char text[1024];
     struct source_line l = lines_of(m->initialised.pc);
-    snprintf(text, sizeof text,
-             "This mbarrier was initialised at %s:%d, ahead of a relaxed arrival at the cluster's barrier, which orders only what a "
-             "fence has released: fence.mbarrier_init.release.cluster is missing between the two.",
-             l.file, l.line);
+    snprintf(
+        text, sizeof text,
+        "This mbarrier was initialised at %s:%d, ahead of a relaxed arrival at the cluster's barrier, which orders only what a "
+        "fence has released: fence.mbarrier_init.release.cluster is missing between the two.",
+        l.file, l.line);
     note_once(pc, text);
 }
 
@@ -200,7 +203,8 @@ static void check_order(const struct access *a, const struct mbarrier *m)
     }
     if (m->block != b)
         report_invisible(a, m);
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    struct conflict c = {
+        .block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
     c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
@@ -257,8 +261,9 @@ static struct mbarrier *own(void *barrier, const char *did, const void *pc)
 {
     struct mbarrier *m = object(barrier, 0, pc);
     if (m->block != running())
-        report_call("invalid mbarrier", pc, did,
-                    "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
+        report_call(
+            "invalid mbarrier", pc, did,
+            "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
     return m;
 }
 
@@ -282,6 +287,9 @@ static void end_phase(struct mbarrier *m)
     clock_free(&done->others);
     if (m->engine.landed)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
+    if (m->engine.landed && m->counts_sent)
+        clock_add(&m->arriving.others,
+                  (struct entry){b->serial, engine_of(SENT, m->engine.actor % MAX_THREADS), m->engine.landed});
     *done = m->arriving;
     m->arriving = (struct release){.serial = b->serial};
     clock_free(heard);
@@ -671,7 +679,7 @@ static void begin(struct mbarrier *m, const struct transfer *t, long further)
     char did[160];
     if (first) {
         issuer = (struct actor){first->block->serial, first->thread, first->pc};
-        snprintf(did, sizeof did, "began to copy to it (%s)", first->call);
+        snprintf(did, sizeof did, "began to %s to it (%s)", flying_does(first), first->call);
     }
     for (unsigned i = 0; first && i < MOST_TESTS && in_the_way(t, m->block, further); i++)
         give_way(b, t->pc);
@@ -680,7 +688,7 @@ static void begin(struct mbarrier *m, const struct transfer *t, long further)
         return;
     struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
     report_meeting(&a, "target overwritten in flight", &issuer, did,
-                   "Nothing that this thread has waited for tells it that somebody has waited for that copy.");
+                   "Nothing that this thread has waited for tells it that somebody has waited for that.");
 }
 
 /* To the block of that rank. */
@@ -699,6 +707,7 @@ static void issue_to(const struct transfer *t, unsigned rank)
         return;
     const unsigned char *to = t->pieces[0].to;
     long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
+    m->counts_sent |= t->generic;
     begin(m, t, further);
     if (simt_checked && releases(t))
         order_release(b, b->cur, &m->arriving);
@@ -709,11 +718,13 @@ static void issue_to(const struct transfer *t, unsigned rank)
 static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
 {
     char did[160];
-    snprintf(did, sizeof did,
-             "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
-             t->call, data, counted);
-    report_call("wrong rank", t->pc, did,
-                "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+    snprintf(
+        did, sizeof did,
+        "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+        t->call, data, counted);
+    report_call(
+        "wrong rank", t->pc, did,
+        "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
 }
 
 void mbarrier_issue(const struct transfer *t)
@@ -743,15 +754,16 @@ void mbarrier_say_missing(const struct engine *e, const struct flying *f, const 
     FILE *out = fmemopen(text, size, "w");
     if (!out)
         base_out_of_memory();
+    const char *what = flying_does(f);
     fprintf(out, "Phase %llu (parity %u) of %s", f->group, (unsigned)f->group & 1, name);
     if (a->block != m->block)
-        fprintf(out, " of the block of rank %u counts the copy, and no thread of that block has waited for it.",
-                m->block->rank);
+        fprintf(out, " of the block of rank %u counts the %s, and no thread of that block has waited for it.",
+                m->block->rank, what);
     else if (!asked->pc)
-        fprintf(out, " counts the copy, and this thread has not waited for that.");
+        fprintf(out, " counts the %s, and this thread has not waited for that.", what);
     if (a->block == m->block && asked->pc) {
         struct source_line l = lines_of(asked->pc);
-        fprintf(out, " counts the copy, and the wait at %s:%d was ", l.file, l.line);
+        fprintf(out, " counts the %s, and the wait at %s:%d was ", what, l.file, l.line);
         if (asked->over)
             fprintf(out, "for phase %llu.", asked->over - 1);
         else
