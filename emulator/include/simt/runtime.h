@@ -259,13 +259,17 @@ struct simt_kernel {
     const char *parameters; /* their names, "A B n"; "" where a pack stands among them */
     /* The value of the parameter with that index, where it is a pointer; else NULL. */
     const void *(*pointer)(const void *params, unsigned index);
-    unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
-    unsigned cluster[3];              /* __cluster_dims__; likewise */
-    unsigned registers;               /* __maxnreg__; likewise */
+    unsigned max_threads, min_blocks, most_in_cluster; /* __launch_bounds__; 0: none */
+    unsigned cluster[3];                               /* __cluster_dims__; likewise */
+    unsigned registers;                                /* __maxnreg__; likewise */
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;
     bool opted_in; /* the limit is what the program has asked for */
+    struct {
+        int required[3]; /* extents of its clusters, where __cluster_dims__ says none */
+        int non_portable, policy;
+    } asked_of_clusters; /* by cudaFuncSetAttribute() */
 };
 bool simt_kernel_known(struct simt_kernel *kernel); /* before main(): the API finds it by its address; true */
 
@@ -278,8 +282,9 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
-    bool programmatic;   /* it may begin before the launch in front of it has ended */
-    unsigned cluster[3]; /* cudaLaunchAttributeClusterDimension; 0: the kernel says */
+    bool programmatic;     /* it may begin before the launch in front of it has ended */
+    unsigned cluster[3];   /* cudaLaunchAttributeClusterDimension; 0: the kernel says */
+    unsigned preferred[3]; /* cudaLaunchAttributePreferredClusterDimension; 0: none */
 };
 void simt_grid_dependency_wait(void);         /* for the launch in front, by a kernel of a programmatic one */
 bool simt_default_stream_is_per_thread(void); /* from now on */

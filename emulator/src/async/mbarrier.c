@@ -54,8 +54,8 @@ struct mbarrier {
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
     bool counts_sent;     /* it has counted such of st.async or red.async */
+    bool fenced;          /* by fence.mbarrier_init, or a relaxed arrival without it has been noted */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
-    bool fenced;          /* by fence.mbarrier_init */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
@@ -168,6 +168,22 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
+/* It was initialised before, as far as relaxed arrivals say. */
+static void note_unfenced(struct mbarrier *m, const void *pc)
+{
+    char text[1024];
+    struct source_line l = lines_of(m->initialised.pc);
+    if (m->fenced)
+        return;
+    m->fenced = true;
+    snprintf(
+        text, sizeof text,
+        "An mbarrier is used that was initialised at %s:%d, and only arrivals that are .relaxed lie between, which order "
+        "nothing: fence.mbarrier_init.release.cluster, by the thread that has initialised it, is missing before them.",
+        l.file, l.line);
+    note_once(pc, text);
+}
+
 static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
     report_meeting(
@@ -176,29 +192,15 @@ static void report_invisible(const struct access *a, const struct mbarrier *m)
         "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
 }
 
-/* It was initialised ahead of a relaxed arrival at the cluster's barrier. */
-static void note_unfenced(const struct mbarrier *m, const void *pc)
-{
-    char text[1024];
-    struct source_line l = lines_of(m->initialised.pc);
-    snprintf(
-        text, sizeof text,
-        "This mbarrier was initialised at %s:%d, ahead of a relaxed arrival at the cluster's barrier, which orders only what a "
-        "fence has released: fence.mbarrier_init.release.cluster is missing between the two.",
-        l.file, l.line);
-    note_once(pc, text);
-}
-
 /* Whoever uses the object must know that it was initialised. */
-static void check_order(const struct access *a, const struct mbarrier *m)
+static void check_order(const struct access *a, struct mbarrier *m)
 {
     struct block *b = a->block;
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
-    if (order_before(b, b->cur, first->serial, engine_of(INITIALISED, first->thread), m->initialised_then)) {
-        if (!m->fenced)
-            note_unfenced(m, a->pc);
+    if (order_before(b, b->cur, first->serial, engine_of(INITIALISATIONS, first->thread), m->initialised_then)) {
+        note_unfenced(m, a->pc);
         return;
     }
     if (m->block != b)
@@ -226,7 +228,7 @@ static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
     struct block *owner = shared_owner(b, barrier);
     struct access a = access_of_mbarrier(b, barrier, pc);
     struct mbarrier *m = *find(owner, barrier);
-    for (unsigned i = 0; !m && owner != b && i < MOST_TESTS; i++) {
+    for (unsigned i = 0; simt_checked && !m && owner != b && i < MOST_TESTS; i++) {
         give_way(b, pc); /* it is too early: who initialises it is to be named */
         m = *find(owner, barrier);
     }
@@ -487,14 +489,11 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* ---- operations ---- */
 
 /* The running thread writes the object's bytes, which say nothing to a program. */
-static void store(struct block *b, void *barrier, u64 bits, bool makes_one, const void *pc)
+static void store(struct block *b, void *barrier, u64 bits, enum engine_kind engine, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
-    struct access change = access_of_mbarrier(b, barrier, pc);
-    change.manner = AS_COPY; /* of nothing that need have been written */
-    if (simt_checked && makes_one && launch_has_clusters(b->launch))
-        access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
-    else if (simt_checked)
+    a.engine = engine ? engine_of(engine, b->cur) : 0;
+    if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
     race_judge(b);
@@ -541,7 +540,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         check_order(&a, *at);
         remove_mbarrier(at);
     }
-    store(b, barrier, expected, true, pc);
+    store(b, barrier, expected, INITIALISATIONS, pc);
+    order_learn(b, b->cur, engine_of(INITIALISATIONS, b->cur), b->now);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
         base_out_of_memory();
@@ -572,7 +572,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
-    store(b, barrier, ~0ull, false, pc);
+    store(b, barrier, ~0ull, NO_ENGINE, pc);
 }
 
 static bool is_last(const struct mbarrier *m, unsigned count)
@@ -622,19 +622,8 @@ void mbarrier_fence_init(void)
 {
     struct block *b = running();
     for (struct mbarrier *m = b->mbarriers; m; m = m->next)
-        if (m->initialised.thread == b->cur) {
-            m->published = true;
-            m->fenced = true;
-        }
-}
-
-void mbarrier_release(const struct block *b, struct clock *into)
-{
-    for (const struct mbarrier *m = b->mbarriers; m; m = m->next)
-        if (m->initialised.thread == b->cur) {
-            clock_add(into, (struct entry){b->serial, engine_of(INITIALISED, b->cur), b->now});
-            return;
-        }
+        if (m->initialised.thread == b->cur)
+            m->published = m->fenced = true;
 }
 
 /* A bulk copy is about to count bytes there, by the async proxy. */
@@ -661,13 +650,21 @@ static bool releases(const struct transfer *t)
     return t->value || (t->n_pieces && shared_owner(running(), t->pieces[0].from));
 }
 
+/* Lanes may store one thing to one place. */
+static bool stores_the_same(const struct flying *f, const struct transfer *t, long further)
+{
+    const struct piece *p = t->pieces;
+    return f->sent && t->value && flying_pieces(f)->to == p->to + further && f->bytes == p->bytes &&
+           !memcmp(f->few_held, t->value, p->bytes);
+}
+
 /* What is in the way of a transfer that goes to another block: one in flight. NULL: nothing is. */
 static const struct flying *in_the_way(const struct transfer *t, struct block *to, long further)
 {
     const struct flying *f = NULL;
     for (unsigned i = 0; to != running() && !t->reduces && i < t->n_pieces && !f; i++)
         f = flight_to(to, t->pieces[i].to + further, t->pieces[i].bytes);
-    return f;
+    return f && !stores_the_same(f, t, further) ? f : NULL;
 }
 
 /* The same, by the way of those who wait for it and read it: they are to be named, if anybody is. */
@@ -675,24 +672,29 @@ static void begin(struct mbarrier *m, const struct transfer *t, long further)
 {
     struct block *b = running();
     const struct flying *first = simt_checked ? in_the_way(t, m->block, further) : NULL;
-    struct actor issuer = {0};
-    char did[160];
-    if (first) {
-        issuer = (struct actor){first->block->serial, first->thread, first->pc};
-        snprintf(did, sizeof did, "began to %s to it (%s)", flying_does(first), first->call);
+    if (!first) {
+        transfer_begin(&m->engine, t, further)->group = m->phase;
+        return;
     }
-    for (unsigned i = 0; first && i < MOST_TESTS && in_the_way(t, m->block, further); i++)
+    struct actor issuer = {first->block->serial, first->thread, first->pc};
+    struct transfer kept = *t; /* pieces of a tensor's box are valid as long as no other thread runs */
+    char did[160];
+    snprintf(did, sizeof did, "began to %s to it (%s)", flying_does(first), first->call);
+    kept.pieces = base_reserve(t->n_pieces * sizeof *t->pieces);
+    memcpy(kept.pieces, t->pieces, t->n_pieces * sizeof *t->pieces);
+    t = &kept;
+    for (unsigned i = 0; i < MOST_TESTS && in_the_way(t, m->block, further); i++)
         give_way(b, t->pc);
     transfer_begin(&m->engine, t, further)->group = m->phase;
-    if (!first || report_has_races())
+    if (report_has_races())
         return;
     struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
     report_meeting(&a, "target overwritten in flight", &issuer, did,
                    "Nothing that this thread has waited for tells it that somebody has waited for that.");
 }
 
-/* To the block of that rank. */
-static void issue_to(const struct transfer *t, unsigned rank)
+/* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
+static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 {
     struct block *b = running();
     void *barrier = shared_of_rank(b, t->mbarrier, rank);
@@ -701,7 +703,7 @@ static void issue_to(const struct transfer *t, unsigned rank)
     if (simt_checked && !m->published && !t->generic)
         check_published(m, t->pc);
     struct event_of of = {shared_offset(b, barrier), (unsigned)m->phase};
-    if (!t->value)
+    if (!t->value && !counted)
         counters_transfer(b, t, of);
     if (transfer_writes_nothing(t))
         return;
@@ -733,7 +735,7 @@ void mbarrier_issue(const struct transfer *t)
     const struct block *owner = shared_owner(b, t->mbarrier);
     for (unsigned rank = 0; t->multicast && rank < b->cluster->n; rank++)
         if (t->blocks >> rank & 1)
-            issue_to(t, rank);
+            issue_to(t, rank, rank != (unsigned)__builtin_ctz(t->blocks));
     if (t->multicast)
         return;
     if (!owner)
@@ -741,7 +743,7 @@ void mbarrier_issue(const struct transfer *t)
     const struct block *to = transfer_writes_nothing(t) ? owner : shared_owner(b, t->pieces[0].to);
     if (to && to != owner)
         report_ranks(t, to->rank, owner->rank);
-    issue_to(t, owner->rank);
+    issue_to(t, owner->rank, false);
 }
 
 void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,

@@ -86,13 +86,13 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
 {
     const struct piece *p = flying_pieces(mine);
     bool any = false;
-    if (!mine->generic || !guard_forbids(b, p->to, mine->bytes, false))
+    if (!mine->generic || mine->as.reduces || !guard_forbids(b, p->to, mine->bytes, false))
         return false;
     for (struct flight_search s = {0}; flight_next(b, &s);) {
         const struct piece *q = flying_pieces(s.flying);
         if (s.flying == mine || q->to >= p->to + mine->bytes || p->to >= q->to + s.flying->bytes)
             continue;
-        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic ||
+        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic || s.flying->as.reduces ||
             memcmp(flying_held(s.flying), flying_held(mine), mine->bytes))
             return false;
         any = true;
@@ -163,7 +163,7 @@ static void announce(struct block *b, const struct engine *e, struct flying *f)
     touch_sources(e, f);
     if (!f->read)
         hold_contents(f);
-    if (!others_copy_the_same(b, f) && !another_lane_stores_the_same(b, e, f))
+    if (!others_copy_the_same(e->block, f) && !another_lane_stores_the_same(b, e, f))
         touch_targets(b, e, f);
     guard(b, f);
 }

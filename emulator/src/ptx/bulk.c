@@ -42,7 +42,7 @@ static void check_end(const struct running *r, const void *address, unsigned byt
 static void check_cluster(const struct running *r, const char *did)
 {
     const struct launch *l = block_here()->launch;
-    if (!launch_has_clusters(l))
+    if (!l->has_clusters)
         report_call(
             "invalid copy", r->pc, did,
             "An H200 takes it for an illegal instruction. A launch with clusters may, even if they have one block: "
@@ -131,6 +131,8 @@ static void send(struct running *r, const struct instruction *in, struct transfe
     t->value = value;
     t->n_pieces = 1;
     t->pieces = &piece;
+    if (a.block->counting)
+        counters_access(&a, t->reduces ? DSHARED_RED : DSHARED_ST);
     transfer_issue(t);
 }
 
