@@ -121,8 +121,6 @@ static void send(struct running *r, const struct instruction *in, struct transfe
         report_access(&a, "wrong memory space", "It goes to the shared memory of a block of the cluster.");
     if ((uintptr_t)to % (n * each))
         report_access(&a, "misaligned access", "");
-    if (block_here()->counting)
-        counters_access(&a, t->reduces ? DSHARED_ATOMIC : DSHARED_ST);
     t->call = in->row->name;
     t->pc = r->pc;
     t->completed_by = BY_MBARRIER;
