@@ -64,8 +64,8 @@ __global__ void waits_for_the_other_parity(const float *in, float *out)
     SET_UP_PAIR(bar);
     ST_ASYNC(mapped(&got[i], other), i, mapped(&bar, other));  // expect waits_for_the_other_parity: copy still in flight, in store
     CLUSTER_SYNC();
-    CLUSTER_MBARRIER_WAIT(&bar, 1);                             // expect waits_for_the_other_parity: copy still in flight
-    out[blockIdx.x * 32 + i] = got[i];                          // expect waits_for_the_other_parity: copy still in flight
+    CLUSTER_MBARRIER_WAIT(&bar, 1);     // expect waits_for_the_other_parity: copy still in flight
+    out[blockIdx.x * 32 + i] = got[i];  // expect waits_for_the_other_parity: copy still in flight
     CLUSTER_MBARRIER_WAIT(&bar, 0);
     CLUSTER_SYNC();
 }
@@ -77,8 +77,8 @@ __global__ void half_is_expected(const float *in, float *out)
     ST_ASYNC(mapped(&got[0][i], other), i, mapped(&bar, other));
     CLUSTER_SYNC();
     ST_ASYNC(mapped(&got[1][i], other), i, mapped(&bar, other));  // expect half_is_expected: copy still in flight
-    CLUSTER_MBARRIER_WAIT(&bar, 0);                                // expect half_is_expected: copy still in flight
-    out[blockIdx.x * 32 + i] = got[0][i] + got[1][i];              // expect half_is_expected: copy still in flight
+    CLUSTER_MBARRIER_WAIT(&bar, 0);                               // expect half_is_expected: copy still in flight
+    out[blockIdx.x * 32 + i] = got[0][i] + got[1][i];             // expect half_is_expected: copy still in flight
     CLUSTER_SYNC();
 }
 
@@ -142,7 +142,7 @@ __global__ void stored_over_what_is_read(const float *in, float *out)  // no bar
     __shared__ float table[32];
     table[threadIdx.x] = in[threadIdx.x];
     SET_UP_PAIR(bar);
-    out[blockIdx.x * 32 + i] = table[31 - i];                                             // expect stored_over_what_is_read: copy still in flight
+    out[blockIdx.x * 32 + i] = table[31 - i];                                              // expect stored_over_what_is_read: copy still in flight
     ST_ASYNC(mapped(&table[i], other), __float_as_uint(in[32 + i]), mapped(&bar, other));  // expect stored_over_what_is_read: copy still in flight
     CLUSTER_MBARRIER_WAIT(&bar, 0);
     CLUSTER_SYNC();

@@ -20,7 +20,8 @@ struct forms {
 enum { FORM_BYTES = 4 * (2 + 2 + 4 + 2 + 1 + 5) + 8 * (2 + 2 + 1 + 3) };
 
 #define SEND(FORM, TO, CONSTRAINT, VALUE) \
-    asm volatile("st.async" FORM " [%0], %1, [%2];" ::"r"(mapped(&(TO), other)), CONSTRAINT(VALUE), "r"(remote_bar) : "memory")
+    asm volatile("st.async" FORM " [%0], %1, [%2];" ::"r"(mapped(&(TO), other)), CONSTRAINT(VALUE), "r"(remote_bar) \
+                 : "memory")
 #define SEND_TWO(FORM, TO, CONSTRAINT, A, B) \
     asm volatile("st.async" FORM " [%0], {%1, %2}, [%3];" ::"r"(mapped(&(TO), other)), CONSTRAINT(A), CONSTRAINT(B), \
                  "r"(remote_bar) \
@@ -96,10 +97,12 @@ __global__ void __cluster_dims__(2) operations(unsigned *out, unsigned long long
         RED_ASYNC("and.b32", mapped(&word[5], to), ~(1u << x % 16), b);
         RED_ASYNC("dec.u32", mapped(&word[6], to), 1000, b);
         RED_ASYNC("xor.b32", mapped(&word[7], to), 1u << x % 3, b);
-        asm volatile("red.async.relaxed.cluster.shared::cluster" COUNTED ".add.u64 [%0], %1, [%2];" ::"r"(mapped(&sums[0], to)),
+        asm volatile("red.async.relaxed.cluster.shared::cluster" COUNTED
+                     ".add.u64 [%0], %1, [%2];" ::"r"(mapped(&sums[0], to)),
                      "l"((unsigned long long)x << 32), "r"(b)
                      : "memory");
-        asm volatile("red.async.relaxed.cluster.shared::cluster" COUNTED ".add.s64 [%0], %1, [%2];" ::"r"(mapped(&sums[1], to)),
+        asm volatile("red.async.relaxed.cluster.shared::cluster" COUNTED
+                     ".add.s64 [%0], %1, [%2];" ::"r"(mapped(&sums[1], to)),
                      "l"(-(long long)x), "r"(b)
                      : "memory");
     }
@@ -115,8 +118,8 @@ __global__ void __cluster_dims__(2) operations(unsigned *out, unsigned long long
 
 // In bulk, by both blocks into the first.
 #define BULK_REDUCE(OP, TO, FROM) \
-    asm volatile("cp.reduce.async.bulk.shared::cluster.shared::cta" COUNTED "." OP " [%0], [%1], 16, [%2];" ::"r"( \
-                     mapped(TO, 0)), \
+    asm volatile("cp.reduce.async.bulk.shared::cluster.shared::cta" COUNTED "." OP \
+                 " [%0], [%1], 16, [%2];" ::"r"(mapped(TO, 0)), \
                  "r"(in_shared(FROM)), "r"(mapped(&bar, 0)) \
                  : "memory")
 
