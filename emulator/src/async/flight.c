@@ -42,7 +42,8 @@ void engine_clear(struct engine *e)
 {
     for (unsigned i = 0; i < e->n; i++)
         forget(&e->flying[e->first + i]);
-    *e = (struct engine){.actor = e->actor, .block = e->block, .completed_by = e->completed_by, .flying = e->flying, .room = e->room};
+    *e = (struct engine){
+        .actor = e->actor, .block = e->block, .completed_by = e->completed_by, .flying = e->flying, .room = e->room};
 }
 
 void engine_free(struct engine *e)

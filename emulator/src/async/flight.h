@@ -43,8 +43,8 @@ struct waited {     /* when a thread, or a warp, last waited for groups */
     unsigned groups_left;
 };
 
-struct engine {     /* its transfers in flight, oldest first */
-    unsigned actor; /* order.h, */
+struct engine {          /* its transfers in flight, oldest first */
+    unsigned actor;      /* order.h, */
     struct block *block; /* of that one: of an mbarrier's, other blocks of the cluster may issue some */
     enum completion completed_by;
     struct flying *flying;

@@ -185,9 +185,10 @@ static void note_unfenced(struct mbarrier *m, const void *pc)
 
 static void report_invisible(const struct access *a, const struct mbarrier *m)
 {
-    report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
-                   "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
-                   "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+    report_meeting(
+        a, "mbarrier not visible", &m->initialised, "initialised it",
+        "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+        "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
 }
 
 /* Whoever uses the object must know that it was initialised. */
@@ -203,7 +204,8 @@ static void check_order(const struct access *a, struct mbarrier *m)
     }
     if (m->block != b)
         report_invisible(a, m);
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    struct conflict c = {
+        .block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
     c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
@@ -225,7 +227,7 @@ static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
     struct block *owner = shared_owner(b, barrier);
     struct access a = access_of_mbarrier(b, barrier, pc);
     struct mbarrier *m = *find(owner, barrier);
-    for (unsigned i = 0; !m && owner != b && i < MOST_TESTS; i++) {
+    for (unsigned i = 0; simt_checked && !m && owner != b && i < MOST_TESTS; i++) {
         give_way(b, pc); /* it is too early: who initialises it is to be named */
         m = *find(owner, barrier);
     }
@@ -658,24 +660,29 @@ static void begin(struct mbarrier *m, const struct transfer *t, long further)
 {
     struct block *b = running();
     const struct flying *first = simt_checked ? in_the_way(t, m->block, further) : NULL;
-    struct actor issuer = {0};
-    char did[160];
-    if (first) {
-        issuer = (struct actor){first->block->serial, first->thread, first->pc};
-        snprintf(did, sizeof did, "began to copy to it (%s)", first->call);
+    if (!first) {
+        transfer_begin(&m->engine, t, further)->group = m->phase;
+        return;
     }
-    for (unsigned i = 0; first && i < MOST_TESTS && in_the_way(t, m->block, further); i++)
+    struct actor issuer = {first->block->serial, first->thread, first->pc};
+    struct transfer kept = *t; /* pieces of a tensor's box are valid as long as no other thread runs */
+    char did[160];
+    snprintf(did, sizeof did, "began to copy to it (%s)", first->call);
+    kept.pieces = base_reserve(t->n_pieces * sizeof *t->pieces);
+    memcpy(kept.pieces, t->pieces, t->n_pieces * sizeof *t->pieces);
+    t = &kept;
+    for (unsigned i = 0; i < MOST_TESTS && in_the_way(t, m->block, further); i++)
         give_way(b, t->pc);
     transfer_begin(&m->engine, t, further)->group = m->phase;
-    if (!first || report_has_races())
+    if (report_has_races())
         return;
     struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
     report_meeting(&a, "target overwritten in flight", &issuer, did,
                    "Nothing that this thread has waited for tells it that somebody has waited for that copy.");
 }
 
-/* To the block of that rank. */
-static void issue_to(const struct transfer *t, unsigned rank)
+/* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
+static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 {
     struct block *b = running();
     void *barrier = shared_of_rank(b, t->mbarrier, rank);
@@ -684,7 +691,7 @@ static void issue_to(const struct transfer *t, unsigned rank)
     if (simt_checked && !m->published && !t->generic)
         check_published(m, t->pc);
     struct event_of of = {shared_offset(b, barrier), (unsigned)m->phase};
-    if (!t->value)
+    if (!t->value && !counted)
         counters_transfer(b, t, of);
     if (transfer_writes_nothing(t))
         return;
@@ -700,11 +707,13 @@ static void issue_to(const struct transfer *t, unsigned rank)
 static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
 {
     char did[160];
-    snprintf(did, sizeof did,
-             "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
-             t->call, data, counted);
-    report_call("wrong rank", t->pc, did,
-                "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+    snprintf(
+        did, sizeof did,
+        "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+        t->call, data, counted);
+    report_call(
+        "wrong rank", t->pc, did,
+        "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
 }
 
 void mbarrier_issue(const struct transfer *t)
@@ -713,7 +722,7 @@ void mbarrier_issue(const struct transfer *t)
     const struct block *owner = shared_owner(b, t->mbarrier);
     for (unsigned rank = 0; t->multicast && rank < b->cluster->n; rank++)
         if (t->blocks >> rank & 1)
-            issue_to(t, rank);
+            issue_to(t, rank, rank != (unsigned)__builtin_ctz(t->blocks));
     if (t->multicast)
         return;
     if (!owner)
@@ -721,7 +730,7 @@ void mbarrier_issue(const struct transfer *t)
     const struct block *to = transfer_writes_nothing(t) ? owner : shared_owner(b, t->pieces[0].to);
     if (to && to != owner)
         report_ranks(t, to->rank, owner->rank);
-    issue_to(t, owner->rank);
+    issue_to(t, owner->rank, false);
 }
 
 void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,

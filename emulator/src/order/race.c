@@ -488,8 +488,8 @@ static bool is_known(const struct access *a, const struct record *w)
 /* A record of what these lanes do, or have done for them. */
 static inline struct record record_of(const struct access *a, uint32_t who, u64 key)
 {
-    return (struct record){a->serial, who, key, 1u << a->thread / WARP, (uint16_t)a->engine,
-                           (int16_t)(a->block->serial - a->serial)};
+    return (struct record){
+        a->serial, who, key, 1u << a->thread / WARP, (uint16_t)a->engine, (int16_t)(a->block->serial - a->serial)};
 }
 
 /* What happens most: a load of a word that nobody has written since the last barrier. Returns whether that is all. */
