@@ -7,6 +7,7 @@
 #include "memory/memory.h"
 #include "memory/place.h"
 #include "memory/protection.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/messages.h"
 #include "../../include/simt/half_bits.h"
@@ -207,12 +208,22 @@ static void begin(struct block *b, const void *address, unsigned bytes, const vo
     may_poll(b, QUIET_ATOMIC, pc);
 }
 
+static void check_pair(const struct access *a)
+{
+    const struct block *owner = shared_owner(a->block, a->address);
+    if (owner && owner != a->block)
+        report_access(a, "wrong memory space",
+                      "Of another block's shared memory an H200 adds both halves as one whole number of 32 bits.");
+}
+
 static u128 change(struct block *b, const struct atomic *a, void *address, u128 value, u128 compare, const void *pc)
 {
     unsigned bytes = types[a->type].bytes;
     struct access access = access_of(b, pc, address, bytes, ACCESS_ATOMIC);
     access.scope = a->scope;
     access.compares = a->op == SIMT_ATOMIC_CAS;
+    if (simt_checked && types[a->type].pair)
+        check_pair(&access);
     if (simt_checked)
         access_check(&access);
     if (!simt_checked && a->scope == SIMT_SCOPE_SYSTEM)
