@@ -88,29 +88,38 @@ static __device__ void arrive_at(unsigned barrier)
 }
 static __device__ void send(unsigned address, unsigned barrier)
 {
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(address), "r"(77), "r"(barrier) : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(address), "r"(77),
+                 "r"(barrier)
+                 : "memory");
 }
 static __device__ void reduce(unsigned address, unsigned barrier)
 {
-    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" ::"r"(address), "r"(77), "r"(barrier) : "memory");
+    asm volatile(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" ::"r"(address),
+        "r"(77), "r"(barrier)
+        : "memory");
 }
 static __device__ void multicast(unsigned address, const void *from, unsigned bytes, unsigned barrier, unsigned mask)
 {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(address),
-                 "l"(from), "r"(bytes), "r"(barrier), "h"((unsigned short)mask)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::
+            "r"(address),
+        "l"(from), "r"(bytes), "r"(barrier), "h"((unsigned short)mask)
+        : "memory");
 }
 static __device__ void bulk(unsigned address, const void *from, unsigned bytes, unsigned barrier)
 {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address), "l"(from), "r"(bytes),
-                 "r"(barrier)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address),
+        "l"(from), "r"(bytes), "r"(barrier)
+        : "memory");
 }
 static __device__ void within(unsigned address, unsigned from, unsigned bytes, unsigned barrier)
 {
-    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address), "r"(from), "r"(bytes),
-                 "r"(barrier)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address),
+        "r"(from), "r"(bytes), "r"(barrier)
+        : "memory");
 }
 
 // name, blocks of the cluster (0: the launch asks for none), what each thread does
@@ -122,11 +131,20 @@ static __device__ void within(unsigned address, unsigned from, unsigned bytes, u
     X(mask_1_of_no_cluster, 0, MASK(1, 1)) \
     X(mask_2_of_no_cluster, 0, MASK(2, 1)) \
     X(mask_3_of_one, 1, MASK(3, 1)) \
-    X(mapa_of_absent_rank, 2, if (first) { unsigned a = at_rank(mine, 2), r; \
-        asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(r) : "r"(a)); out[0] = r, out[1] = a - at_rank(mine, 0), out[2] = at_rank(mine, 1) - at_rank(mine, 0), \
-        out[3] = a == mine, out[4] = at_rank(mine, 17) - at_rank(mine, 0), out[5] = a, out[6] = at_rank(mine, 0), out[7] = mine; } meet();) \
-    X(mapa_in_no_cluster, 0, if (first) { unsigned a = at_rank(mine, 1), r; \
-        asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(r) : "r"(a)); out[0] = r, out[1] = a - at_rank(mine, 0), out[2] = at_rank(mine, 0) == mine, out[5] = a, out[7] = mine; } ) \
+    X( \
+        mapa_of_absent_rank, 2, if (first) { \
+            unsigned a = at_rank(mine, 2), r; \
+            asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(r) : "r"(a)); \
+            out[0] = r, out[1] = a - at_rank(mine, 0), out[2] = at_rank(mine, 1) - at_rank(mine, 0), \
+            out[3] = a == mine, out[4] = at_rank(mine, 17) - at_rank(mine, 0), out[5] = a, out[6] = at_rank(mine, 0), \
+            out[7] = mine; \
+        } meet();) \
+    X( \
+        mapa_in_no_cluster, 0, if (first) { \
+            unsigned a = at_rank(mine, 1), r; \
+            asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(r) : "r"(a)); \
+            out[0] = r, out[1] = a - at_rank(mine, 0), out[2] = at_rank(mine, 0) == mine, out[5] = a, out[7] = mine; \
+        }) \
     X(load_of_absent_rank, 2, if (first) out[0] = load(at_rank(mine, 2)); meet();) \
     X(store_of_absent_rank, 2, if (first) store(at_rank(mine, 2), 7); meet();) \
     X(atomic_of_absent_rank, 2, if (first) out[0] = add(at_rank(mine, 2), 7); meet();) \
@@ -143,79 +161,232 @@ static __device__ void within(unsigned address, unsigned from, unsigned bytes, u
     X(copy_to_ended, 2, ENDED(within(at_rank(mine, 1), mine, 16, at_rank(bar, 1)); delay())) \
     X(bulk_to_ended, 2, ENDED(bulk(at_rank(mine, 1), memory, 16, at_rank(bar, 1)); delay())) \
     X(multicast_to_ended, 2, ENDED(multicast(mine, memory, 16, bar, 3); delay(); out[0] = is_over(bar))) \
-    X(ends_in_flight, 2, if (first) expect(bar, 8192); meet(); if (rank() == 0 && first) { \
-        multicast(mine, memory, 8192, bar, 3); out[0] = wait(bar); }) \
-    X(issuer_ends_in_flight, 2, if (first) expect(bar, 8192); meet(); if (rank() == 0) { if (first) \
-        multicast(mine, memory, 8192, bar, 2); return; } out[0] = wait(bar); out[1] = window[5];) \
+    X( \
+        ends_in_flight, 2, if (first) expect(bar, 8192); meet(); if (rank() == 0 && first) { \
+            multicast(mine, memory, 8192, bar, 3); \
+            out[0] = wait(bar); \
+        }) \
+    X( \
+        issuer_ends_in_flight, 2, if (first) expect(bar, 8192); meet(); if (rank() == 0) { \
+            if (first) \
+                multicast(mine, memory, 8192, bar, 2); \
+            return; \
+        } out[0] = wait(bar); \
+        out[1] = window[5];) \
     X(load_beyond_shared, 2, meet(); if (rank() == 0 && first) out[0] = load(at_rank(mine, 1) + (200 << 10)); meet();) \
-    X(load_beyond_all_shared, 2, meet(); if (rank() == 0 && first) out[0] = load(at_rank(mine, 1) + (400 << 10)); meet();) \
+    X(load_beyond_all_shared, 2, meet(); if (rank() == 0 && first) out[0] = load(at_rank(mine, 1) + (400 << 10)); \
+      meet();) \
     X(arrive_twice, 2, arrive(); arrive(); await(); out[0] = 1;) \
     X(wait_without_arrival, 2, await(); out[0] = 1;) \
     X(wait_twice, 2, arrive(); await(); await(); out[0] = 1;) \
     X(arrive_and_end, 2, arrive(); out[0] = 1;) \
-    X(one_block_arrives_and_ends, 2, arrive(); if (rank() == 0) return; await(); out[0] = 1; arrive(); await(); out[1] = 1;) \
+    X(one_block_arrives_and_ends, 2, arrive(); if (rank() == 0) return; await(); out[0] = 1; arrive(); await(); \
+      out[1] = 1;) \
     X(one_block_ends, 2, if (rank() == 1) return; meet(); out[0] = 1;) \
     X(half_a_warp_ends, 2, if (threadIdx.x >= 16) return; meet(); out[0] = 1;) \
     X(half_a_warp_ends_aligned, 2, if (threadIdx.x >= 16) return; meet_aligned(); out[0] = 1;) \
     X(one_lane_does_not_come, 2, if (threadIdx.x != 5) meet(); out[0] = 1;) \
-    X(lane_comes_later, 2, if (threadIdx.x == 0) { delay(); meet(); } else meet(); out[0] = 1;) \
-    X(lane_comes_later_aligned, 2, if (threadIdx.x == 0) { delay(); meet_aligned(); } else meet_aligned(); out[0] = 1;) \
-    X(one_lane_aligned, 2, if (threadIdx.x == 0) meet_aligned(); else if (threadIdx.x == 1) meet_aligned(); else meet_aligned(); out[0] = 1;) \
-    X(aligned_wait_of_plain_arrival, 2, arrive(); asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); out[0] = 1;) \
+    X( \
+        lane_comes_later, 2, \
+        if (threadIdx.x == 0) { \
+            delay(); \
+            meet(); \
+        } else meet(); \
+        out[0] = 1;) \
+    X( \
+        lane_comes_later_aligned, 2, \
+        if (threadIdx.x == 0) { \
+            delay(); \
+            meet_aligned(); \
+        } else meet_aligned(); \
+        out[0] = 1;) \
+    X(one_lane_aligned, 2, if (threadIdx.x == 0) meet_aligned(); else if (threadIdx.x == 1) meet_aligned(); \
+      else meet_aligned(); out[0] = 1;) \
+    X(aligned_wait_of_plain_arrival, 2, arrive(); asm volatile("barrier.cluster.wait.acquire.aligned;" :: : "memory"); \
+      out[0] = 1;) \
     X(barrier_in_no_cluster, 0, meet(); out[0] = 1; meet_aligned(); out[1] = 1;) \
-    X(accesses_in_no_cluster, 0, if (first) { unsigned a = at_rank(mine, 0); store(a, 5); out[0] = load(a); out[1] = add(a, 3); out[2] = load(mine); \
-        arrive_at(at_rank(bar, 0)); out[3] = is_over(bar); }) \
-    X(own_address_as_clusters, 2, if (first) { store(mine, 5 + rank()); out[0] = load(mine); out[1] = add(mine, 3); out[2] = window[0]; \
-        arrive_at(bar); out[3] = is_over(bar); } meet();) \
-    X(send_in_no_cluster, 0, if (first) { expect(bar, 4); send(at_rank(mine, 0), at_rank(bar, 0)); out[0] = wait(bar); out[1] = window[0]; }) \
-    X(reduce_in_no_cluster, 0, if (first) { expect(bar, 4); reduce(at_rank(mine, 0), at_rank(bar, 0)); out[0] = wait(bar); out[1] = window[0]; }) \
-    X(send_by_own_address, 2, if (first) { expect(bar, 4); send(mine, bar); out[0] = wait(bar); out[1] = window[0]; } meet();) \
-    X(copy_in_no_cluster, 0, if (first) { expect(bar, 16); within(at_rank(mine, 0) + 64, mine, 16, at_rank(bar, 0)); out[0] = wait(bar); out[1] = window[16]; }) \
-    X(bulk_tells_own_barrier, 2, if (first && rank() == 0) expect(bar, 64); meet(); if (first && rank() == 0) { \
-        bulk(at_rank(mine, 1), memory, 64, bar); out[0] = wait(bar); } meet(); if (first) out[1] = window[2], out[2] = is_over(bar);) \
-    X(bulk_here_tells_others_barrier, 2, if (first && rank() == 1) expect(bar, 64); meet(); if (first && rank() == 0) \
-        bulk(mine, memory, 64, at_rank(bar, 1)); if (first && rank() == 1) out[0] = wait(bar); meet(); if (first) out[1] = window[2], out[2] = is_over(bar);) \
-    X(send_tells_own_barrier, 2, if (first && rank() == 0) expect(bar, 4); meet(); if (first && rank() == 0) { \
-        send(at_rank(mine, 1), bar); out[0] = wait(bar); } meet(); if (first) out[1] = window[0], out[2] = is_over(bar);) \
-    X(copy_tells_own_barrier, 2, if (first && rank() == 0) expect(bar, 16); meet(); if (first && rank() == 0) { \
-        within(at_rank(mine, 1), mine + 64, 16, bar); out[0] = wait(bar); } meet(); if (first) out[1] = window[0], out[2] = is_over(bar);) \
-    X(multicast_of_another_tells_own, 2, if (first) expect(bar, 64); meet(); if (first && rank() == 0) \
-        multicast(at_rank(mine, 1), memory, 64, bar, 3); if (first) out[0] = wait(bar); meet(); if (first) out[1] = window[2];) \
-    X(generic_arrival_elsewhere, 2, meet(); if (first && rank() == 0) asm volatile("{ .reg .b64 s; mbarrier.arrive.b64 s, [%0]; }" :: "l"(at_rank_generic(barrier, 1)) : "memory"); \
-        meet(); if (first) out[0] = is_over(bar);) \
-    X(generic_test_elsewhere, 2, meet(); if (first && rank() == 0) { unsigned over; asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.b64 p, [%1], 1; selp.u32 %0, 1, 0, p; }" \
-        : "=r"(over) : "l"(at_rank_generic(barrier, 1)) : "memory"); out[0] = over; } meet();) \
-    X(shared_load_of_own_mapped, 2, if (first) { unsigned word; window[0] = 9 + rank(); asm volatile("ld.shared::cta.u32 %0, [%1];" : "=r"(word) : "r"(at_rank(mine, rank())) : "memory"); out[0] = word; } meet();) \
-    X(shared_load_of_others_mapped, 2, if (first) window[0] = 9 + rank(); meet(); if (first) { unsigned word; asm volatile("ld.shared::cta.u32 %0, [%1];" : "=r"(word) : "r"(at_rank(mine, 1 - rank())) : "memory"); out[0] = word; } meet();) \
-    X(shared_atomic_of_others_mapped, 2, if (first) window[0] = 9 + rank(); meet(); if (first) { unsigned word; asm volatile("atom.shared::cta.add.u32 %0, [%1], 1;" : "=r"(word) : "r"(at_rank(mine, 1 - rank())) : "memory"); out[0] = word; } meet();) \
-    X(bulk_store_of_others, 2, meet(); if (first && rank() == 0) { asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;\n" \
-        "cp.async.bulk.commit_group;\n cp.async.bulk.wait_group 0;" :: "l"(memory), "r"(at_rank(mine, 1)) : "memory"); out[0] = *(volatile unsigned *)memory; out[1] = window[0]; } meet();) \
-    X(async_copy_to_another, 2, meet(); if (first && rank() == 0) { asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n cp.async.wait_all;" :: "r"(at_rank(mine, 1)), "l"(memory) : "memory"); } \
-        meet(); if (first) out[0] = window[0];) \
-    X(matrix_of_another, 2, meet(); { unsigned word; asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(word) : "r"(at_rank(mine, 1 - rank()) + 16 * (threadIdx.x % 8)) : "memory"); \
-        if (first) out[0] = word; } meet();) \
-    X(plain_pointer_of_another, 2, if (first && rank() == 1) { *(unsigned long long *)memory = (unsigned long long)window; ((unsigned *)memory)[2] = mine; __threadfence(); } meet(); \
-        if (first && rank() == 0) { unsigned *p = *(unsigned **)memory; out[0] = *(volatile unsigned *)p; out[1] = load(((unsigned *)memory)[2]); out[2] = ((unsigned *)memory)[2]; out[3] = mine; \
-            out[4] = (unsigned long long)p >> 32, out[5] = (unsigned long long)p, out[6] = (unsigned long long)window >> 32, out[7] = (unsigned long long)window; } meet();) \
+    X( \
+        accesses_in_no_cluster, 0, if (first) { \
+            unsigned a = at_rank(mine, 0); \
+            store(a, 5); \
+            out[0] = load(a); \
+            out[1] = add(a, 3); \
+            out[2] = load(mine); \
+            arrive_at(at_rank(bar, 0)); \
+            out[3] = is_over(bar); \
+        }) \
+    X( \
+        own_address_as_clusters, 2, if (first) { \
+            store(mine, 5 + rank()); \
+            out[0] = load(mine); \
+            out[1] = add(mine, 3); \
+            out[2] = window[0]; \
+            arrive_at(bar); \
+            out[3] = is_over(bar); \
+        } meet();) \
+    X( \
+        send_in_no_cluster, 0, if (first) { \
+            expect(bar, 4); \
+            send(at_rank(mine, 0), at_rank(bar, 0)); \
+            out[0] = wait(bar); \
+            out[1] = window[0]; \
+        }) \
+    X( \
+        reduce_in_no_cluster, 0, if (first) { \
+            expect(bar, 4); \
+            reduce(at_rank(mine, 0), at_rank(bar, 0)); \
+            out[0] = wait(bar); \
+            out[1] = window[0]; \
+        }) \
+    X( \
+        send_by_own_address, 2, if (first) { \
+            expect(bar, 4); \
+            send(mine, bar); \
+            out[0] = wait(bar); \
+            out[1] = window[0]; \
+        } meet();) \
+    X( \
+        copy_in_no_cluster, 0, if (first) { \
+            expect(bar, 16); \
+            within(at_rank(mine, 0) + 64, mine, 16, at_rank(bar, 0)); \
+            out[0] = wait(bar); \
+            out[1] = window[16]; \
+        }) \
+    X( \
+        bulk_tells_own_barrier, 2, if (first && rank() == 0) expect(bar, 64); meet(); if (first && rank() == 0) { \
+            bulk(at_rank(mine, 1), memory, 64, bar); \
+            out[0] = wait(bar); \
+        } meet(); \
+        if (first) out[1] = window[2], out[2] = is_over(bar);) \
+    X(bulk_here_tells_others_barrier, 2, if (first && rank() == 1) expect(bar, 64); meet(); \
+      if (first && rank() == 0) bulk(mine, memory, 64, at_rank(bar, 1)); if (first && rank() == 1) out[0] = wait(bar); \
+      meet(); if (first) out[1] = window[2], out[2] = is_over(bar);) \
+    X( \
+        send_tells_own_barrier, 2, if (first && rank() == 0) expect(bar, 4); meet(); if (first && rank() == 0) { \
+            send(at_rank(mine, 1), bar); \
+            out[0] = wait(bar); \
+        } meet(); \
+        if (first) out[1] = window[0], out[2] = is_over(bar);) \
+    X( \
+        copy_tells_own_barrier, 2, if (first && rank() == 0) expect(bar, 16); meet(); if (first && rank() == 0) { \
+            within(at_rank(mine, 1), mine + 64, 16, bar); \
+            out[0] = wait(bar); \
+        } meet(); \
+        if (first) out[1] = window[0], out[2] = is_over(bar);) \
+    X(multicast_of_another_tells_own, 2, if (first) expect(bar, 64); meet(); \
+      if (first && rank() == 0) multicast(at_rank(mine, 1), memory, 64, bar, 3); if (first) out[0] = wait(bar); \
+      meet(); if (first) out[1] = window[2];) \
+    X(generic_arrival_elsewhere, 2, meet(); if (first && rank() == 0) asm volatile( \
+          "{ .reg .b64 s; mbarrier.arrive.b64 s, [%0]; }" ::"l"(at_rank_generic(barrier, 1)) : "memory"); \
+      meet(); if (first) out[0] = is_over(bar);) \
+    X( \
+        generic_test_elsewhere, 2, meet(); if (first && rank() == 0) { \
+            unsigned over; \
+            asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.b64 p, [%1], 1; selp.u32 %0, 1, 0, p; }" \
+                         : "=r"(over) \
+                         : "l"(at_rank_generic(barrier, 1)) \
+                         : "memory"); \
+            out[0] = over; \
+        } meet();) \
+    X( \
+        shared_load_of_own_mapped, 2, if (first) { \
+            unsigned word; \
+            window[0] = 9 + rank(); \
+            asm volatile("ld.shared::cta.u32 %0, [%1];" : "=r"(word) : "r"(at_rank(mine, rank())) : "memory"); \
+            out[0] = word; \
+        } meet();) \
+    X( \
+        shared_load_of_others_mapped, 2, if (first) window[0] = 9 + rank(); meet(); if (first) { \
+            unsigned word; \
+            asm volatile("ld.shared::cta.u32 %0, [%1];" : "=r"(word) : "r"(at_rank(mine, 1 - rank())) : "memory"); \
+            out[0] = word; \
+        } meet();) \
+    X( \
+        shared_atomic_of_others_mapped, 2, if (first) window[0] = 9 + rank(); meet(); if (first) { \
+            unsigned word; \
+            asm volatile("atom.shared::cta.add.u32 %0, [%1], 1;" \
+                         : "=r"(word) \
+                         : "r"(at_rank(mine, 1 - rank())) \
+                         : "memory"); \
+            out[0] = word; \
+        } meet();) \
+    X( \
+        bulk_store_of_others, 2, meet(); if (first && rank() == 0) { \
+            asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;\n" \
+                         "cp.async.bulk.commit_group;\n cp.async.bulk.wait_group 0;" ::"l"(memory), \
+                         "r"(at_rank(mine, 1)) \
+                         : "memory"); \
+            out[0] = *(volatile unsigned *)memory; \
+            out[1] = window[0]; \
+        } meet();) \
+    X( \
+        async_copy_to_another, 2, meet(); if (first && rank() == 0) { \
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n cp.async.wait_all;" ::"r"(at_rank(mine, 1)), \
+                         "l"(memory) \
+                         : "memory"); \
+        } meet(); \
+        if (first) out[0] = window[0];) \
+    X( \
+        matrix_of_another, 2, meet(); { \
+            unsigned word; \
+            asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" \
+                         : "=r"(word) \
+                         : "r"(at_rank(mine, 1 - rank()) + 16 * (threadIdx.x % 8)) \
+                         : "memory"); \
+            if (first) \
+                out[0] = word; \
+        } meet();) \
+    X( \
+        plain_pointer_of_another, 2, \
+        if (first && rank() == 1) { \
+            *(unsigned long long *)memory = (unsigned long long)window; \
+            ((unsigned *)memory)[2] = mine; \
+            __threadfence(); \
+        } meet(); \
+        if (first && rank() == 0) { \
+            unsigned *p = *(unsigned **)memory; \
+            out[0] = *(volatile unsigned *)p; \
+            out[1] = load(((unsigned *)memory)[2]); \
+            out[2] = ((unsigned *)memory)[2]; \
+            out[3] = mine; \
+            out[4] = (unsigned long long)p >> 32, out[5] = (unsigned long long)p, \
+            out[6] = (unsigned long long)window >> 32, out[7] = (unsigned long long)window; \
+        } meet();) \
     X(misaligned_load, 2, meet(); if (first) out[0] = load(at_rank(mine, 1 - rank()) + 2); meet();) \
-    X(misaligned_send, 2, meet(); if (first && rank() == 0) send(at_rank(mine, 1) + 2, at_rank(bar, 1)); delay(); meet();) \
+    X(misaligned_send, 2, meet(); if (first && rank() == 0) send(at_rank(mine, 1) + 2, at_rank(bar, 1)); delay(); \
+      meet();) \
     X(generic_load_of_ended, 2, ENDED(out[0] = *(volatile unsigned *)at_rank_generic(window, 1))) \
-    X(no_meeting_at_the_end, 2, if (rank() == 1) { window[3] = 5; meet(); return; } meet(); delay(); out[0] = load(at_rank(mine, 1) + 12);)
+    X( \
+        no_meeting_at_the_end, 2, \
+        if (rank() == 1) { \
+            window[3] = 5; \
+            meet(); \
+            return; \
+        } meet(); \
+        delay(); out[0] = load(at_rank(mine, 1) + 12);)
 
 // Each block's window holds its words; block 0 begins the copy, each block in the mask waits.
 #define MASK(M, UNUSED) \
-    if (first && (M >> rank() & 1)) expect(bar, 64); \
+    if (first && (M >> rank() & 1)) \
+        expect(bar, 64); \
     meet(); \
-    if (first && rank() == 0) multicast(mine, memory, 64, bar, M); \
-    if (first && (M >> rank() & 1)) out[0] = wait(bar); \
+    if (first && rank() == 0) \
+        multicast(mine, memory, 64, bar, M); \
+    if (first && (M >> rank() & 1)) \
+        out[0] = wait(bar); \
     delay(); \
-    if (first) out[1] = window[2]; \
+    if (first) \
+        out[1] = window[2]; \
     meet();
 #define ENDED(...) \
     meet(); \
-    if (rank() == 1) return; \
+    if (rank() == 1) \
+        return; \
     delay(); \
-    if (first) { __VA_ARGS__; out[6] = 1; }
+    if (first) { \
+        __VA_ARGS__; \
+        out[6] = 1; \
+    }
 
 static __device__ unsigned long long at_rank_generic(const void *p, unsigned r)
 {
