@@ -1,10 +1,10 @@
-"""Tensor cores, integer instructions and tensor maps are as an H200's: tests/conformance/*.cu ran there, and what they printed
+"""Tensor cores, integer instructions, tensor maps and clusters are as an H200's: tests/conformance/*.cu ran there, and what they printed
 is kept beside them.
 
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a lanes.cu -o lanes && ./lanes > lanes_h200.jsonl
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a products.cu -o products && ./products > products_h200.jsonl
 
-and so for fragments.cu, integers.cu, tensor_map_encode.cu, tensor_tiles.cu and wgmma.cu.
+and so for cluster.cu, cluster_launch.cu, fragments.cu, integers.cu, tensor_map_encode.cu, tensor_tiles.cu and wgmma.cu.
 """
 
 import json
@@ -89,7 +89,8 @@ def test_products_of_warpgroups_are_those_of_hardware_by_all_bits(compile_cu):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name, n_lines", [("fragments", 55), ("integers", 859), ("tensor_map_encode", 2290)])
+@pytest.mark.parametrize("name, n_lines", [("fragments", 55), ("integers", 859), ("tensor_map_encode", 2290),
+                                           ("cluster", 2336), ("cluster_launch", 3187)])
 def test_all_bits_are_those_of_hardware(compile_cu, compiler, name, n_lines):
     recorded = lines_of((CONFORMANCE / f"{name}_h200.jsonl").read_text())
     done = run(compile_cu(Program(CONFORMANCE / f"{name}.cu", compiler)))
