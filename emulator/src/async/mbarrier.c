@@ -60,7 +60,7 @@ struct mbarrier {
     struct release arriving; /* by those who have arrived in this phase */
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
     struct clock heard, heard_in[2]; /* the same of what threads of other blocks did here that orders nothing */
-    u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    u64 known[MAX_THREADS];          /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
 };
 
@@ -257,8 +257,9 @@ static struct mbarrier *own(void *barrier, const char *did, const void *pc)
 {
     struct mbarrier *m = object(barrier, 0, pc);
     if (m->block != running())
-        report_call("invalid mbarrier", pc, did,
-                    "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
+        report_call(
+            "invalid mbarrier", pc, did,
+            "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
     return m;
 }
 

@@ -79,16 +79,22 @@ static unsigned rank_at(const void *address, const char *asks, const void *pc)
     return owner ? owner->rank : absent;
 }
 
+static void report_no_rank(unsigned rank, const void *pc)
+{
+    unsigned n = block_here()->cluster->n;
+    char did[96], why[96];
+    snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
+    snprintf(why, sizeof why, "Its cluster has %u blocks, number 0 to %u.", n, n - 1);
+    report_call("invalid rank", pc, did, n == 1 ? "Its cluster has one block, number 0." : why);
+}
+
 /* A rank that the cluster has not is no fault before something is touched there; but where there is one block, there are no others
  * to ask for. */
 static void *map_to_rank(const void *address, unsigned rank, const void *pc)
 {
     const struct block *b = block_here();
-    char did[96], why[96];
-    snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
-    snprintf(why, sizeof why, "Its cluster has %u blocks, number 0 to %u.", b->cluster->n, b->cluster->n - 1);
     if (rank >= b->cluster->ranks)
-        report_call("invalid rank", pc, did, b->cluster->n == 1 ? "Its cluster has one block, number 0." : why);
+        report_no_rank(rank, pc);
     rank_at(address, "asks for the place of an address in another block's shared memory", pc);
     return shared_of_rank(b, address, rank);
 }
