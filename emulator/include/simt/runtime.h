@@ -261,7 +261,7 @@ struct simt_kernel {
     const void *(*pointer)(const void *params, unsigned index);
     unsigned max_threads, min_blocks, most_in_cluster; /* __launch_bounds__; 0: none */
     unsigned cluster[3];                               /* __cluster_dims__; likewise */
-    unsigned registers;               /* __maxnreg__; likewise */
+    unsigned registers;                                /* __maxnreg__; likewise */
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;
@@ -282,7 +282,7 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
-    bool programmatic;   /* it may begin before the launch in front of it has ended */
+    bool programmatic;     /* it may begin before the launch in front of it has ended */
     unsigned cluster[3];   /* cudaLaunchAttributeClusterDimension; 0: the kernel says */
     unsigned preferred[3]; /* cudaLaunchAttributePreferredClusterDimension; 0: none */
 };

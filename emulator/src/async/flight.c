@@ -42,7 +42,8 @@ void engine_clear(struct engine *e)
 {
     for (unsigned i = 0; i < e->n; i++)
         forget(&e->flying[e->first + i]);
-    *e = (struct engine){.actor = e->actor, .block = e->block, .completed_by = e->completed_by, .flying = e->flying, .room = e->room};
+    *e = (struct engine){
+        .actor = e->actor, .block = e->block, .completed_by = e->completed_by, .flying = e->flying, .room = e->room};
 }
 
 void engine_free(struct engine *e)
@@ -178,6 +179,16 @@ static bool reads_from(const struct flying *f, const void *address, unsigned byt
         if (meets(flying_pieces(f)[i].from, flying_pieces(f)[i].bytes, address, bytes))
             return true;
     return false;
+}
+
+const struct flying *flight_to(struct block *b, const void *address, unsigned bytes)
+{
+    if (!guard_forbids(b, address, bytes, false))
+        return NULL;
+    for (struct flight_search s = {0}; flight_next(b, &s);)
+        if (writes_to(s.flying, address, bytes))
+            return s.flying;
+    return NULL;
 }
 
 /* ---- reports ---- */

@@ -43,8 +43,8 @@ struct waited {     /* when a thread, or a warp, last waited for groups */
     unsigned groups_left;
 };
 
-struct engine {     /* its transfers in flight, oldest first */
-    unsigned actor; /* order.h, */
+struct engine {          /* its transfers in flight, oldest first */
+    unsigned actor;      /* order.h, */
     struct block *block; /* of that one: of an mbarrier's, other blocks of the cluster may issue some */
     enum completion completed_by;
     struct flying *flying;
@@ -101,6 +101,8 @@ struct flight_search {
     unsigned i;
 };
 bool flight_next(struct block *b, struct flight_search *s);
+/* The first of them that is to write there, if that is shared memory of the block; NULL: none. */
+const struct flying *flight_to(struct block *b, const void *address, unsigned bytes);
 
 /* Their bytes are forbidden, or to be read alone, until they are let go: of any block of the cluster. */
 void guard_close(struct block *b, const void *address, u64 bytes);

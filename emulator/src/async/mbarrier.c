@@ -53,8 +53,8 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
+    bool fenced;          /* by fence.mbarrier_init, or a relaxed arrival without it has been noted */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
-    bool fenced;          /* by fence.mbarrier_init */
     struct attachment *attached;
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
@@ -167,40 +167,45 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
-static void report_invisible(const struct access *a, const struct mbarrier *m)
-{
-    report_meeting(a, "mbarrier not visible", &m->initialised, "initialised it",
-                   "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
-                   "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
-}
-
-/* It was initialised ahead of a relaxed arrival at the cluster's barrier. */
-static void note_unfenced(const struct mbarrier *m, const void *pc)
+/* It was initialised before, as far as relaxed arrivals say. */
+static void note_unfenced(struct mbarrier *m, const void *pc)
 {
     char text[1024];
     struct source_line l = lines_of(m->initialised.pc);
-    snprintf(text, sizeof text,
-             "This mbarrier was initialised at %s:%d, ahead of a relaxed arrival at the cluster's barrier, which orders only what a "
-             "fence has released: fence.mbarrier_init.release.cluster is missing between the two.",
-             l.file, l.line);
+    if (m->fenced)
+        return;
+    m->fenced = true;
+    snprintf(
+        text, sizeof text,
+        "An mbarrier is used that was initialised at %s:%d, and only arrivals that are .relaxed lie between, which order "
+        "nothing: fence.mbarrier_init.release.cluster, by the thread that has initialised it, is missing before them.",
+        l.file, l.line);
     note_once(pc, text);
 }
 
+static void report_invisible(const struct access *a, const struct mbarrier *m)
+{
+    report_meeting(
+        a, "mbarrier not visible", &m->initialised, "initialised it",
+        "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+        "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+}
+
 /* Whoever uses the object must know that it was initialised. */
-static void check_order(const struct access *a, const struct mbarrier *m)
+static void check_order(const struct access *a, struct mbarrier *m)
 {
     struct block *b = a->block;
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
-    if (order_before(b, b->cur, first->serial, engine_of(INITIALISED, first->thread), m->initialised_then)) {
-        if (!m->fenced)
-            note_unfenced(m, a->pc);
+    if (order_before(b, b->cur, first->serial, engine_of(INITIALISATIONS, first->thread), m->initialised_then)) {
+        note_unfenced(m, a->pc);
         return;
     }
     if (m->block != b)
         report_invisible(a, m);
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    struct conflict c = {
+        .block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
     c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
@@ -222,7 +227,7 @@ static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
     struct block *owner = shared_owner(b, barrier);
     struct access a = access_of_mbarrier(b, barrier, pc);
     struct mbarrier *m = *find(owner, barrier);
-    for (unsigned i = 0; !m && owner != b && i < MOST_TESTS; i++) {
+    for (unsigned i = 0; simt_checked && !m && owner != b && i < MOST_TESTS; i++) {
         give_way(b, pc); /* it is too early: who initialises it is to be named */
         m = *find(owner, barrier);
     }
@@ -480,14 +485,11 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* ---- operations ---- */
 
 /* The running thread writes the object's bytes, which say nothing to a program. */
-static void store(struct block *b, void *barrier, u64 bits, bool makes_one, const void *pc)
+static void store(struct block *b, void *barrier, u64 bits, enum engine_kind engine, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
-    struct access change = access_of_mbarrier(b, barrier, pc);
-    change.manner = AS_COPY; /* of nothing that need have been written */
-    if (simt_checked && makes_one && b->cluster->n > 1)
-        access_check(&change); /* who may use it, check_order() says: a relaxed arrival orders this and no store */
-    else if (simt_checked)
+    a.engine = engine ? engine_of(engine, b->cur) : 0;
+    if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
     race_judge(b);
@@ -534,7 +536,8 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         check_order(&a, *at);
         remove_mbarrier(at);
     }
-    store(b, barrier, expected, true, pc);
+    store(b, barrier, expected, INITIALISATIONS, pc);
+    order_learn(b, b->cur, engine_of(INITIALISATIONS, b->cur), b->now);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
         base_out_of_memory();
@@ -565,7 +568,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
-    store(b, barrier, ~0ull, false, pc);
+    store(b, barrier, ~0ull, NO_ENGINE, pc);
 }
 
 static bool is_last(const struct mbarrier *m, unsigned count)
@@ -615,19 +618,8 @@ void mbarrier_fence_init(void)
 {
     struct block *b = running();
     for (struct mbarrier *m = b->mbarriers; m; m = m->next)
-        if (m->initialised.thread == b->cur) {
-            m->published = true;
-            m->fenced = true;
-        }
-}
-
-void mbarrier_release(const struct block *b, struct clock *into)
-{
-    for (const struct mbarrier *m = b->mbarriers; m; m = m->next)
-        if (m->initialised.thread == b->cur) {
-            clock_add(into, (struct entry){b->serial, engine_of(INITIALISED, b->cur), b->now});
-            return;
-        }
+        if (m->initialised.thread == b->cur)
+            m->published = m->fenced = true;
 }
 
 /* A bulk copy is about to count bytes there, by the async proxy. */
@@ -648,6 +640,47 @@ static void check_published(struct mbarrier *m, const void *pc)
     note_once(pc, text);
 }
 
+/* What is sent from block to block lets its receiver know what its sender had done: it answers by it, perhaps. */
+static bool releases(const struct transfer *t)
+{
+    return t->value || (t->n_pieces && shared_owner(running(), t->pieces[0].from));
+}
+
+/* What is in the way of a transfer that goes to another block: one in flight. NULL: nothing is. */
+static const struct flying *in_the_way(const struct transfer *t, struct block *to, long further)
+{
+    const struct flying *f = NULL;
+    for (unsigned i = 0; to != running() && !t->reduces && i < t->n_pieces && !f; i++)
+        f = flight_to(to, t->pieces[i].to + further, t->pieces[i].bytes);
+    return f;
+}
+
+/* The same, by the way of those who wait for it and read it: they are to be named, if anybody is. */
+static void begin(struct mbarrier *m, const struct transfer *t, long further)
+{
+    struct block *b = running();
+    const struct flying *first = simt_checked ? in_the_way(t, m->block, further) : NULL;
+    if (!first) {
+        transfer_begin(&m->engine, t, further)->group = m->phase;
+        return;
+    }
+    struct actor issuer = {first->block->serial, first->thread, first->pc};
+    struct transfer kept = *t; /* pieces of a tensor's box are valid as long as no other thread runs */
+    char did[160];
+    snprintf(did, sizeof did, "began to copy to it (%s)", first->call);
+    kept.pieces = base_reserve(t->n_pieces * sizeof *t->pieces);
+    memcpy(kept.pieces, t->pieces, t->n_pieces * sizeof *t->pieces);
+    t = &kept;
+    for (unsigned i = 0; i < MOST_TESTS && in_the_way(t, m->block, further); i++)
+        give_way(b, t->pc);
+    transfer_begin(&m->engine, t, further)->group = m->phase;
+    if (report_has_races())
+        return;
+    struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
+    report_meeting(&a, "target overwritten in flight", &issuer, did,
+                   "Nothing that this thread has waited for tells it that somebody has waited for that copy.");
+}
+
 /* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
 static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 {
@@ -664,7 +697,9 @@ static void issue_to(const struct transfer *t, unsigned rank, bool counted)
         return;
     const unsigned char *to = t->pieces[0].to;
     long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
-    transfer_begin(&m->engine, t, further)->group = m->phase;
+    begin(m, t, further);
+    if (simt_checked && releases(t))
+        order_release(b, b->cur, &m->arriving);
     if (m->n_waiting)
         settle(m, t->pc);
 }
@@ -672,11 +707,13 @@ static void issue_to(const struct transfer *t, unsigned rank, bool counted)
 static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
 {
     char did[160];
-    snprintf(did, sizeof did,
-             "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
-             t->call, data, counted);
-    report_call("wrong rank", t->pc, did,
-                "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+    snprintf(
+        did, sizeof did,
+        "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+        t->call, data, counted);
+    report_call(
+        "wrong rank", t->pc, did,
+        "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
 }
 
 void mbarrier_issue(const struct transfer *t)

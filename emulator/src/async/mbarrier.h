@@ -31,8 +31,6 @@ void mbarrier_wait(void *barrier, struct asking for_what, const void *pc); /* un
 unsigned mbarrier_pending(u64 token);                                      /* mbarrier.pending_count */
 /* fence.mbarrier_init: what the running thread has initialised is visible to the async proxy. */
 void mbarrier_fence_init(void);
-/* The running thread arrives at the cluster's barrier by .relaxed: adds that it has initialised its mbarriers. */
-void mbarrier_release(const struct block *b, struct clock *into);
 /* cp.async.mbarrier.arrive: arrives when all copies that the thread has issued so far have landed. noinc: that arrival is
  * one of those expected; else the barrier expects one more. */
 void mbarrier_arrive_behind_copies(void *barrier, bool noinc, const void *pc);

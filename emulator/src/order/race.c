@@ -129,10 +129,17 @@ static enum access_kind kind_of(enum strength strength, bool stored)
 
 static const unsigned char *address_of(const struct visit *v) { return v->place->object->base + v->place->offset; }
 
+/* Is what it is to be reported with known? In a cluster a store that meets a copy's is rather reported with a read of what
+ * that one brought: who reads is who has not said that the place is free. */
+static bool is_settled(const struct visit *v)
+{
+    return v->raced && !(v->b->cluster->n > 1 && v->other_stored && v->other.engine);
+}
+
 static void note_conflict(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored,
                           enum why why)
 {
-    if (v->raced)
+    if (is_settled(v) || (v->raced && stored))
         return;
     v->raced = true;
     v->other = *r;
@@ -342,11 +349,11 @@ static void meet_reads(struct visit *v, const struct record *r)
         return;
     if (own && is_below_floor(v->b, r) && !IS_READ_ONLY(r))
         return;
-    for (uint32_t warps = r->warps; warps && !v->raced; warps &= warps - 1) {
+    for (uint32_t warps = r->warps; warps && !is_settled(v); warps &= warps - 1) {
         unsigned warp = (unsigned)__builtin_ctz(warps);
         if (own && IS_COLLECTIVE(r) && warp == v->warp)
             continue; /* done before any lane of the warp went on */
-        for (uint32_t rest = r->who; rest && !v->raced; rest &= rest - 1) {
+        for (uint32_t rest = r->who; rest && !is_settled(v); rest &= rest - 1) {
             unsigned thread = warp * WARP + (unsigned)__builtin_ctz(rest);
             if (own && thread == v->a->thread && !r->engine)
                 continue;
@@ -481,8 +488,8 @@ static bool is_known(const struct access *a, const struct record *w)
 /* A record of what these lanes do, or have done for them. */
 static inline struct record record_of(const struct access *a, uint32_t who, u64 key)
 {
-    return (struct record){a->serial, who, key, 1u << a->thread / WARP, (uint16_t)a->engine,
-                           (int16_t)(a->block->serial - a->serial)};
+    return (struct record){
+        a->serial, who, key, 1u << a->thread / WARP, (uint16_t)a->engine, (int16_t)(a->block->serial - a->serial)};
 }
 
 /* What happens most: a load of a word that nobody has written since the last barrier. Returns whether that is all. */
@@ -561,7 +568,7 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
         if (!v->raced && (!atomic || !is_store(r)))
             r->serial = 0;
     }
-    for (unsigned i = 0; beside && i < beside->n && !v->raced; i++)
+    for (unsigned i = 0; beside && i < beside->n && !is_settled(v); i++)
         meet_reads(v, &beside->reads[i]);
     if (beside && !v->raced)
         beside->n = 0;

@@ -43,9 +43,10 @@ static void check_cluster(const struct running *r, const char *did)
 {
     const struct launch *l = block_here()->launch;
     if (!l->has_clusters)
-        report_call("invalid copy", r->pc, did,
-                    "An H200 takes it for an illegal instruction. A launch with clusters may, even if they have one block: "
-                    "__cluster_dims__(1).");
+        report_call(
+            "invalid copy", r->pc, did,
+            "An H200 takes it for an illegal instruction. A launch with clusters may, even if they have one block: "
+            "__cluster_dims__(1).");
 }
 
 void ptx_multicast(const struct running *r, struct transfer *t, unsigned mask)
@@ -57,7 +58,8 @@ void ptx_multicast(const struct running *r, struct transfer *t, unsigned mask)
     if (mask >> n == 0)
         return;
     snprintf(did, sizeof did, "begins a copy to the blocks 0x%x of its cluster", mask);
-    snprintf(why, sizeof why, "Its cluster has %u block%s: the mask is at most 0x%x.", n, n == 1 ? "" : "s", (1u << n) - 1);
+    snprintf(why, sizeof why, "Its cluster has %u block%s: the mask is at most 0x%x.", n, n == 1 ? "" : "s",
+             (1u << n) - 1);
     report_call("invalid copy", r->pc, did, why);
 }
 
@@ -251,16 +253,15 @@ static const char *check_send_store(struct instruction *in)
 
 static const char *check_send_reduction(struct instruction *in)
 {
-    static const u64 types[] = {
-        [OP_ADD] = TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64),
-        [OP_MIN] = TYPE(T_U32) | TYPE(T_S32),
-        [OP_MAX] = TYPE(T_U32) | TYPE(T_S32),
-        [OP_INC] = TYPE(T_U32),
-        [OP_DEC] = TYPE(T_U32),
-        [OP_AND] = TYPE(T_B32),
-        [OP_OR] = TYPE(T_B32),
-        [OP_XOR] = TYPE(T_B32),
-        [OP_CAS] = 0};
+    static const u64 types[] = {[OP_ADD] = TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64),
+                                [OP_MIN] = TYPE(T_U32) | TYPE(T_S32),
+                                [OP_MAX] = TYPE(T_U32) | TYPE(T_S32),
+                                [OP_INC] = TYPE(T_U32),
+                                [OP_DEC] = TYPE(T_U32),
+                                [OP_AND] = TYPE(T_B32),
+                                [OP_OR] = TYPE(T_B32),
+                                [OP_XOR] = TYPE(T_B32),
+                                [OP_CAS] = 0};
     enum operation o = in->field[OPERATION];
     if (o >= sizeof types / sizeof *types || !(types[o] & TYPE(in->type[0])))
         return "there is no such operation of that type";

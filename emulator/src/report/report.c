@@ -591,9 +591,11 @@ void report_race(const struct conflict *c)
     pthread_mutex_unlock(&lock);
 }
 
+bool report_has_races(void) { return __atomic_load_n(&n_races, __ATOMIC_RELAXED); }
+
 void report_stored_together(const void *pc)
 {
-    if (!__atomic_load_n(&n_races, __ATOMIC_RELAXED))
+    if (!report_has_races())
         return;
     pthread_mutex_lock(&lock);
     for (struct race *r = races; r < races + n_races; r++)
