@@ -1,7 +1,6 @@
 // Shared memory of other blocks of a cluster, touched as it must not be; tests/right/dsmem.cu has the right ways. The first
 // argument picks the kernel; a comment `expect NAME: KIND` marks a line that the report on it must name.
 #include "../hopper.h"
-#include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <string.h>
 
@@ -179,16 +178,24 @@ __global__ void __cluster_dims__(2) added_as_own(int *out)
     CLUSTER_SYNC();
 }
 
-// Hardware adds them as one number.
-__global__ void __cluster_dims__(2) two_halves(int *out)
+__global__ void __cluster_dims__(2) pairs_of_halves(int *out)
 {
-    __shared__ half2 sum;
-    half2 *there;
-    sum = __float2half2_rn(0);
+    __shared__ int array[THREADS];
+    unsigned there;
+    array[threadIdx.x] = 0x3c003c00;
     CLUSTER_SYNC();
-    MAP(there, &sum, cluster_rank() ^ 1);
-    if (threadIdx.x < 2)
-        atomicAdd(there, __float2half2_rn(1));  // expect two_halves: wrong memory space, in rank
+    MAP_SHARED(there, array + threadIdx.x, cluster_rank() ^ 1);
+    asm volatile("red.shared::cluster.add.noftz.f16x2 [%0], %1;" ::"r"(there), "r"(0x3c003c00) : "memory");  // expect pairs_of_halves: wrong memory space, in rank
+    CLUSTER_SYNC();
+}
+
+__global__ void __cluster_dims__(2) pairs_of_halves_by_pointer(int *out)
+{
+    __shared__ int array[THREADS];
+    array[threadIdx.x] = 0x3c003c00;
+    CLUSTER_SYNC();
+    int *there = (int *)__cluster_map_shared_rank(array, cluster_rank() ^ 1);
+    asm volatile("red.add.noftz.bf16x2 [%0], %1;" ::"l"(there + threadIdx.x), "r"(0x3c003c00) : "memory");  // expect pairs_of_halves_by_pointer: wrong memory space, in rank
     CLUSTER_SYNC();
 }
 
@@ -527,7 +534,8 @@ int main(int argc, char **argv)
     CASE(of_another_cluster)<<<4, THREADS>>>(out);
     CASE(loaded_as_own)<<<2, THREADS>>>(out);
     CASE(added_as_own)<<<2, THREADS>>>(out);
-    CASE(two_halves)<<<2, THREADS>>>(out);
+    CASE(pairs_of_halves)<<<2, THREADS>>>(out);
+    CASE(pairs_of_halves_by_pointer)<<<2, THREADS>>>(out);
     CASE(matrix)<<<2, THREADS>>>(out);
     CASE(copied_there)<<<2, THREADS>>>(out);
     CASE(no_first_barrier)<<<2, THREADS>>>(out);

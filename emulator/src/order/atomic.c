@@ -1,5 +1,6 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
+#include "memory/shared.h"
 #include "order/atomic.h"
 #include "base/report.h"
 #include "block/launch.h"
@@ -208,12 +209,14 @@ static void begin(struct block *b, const void *address, unsigned bytes, const vo
     may_poll(b, QUIET_ATOMIC, pc);
 }
 
-static void check_pair(const struct access *a)
+/* By any pointer: the instruction is one for global and for shared memory. */
+static void check_pair(const struct access *access)
 {
-    const struct block *owner = shared_owner(a->block, a->address);
-    if (owner && owner != a->block)
-        report_access(a, "wrong memory space",
-                      "Of another block's shared memory an H200 adds both halves as one whole number of 32 bits.");
+    const struct block *owner = shared_owner(access->block, access->address);
+    if (owner && owner != access->block)
+        report_access(
+            access, "wrong memory space",
+            "In another block's shared memory an H200 adds two numbers of 16 bits as one whole number of 32.");
 }
 
 static u128 change(struct block *b, const struct atomic *a, void *address, u128 value, u128 compare, const void *pc)
@@ -222,10 +225,10 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
     struct access access = access_of(b, pc, address, bytes, ACCESS_ATOMIC);
     access.scope = a->scope;
     access.compares = a->op == SIMT_ATOMIC_CAS;
-    if (simt_checked && types[a->type].pair)
-        check_pair(&access);
     if (simt_checked)
         access_check(&access);
+    if (simt_checked && types[a->type].pair)
+        check_pair(&access);
     if (!simt_checked && a->scope == SIMT_SCOPE_SYSTEM)
         note_system_scope(address);
     if (simt_checked && access.compares)
