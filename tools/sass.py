@@ -2,6 +2,7 @@
 compiles and nvdisasm disassembles where both are found; else it is the step's sass.json, written by `./learn sass N --record`."""
 import collections
 import dataclasses
+import functools
 import hashlib
 import json
 import re
@@ -68,7 +69,7 @@ class Instruction:
     text: str  # as nvdisasm has it, but a branch names an address in place of a label
     line: int  # of the step's source; 0 for none
 
-    @property
+    @functools.cached_property
     def whole(self):
         """FFMA.FTZ of @P0 FFMA.FTZ R1, …"""
         return OPCODE.match(self.text)["opcode"]
@@ -77,7 +78,7 @@ class Instruction:
     def opcode(self):
         return self.whole.split(".")[0]
 
-    @property
+    @functools.cached_property
     def kind(self):
         """The class that it belongs to. ptxas has the FMA units move registers, and the tensor cores' neighbours set constants, too."""
         return "move" if SETS_REGISTER.search(self.text) else CLASS_OF.get(self.opcode, "other")
@@ -109,7 +110,7 @@ class Loop:
     def instructions(self):
         return list(self.own.values())
 
-    @property
+    @functools.cached_property
     def work(self):
         counts = by_class(self.instructions)
         return tuple(sum(counts[name].total() for name in names) for names in WORK)
@@ -380,20 +381,29 @@ def is_whole(head, rows):
         and all(loop["sass"] for loop in loops) and all(OPCODE.match(text) for *_, texts in runs for text in texts.split("; "))
 
 
+@functools.lru_cache(maxsize=64)
+def program_of(text, numbers):
+    """The Program of a record's text, or None where it is not whole. numbers: of the lines of code."""
+    lines = dict(enumerate(numbers, 1))
+    try:
+        head, *rows = json.loads(text)
+        if is_whole(head, rows):
+            return Program(**head, kernels=[Kernel(**row | {"loops": [unpacked(loop, lines) for loop in row["loops"]]}) for row in rows])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        pass
+    return None
+
+
 def recorded(step):
     """The Program of the step's sass.json; None where there is none."""
     path = record_path(step)
     require_regular(path)
     if not path.exists():
         return None
-    lines = dict(enumerate(code_line_numbers(step), 1))
-    try:
-        head, *rows = json.loads(path.read_text())
-        if is_whole(head, rows):
-            return Program(**head, kernels=[Kernel(**row | {"loops": [unpacked(loop, lines) for loop in row["loops"]]}) for row in rows])
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        pass
-    stop(f"{path.relative_to(ROOT)} is not as ./learn sass {steps.called(step)} --record writes it.")
+    program = program_of(path.read_bytes(), tuple(code_line_numbers(step)))
+    if not program:
+        stop(f"{path.relative_to(ROOT)} is not as ./learn sass {steps.called(step)} --record writes it.")
+    return program
 
 
 def renew(check):

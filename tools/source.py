@@ -1,6 +1,7 @@
 """Reading the steps' sources: the pieces that marks name, the code without its comments, and how two steps differ."""
 import dataclasses
 import difflib
+import functools
 import re
 
 from tools import steps
@@ -71,6 +72,7 @@ def trimmed(lines, begin, end):
     return end
 
 
+@functools.lru_cache(maxsize=256)
 def pieces(text, called):
     """{name: Piece} of a source, in order. called: what a complaint calls it."""
     lines = text.split("\n")

@@ -1,5 +1,6 @@
 """The steps, as CMake wrote them to build/steps.json from each add_step(), and what stands in their directories."""
 import difflib
+import functools
 import json
 import re
 from types import NoneType
@@ -135,21 +136,27 @@ def is_line(found):
         and all(isinstance(found[name], kind) for name, kind in RECORDED.items())
 
 
+@functools.lru_cache(maxsize=256)
+def lines_of(text, path):
+    """The lines of a file of results, read."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            read = json.loads(line) if line.strip() else None
+        except ValueError:
+            read = {}
+        if read is not None:
+            if not is_line(read):
+                stop(f"{path.relative_to(ROOT)}, line {number}: this is not a whole line of results. To have the file as it "
+                     f"was: git checkout {path.relative_to(ROOT)}")
+            found.append(read)
+    return tuple(found)
+
+
 def recorded(step, name="results.jsonl"):
     """The lines of the step's results.jsonl, ours and the peers', or of its sweep.jsonl."""
     path = directory(step) / name
-    found = []
-    for number, text in enumerate(path.read_bytes().splitlines() if path.exists() else [], 1):
-        try:
-            line = json.loads(text) if text.strip() else None
-        except ValueError:
-            line = {}
-        if line is not None:
-            if not is_line(line):
-                stop(f"{path.relative_to(ROOT)}, line {number}: this is not a whole line of results. To have the file as it "
-                     f"was: git checkout {path.relative_to(ROOT)}")
-            found.append(line)
-    return found
+    return list(lines_of(path.read_bytes() if path.exists() else b"", path))
 
 
 def swept(number):

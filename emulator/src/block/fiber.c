@@ -82,7 +82,11 @@ static void *first_frame(unsigned char *top)
 /* ---- slots: all in one range, so that an address in it can be recognised ---- */
 
 #define MOST_SLOTS (1u << 19)
-#define MOST_GUARDS (1u << 14) /* Linux allows 65,530 mappings, and a guard page makes two: stacks beyond have none */
+#define MADE_TOGETHER 32u      /* slots: threads come by warps, and each system call for memory takes microseconds */
+#define MOST_GUARDS (1u << 14) /* Linux allows 65,530 mappings, and a guard page may be one: stacks beyond have none */
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102 /* Linux 6.13: a guard page that is no mapping of its own */
+#endif
 #define STAGGER 192u /* tops differ in cache set and in page, or the hot ends of all stacks would evict each other */
 #define STAGGERS 47u
 #define POISONED 2048u /* bytes of a stack that a new thread finds overwritten: what others left is not for it */
@@ -111,25 +115,6 @@ void fiber_init(struct worker *w)
     w->stacks = base_reserve(sizeof *w->stacks);
 }
 
-static unsigned char *new_slot(void)
-{
-    unsigned n = __atomic_fetch_add(&n_slots, 1, __ATOMIC_RELAXED);
-    unsigned guard = n < MOST_GUARDS ? GUARD : 0;
-    unsigned char *slot = all_slots + (size_t)n * STACK_SLOT;
-    if (n >= MOST_SLOTS || mprotect(slot + guard, STACK_SLOT - guard, PROT_READ | PROT_WRITE)) {
-        perror("simt: cannot make a thread's stack");
-        exit(2);
-    }
-    return slot;
-}
-
-static unsigned char *take_slot(struct stacks *s)
-{
-    if (!s->n_unused)
-        return new_slot();
-    return s->unused[--s->n_unused];
-}
-
 static void give_slot(struct stacks *s, unsigned char *slot)
 {
     if (s->n_unused == s->capacity) {
@@ -139,6 +124,36 @@ static void give_slot(struct stacks *s, unsigned char *slot)
             perror("simt"), exit(2);
     }
     s->unused[s->n_unused++] = slot;
+}
+
+/* One that is no mapping of its own costs a tenth of one that is. */
+static bool make_guard(unsigned char *slot)
+{
+    return !madvise(slot, GUARD, MADV_GUARD_INSTALL) || !mprotect(slot, GUARD, PROT_NONE);
+}
+
+static void make_slots(struct stacks *s)
+{
+    unsigned first = __atomic_fetch_add(&n_slots, MADE_TOGETHER, __ATOMIC_RELAXED);
+    unsigned char *slots = all_slots + (size_t)first * STACK_SLOT;
+    bool made = first + MADE_TOGETHER <= MOST_SLOTS &&
+                !mprotect(slots, (size_t)MADE_TOGETHER * STACK_SLOT, PROT_READ | PROT_WRITE);
+    for (unsigned i = MADE_TOGETHER; made && i > 0; i--) {
+        unsigned char *slot = slots + (size_t)(i - 1) * STACK_SLOT;
+        made = first >= MOST_GUARDS || make_guard(slot);
+        give_slot(s, slot);
+    }
+    if (!made) {
+        perror("simt: cannot make a thread's stack");
+        exit(2);
+    }
+}
+
+static unsigned char *take_slot(struct stacks *s)
+{
+    if (!s->n_unused)
+        make_slots(s);
+    return s->unused[--s->n_unused];
 }
 
 static unsigned char *slot_of(unsigned char *address)
