@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A step of matmul beside the step before it and cuBLAS, on a GPU that has rested and on one that is hot.
+"""A step of matmul beside others, as the step before it, and cuBLAS, on a GPU that has rested and on one that is hot.
 
     bench/heat.py --step 40 --beside 39 --json heat.jsonl
 
@@ -48,7 +48,7 @@ def timed(torch, contenders, iters):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--step", default="40")
-    parser.add_argument("--beside", default="39", help="another step of matmul")
+    parser.add_argument("--beside", nargs="+", default=["39"], metavar="STEP", help="other steps of matmul")
     parser.add_argument("--shape", nargs="+", default=SIZES, help=f"such as {peers.Matmul.SHAPE}")
     parser.add_argument("--dtype", nargs="+", choices=["fp16", "bf16"], default=["bf16", "fp16"])
     parser.add_argument("--iters", type=int, default=20, help="bursts of each")
@@ -56,9 +56,9 @@ def main():
     asked = parser.parse_args()
     if asked.iters < 1:
         parser.error("--iters: at least 1")
-    steps = [peers.find_step(asked.beside), peers.find_step(asked.step)]
+    steps = [peers.find_step(name) for name in (*asked.beside, asked.step)]
     if any(step["operation"] != "matmul" or not set(asked.dtype) <= set(step["dtypes"]) for step in steps):
-        parser.error(f"--step {asked.step} --beside {asked.beside}: both have to be steps of matmul that have {' and '.join(asked.dtype)}")
+        parser.error(f"--step {asked.step} --beside {' '.join(asked.beside)}: all have to be steps of matmul that have {' and '.join(asked.dtype)}")
     try:
         shapes = [peers.Matmul.shape(text) for text in asked.shape]
     except ValueError:

@@ -1,11 +1,11 @@
-"""Clusters of several blocks, which launches may not ask for yet: tests/clusters/pair.c makes some inside of the runtime."""
+"""Clusters of several blocks: tests/clusters/pair.c makes some inside of the runtime."""
 
 import re
 import shutil
 
 import pytest
 
-from conftest import BUILD, TESTS, run
+from conftest import BUILD, TESTS, Program, run
 
 SOURCE = TESTS / "clusters" / "pair.c"
 CHECKS = pytest.mark.parametrize("checks", ["checked", "plain"])
@@ -75,3 +75,10 @@ def test_of_an_endless_kernel_every_block_is_named(pair):
     done = run(pair, "hang_alone", "checked", SIMT_WORKERS="1", SIMT_TIMEOUT="1", timeout=60)
     assert done.returncode == 1
     assert [line for line in said(done).splitlines() if "kernel pair" in line] == ["  kernel pair, block (0,0,0)", "  kernel pair, block (1,0,0)"]
+
+
+def test_blocks_of_a_cluster_know_the_same_arrays(compile_cu):
+    """Whichever worker first came to one: a block that did not would find nothing in its neighbour."""
+    for _ in range(8):
+        done = run(compile_cu(Program(TESTS / "right" / "dsmem.cu")), SIMT_WORKERS="3", timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")

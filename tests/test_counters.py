@@ -2,7 +2,7 @@
 
 tests/counters/loops.cu says at the end of each line how many that are, and why; tests/counters/in_flight.cu, how many of
 its requests find copies in flight; tests/counters/wgmma_in_flight.cu, the same of products of warpgroups;
-tests/counters/bulk.cu, what bulk copies count."""
+tests/counters/bulk.cu, what bulk copies count; tests/counters/dsmem.cu, what accesses to other blocks' shared memory do."""
 
 import json
 import re
@@ -17,6 +17,7 @@ PROGRAMS = [Program(SOURCE, compiler) for compiler in COMPILERS]
 IN_FLIGHT = TESTS / "counters" / "in_flight.cu"
 WGMMA_IN_FLIGHT = TESTS / "counters" / "wgmma_in_flight.cu"
 BULK = TESTS / "counters" / "bulk.cu"
+DSMEM = TESTS / "counters" / "dsmem.cu"
 USES = ("shared_ld", "shared_ld_requests"), ("ldmatrix", "ldmatrix_requests"), ("shuffle", "shuffles"), ("mma", "mma")
 ACCESSES = ("global_ld_requests", "global_st_requests")
 
@@ -81,6 +82,16 @@ def test_bulk_copies_in_flight_during_wgmma(counted, compiler):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_bulk_copies(counted, compiler):
     assert requests(counted(Program(BULK, compiler)), BULK) == expected(BULK)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_shared_memory_of_other_blocks(counted, compiler):
+    assert requests(counted(Program(DSMEM, compiler)), DSMEM) == expected(DSMEM)
+
+
+def test_the_table_has_shared_memory_of_other_blocks_too(compile_cu):
+    table = run(compile_cu(Program(DSMEM)), SIMT_PROFILE="1").stderr
+    assert re.findall(r"^ +shared memory of other blocks: (.*)$", table, re.M)[-1] == "loads 12, sectors 148; stores 6, sectors 66; atomics 4, sectors 4"
 
 
 def test_the_table_has_bulk_copies_too(compile_cu, tmp_path):

@@ -60,8 +60,8 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
 
 
 @pytest.mark.parametrize("words, said", [(["--iters", "0"], "--iters: at least 1"), (["--shape", "0"], "a shape is 4096"),
-                                         (["--step", "36"], "both have to be steps of matmul"), (["--step", "99"], "there is no step '99'"),
-                                         (["--beside", "04"], "both have to be steps of matmul that have bf16 and fp16")])
+                                         (["--step", "36"], "all have to be steps of matmul"), (["--step", "99"], "there is no step '99'"),
+                                         (["--beside", "39", "04"], "all have to be steps of matmul that have bf16 and fp16")])
 def test_bad_input(monkeypatch, capsys, words, said):
     monkeypatch.setattr(sys, "argv", ["heat.py", *words])
     with pytest.raises(SystemExit) as stopped:

@@ -95,6 +95,19 @@ def test_one_warp_stands_behind_another(recorded):
     assert [event.column for event in found.warps[0].events()] == [1, 2, 3, 4, 5, 6]  # who arrives goes on
 
 
+def test_the_barrier_of_a_cluster(recorded):
+    """Of a block's own warps: each wait stands behind all that have arrived."""
+    found = arranged(recorded("in_a_cluster"))
+    assert described(found) == {"warp 0": "global load, shuffle, shared store, arrive, exp, global store, cluster",
+                           "warp 1": "arrive, cluster, shared load, global store"}
+    wait, = events(found, 1, "cluster_wait")
+    arrive, = events(found, 0, "cluster_arrive")
+    assert (arrive.column, wait.start, wait.column) == (4, 2, 5)
+    assert [event.column for event in found.warps[0].events()] == [1, 2, 3, 4, 5, 6, 7]
+    other = arranged(recorded("in_a_cluster", block="1"))
+    assert described(other) == described(found)
+
+
 def test_a_copy_that_another_warp_waits_for(recorded):
     found = arranged(recorded("copied_for_another"))
     assert described(found) == {"warp 0": "barrier, copy, arrive", "warp 1": "barrier, wait, shared load, global store"}
@@ -146,7 +159,7 @@ def test_what_is_too_long_is_cut_off(recorded):
 
 
 def test_nothing_stands_outside(recorded):
-    for kernel in ("two_stages", "handed_over", "copied_for_another", "bulk_ring", "never_the_same"):
+    for kernel in ("two_stages", "handed_over", "in_a_cluster", "copied_for_another", "bulk_ring", "never_the_same"):
         picture = xml.etree.ElementTree.fromstring(timeline_picture.drawn(arranged(recorded(kernel)), 2))
         width, height = float(picture.get("width")), float(picture.get("height"))
         for rect in picture.iter("{http://www.w3.org/2000/svg}rect"):
@@ -196,7 +209,7 @@ def test_no_label_of_a_lessons_picture_stands_in_another(path):
     assert not labels_that_overlap(path.read_text())
 
 
-@pytest.mark.parametrize("kernel", ["two_stages", "lanes_apart", "other_turns", "handed_over", "copied_for_another", "bulk_ring", "never_the_same",
+@pytest.mark.parametrize("kernel", ["two_stages", "lanes_apart", "other_turns", "handed_over", "in_a_cluster", "copied_for_another", "bulk_ring", "never_the_same",
                                     "many_turns"])
 def test_no_label_stands_in_another(recorded, kernel):
     found = arranged(recorded(kernel))

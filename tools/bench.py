@@ -18,9 +18,14 @@ BY_ITSELF = {"device"}  # operations whose program measures its peer, too
 # Steps that are timed at a table of shapes, beside another step: the file of its lines, the script of bench/, and that step.
 TABLES = {"34_flash_mma_split_keys": ("decode.jsonl", "attention_decode.py", "33_flash_mma_gqa")}
 
-# Steps that are timed rested and hot as well, beside another step: the file of these lines, the script of bench/, and that step.
-HEATED = {"39_matmul_ring": ("heat.jsonl", "heat.py", "38_matmul_wgmma"),
-          "40_matmul_warp_specialized": ("heat.jsonl", "heat.py", "39_matmul_ring")}
+# Steps that bench/heat.py times rested and hot as well: files of its lines, the steps beside, and what else it is given.
+HEATED = {"39_matmul_ring": {"heat.jsonl": (["38_matmul_wgmma"], [])},
+          "40_matmul_warp_specialized": {"heat.jsonl": (["39_matmul_ring"], [])},
+          "41_matmul_multicast": {"heat.jsonl": (["40_matmul_warp_specialized"], [])},
+          "42_matmul_persistent": {"heat.jsonl": (["41_matmul_multicast"], [])},
+          "43_matmul_overlapped_store": {"heat.jsonl": (["42_matmul_persistent"], []),
+                                         "road.jsonl": (["38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized",
+                                                         "41_matmul_multicast", "42_matmul_persistent"], ["--dtype", "bf16"])}}
 
 
 def torch_python():
@@ -44,9 +49,9 @@ def commands(chosen, python, place, arguments):
     for step in tables:
         file, script, _ = TABLES[step["name"]]
         yield [python, PEERS.parent / script, "--step", step["number"], "--json", place / file, *arguments]
-    for step in [step for step in together if step["name"] in HEATED]:
-        file, script, beside = HEATED[step["name"]]
-        yield [python, PEERS.parent / script, "--step", step["number"], "--beside", beside, "--json", place / file, *arguments]
+    for step in together:
+        for file, (beside, more) in HEATED.get(step["name"], {}).items():
+            yield [python, PEERS.parent / "heat.py", "--step", step["number"], "--beside", *beside, "--json", place / file, *more, *arguments]
     for step in chosen:
         if step not in together and step not in tables:
             yield [steps.program(step, "cuda"), "--all-variants", "--json", lines, *arguments]
@@ -60,16 +65,18 @@ def keep(chosen, place):
         kept = [text for text in (place / file).read_text().splitlines(keepends=True) if file != RESULTS or belongs(json.loads(text), step)]
         write_whole(steps.directory(step) / file, "".join(kept))
         out.print(f"recorded in {step['dir']}/{file}")
-        heat = HEATED.get(step["name"], [""])[0]
-        if heat and (place / heat).exists():
-            write_whole(steps.directory(step) / heat, (place / heat).read_text())
-            out.print(f"recorded in {step['dir']}/{heat}")
+        for heat in HEATED.get(step["name"], {}):
+            if (place / heat).exists():
+                write_whole(steps.directory(step) / heat, (place / heat).read_text())
+                out.print(f"recorded in {step['dir']}/{heat}")
 
 
 def targets(chosen):
     """What has to be built of steps that were named; nothing is everything."""
-    beside = [table[step["name"]][-1] for table in (TABLES, HEATED) for step in chosen if step["name"] in table]
-    return dict.fromkeys([step["name"] for step in chosen] + beside)
+    names = [step["name"] for step in chosen]
+    beside = [TABLES[name][-1] for name in names if name in TABLES]
+    beside += [other for name in names for others, _ in HEATED.get(name, {}).values() for other in others]
+    return dict.fromkeys(names + beside)
 
 
 def bench(chosen, record, arguments):

@@ -36,6 +36,9 @@ TMA = {
     "tma_red_sectors": ("l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_red.sum",),
     "tma_red_bytes": ("l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red.sum",),
 }
+# Of shared memory of other blocks of a cluster, which ncu calls dshared: likewise. None of it counts as shared memory's.
+DSHARED = {f"dshared_{op}_{name}": (metric.format(op),) for op in ("ld", "st", "atom")
+           for name, metric in (("requests", "sm__sass_inst_executed_op_dshared_{}.sum"), ("sectors", "l1tex__t_sectors_pipe_lsu_mem_dshared_op_{}.sum"))}
 # Of products of a warpgroup, which ncu calls gmma: likewise. Each of the four warps counts one.
 WGMMA = {
     "wgmma": ("sm__inst_executed_pipe_tensor_op_gmma.sum",),

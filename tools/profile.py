@@ -23,7 +23,8 @@ NCU_BULK = {words: metrics.TMA[name][0] for words, name in (("bulk requests", "t
 ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": "cp.async reads global",
             "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async writes shared",
             "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "wgmma_ld": "wgmma reads shared",
-            "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction"}
+            "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction",
+            "dshared_ld": "load of another block's shared", "dshared_st": "store to another block's shared", "dshared_atom": "atomic in another block's shared"}
 # During what copies in flight are counted: our name for it → how those counters begin.
 IN_FLIGHT = {"shared_ld": "shared_ld", "ldmatrix": "ldmatrix", "shuffles": "shuffle", "mma": "mma", "wgmma": "wgmma"}
 EVENTS = {"mma": "product of fragments", "wgmma": "wgmma, by warp", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",

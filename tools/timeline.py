@@ -25,11 +25,15 @@ NAMES = {"global_ld": "global load", "global_st": "global store", "shared_ld": "
          "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "copy": "copy", "commit": "commit", "copy_wait": "wait",
          "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction", "tma": "bulk copy", "bulk_commit": "commit",
          "bulk_wait_read": "wait", "bulk_wait": "wait", "phase_wait": "wait", "arrive": "arrive", "copy_arrive": "arrive", "barrier_arrive": "arrive", "barrier": "barrier",
+         "cluster_arrive": "arrive", "cluster_wait": "cluster",
          "wgmma": "wgmma", "wgmma_commit": "commit", "wgmma_wait": "wait", "setmaxnreg": "setmaxnreg",
-         "mma": "mma", "exp": "exp", "shuffle": "shuffle", "vote": "vote", "atomic": "atomic"}
+         "mma": "mma", "exp": "exp", "shuffle": "shuffle", "vote": "vote", "atomic": "atomic",
+         "dshared_ld": "remote load", "dshared_st": "remote store", "dshared_atom": "remote atomic"}
 # Those that order a warp among others and its copies; those that stand for a phase of a barrier, and those that wait for one.
-ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "wgmma_commit", "wgmma_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier"}
-ARRIVES, WAITS = {"barrier", "barrier_arrive", "arrive", "copy_arrive", "tma_ld", "tma", "wgmma"}, {"barrier", "phase_wait", "wgmma"}
+ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "wgmma_commit", "wgmma_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier",
+          "cluster_arrive", "cluster_wait"}
+ARRIVES = {"barrier", "barrier_arrive", "cluster_arrive", "arrive", "copy_arrive", "tma_ld", "tma", "wgmma"}
+WAITS = {"barrier", "cluster_wait", "phase_wait", "wgmma"}
 MEETS = {"barrier", "wgmma"}  # who arrives there waits there: of a product, the four warps of a warpgroup
 WARPGROUP = 4
 READS = {"shared_ld", "ldmatrix"}
@@ -65,8 +69,9 @@ class Event:
 
     @property
     def key(self):
-        """What has to meet: a barrier's or an mbarrier's phase, a warpgroup's products."""
-        return "wgmma" if self.kind == "wgmma" else "barrier" in self.kind, self.object, self.phase
+        """What has to meet: a phase of a barrier, of the cluster's or of an mbarrier, a warpgroup's products."""
+        of = next((word for word in ("wgmma", "barrier", "cluster") if word in self.kind), "mbarrier")
+        return of, self.object, self.phase
 
     def look(self, lines=True):
         """Equal for events that look alike; lines: and stand in the same lines."""

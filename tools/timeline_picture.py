@@ -58,7 +58,8 @@ STYLE = """
 CLASSES = {"copy": "copy", "tma_ld": "copy", "tma_st": "copy", "tma_red": "copy", "tma": "copy", "global_ld": "global",
            "global_st": "global", "atomic": "global", "shared_ld": "shared",
            "shared_st": "shared", "ldmatrix": "ldmatrix", "stmatrix": "ldmatrix", "mma": "mma", "wgmma": "mma", "exp": "exp", "setmaxnreg": "lanes",
-           "shuffle": "lanes", "vote": "lanes"}
+           "shuffle": "lanes", "vote": "lanes",
+           "dshared_ld": "shared", "dshared_st": "shared", "dshared_atom": "shared"}
 
 
 def label(event):
@@ -315,7 +316,7 @@ def legend(timeline):
     if flights:
         if any(list(reads_of(timeline, warp, buffer)) for warp in timeline.warps for buffer, _ in lanes_of(warp)):
             yield "read", "the warp reads that buffer"
-    if kinds & {"barrier", "phase_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):
+    if kinds & {"barrier", "phase_wait", "cluster_wait"} and any(event.start < event.column for warp in timeline.warps for event in warp.events()):
         yield "late", "it waits for other warps"
 
 

@@ -1,13 +1,13 @@
-/* Cooperative groups (CUDA C++ Programming Guide): the grid, the block, tiles of a warp, and the threads that are
+/* Cooperative groups (CUDA C++ Programming Guide): the grid, the cluster, the block, tiles of a warp, and the threads that are
  * together now. */
 #ifndef _COOPERATIVE_GROUPS_H_
 #define _COOPERATIVE_GROUPS_H_
 
 #include "simt/groups/block.h"
+#include "simt/groups/cluster.h"
 #include "simt/groups/grid.h"
 #include "simt/groups/tile.h"
 #include "simt/groups/coalesced.h"
-#include "simt/groups/refused.h"
 
 namespace cooperative_groups
 {

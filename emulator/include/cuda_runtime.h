@@ -74,6 +74,38 @@ typedef unsigned long ulong;
 extern const uint3 blockDim __asm__("simt_block_dim"), gridDim __asm__("simt_grid_dim");
 static const int warpSize = 32;
 
+/* ---- clusters -------------------------------------------------------------------------------------------- */
+
+SIMT_INLINE unsigned __clusterDimIsSpecified() { return simt_cluster_is_explicit(); }
+SIMT_INLINE dim3 __clusterDim() { return dim3(simt_cluster_dim(0), simt_cluster_dim(1), simt_cluster_dim(2)); }
+SIMT_INLINE dim3 __clusterRelativeBlockIdx()
+{
+    return dim3(simt_cluster_idx(0), simt_cluster_idx(1), simt_cluster_idx(2));
+}
+SIMT_INLINE dim3 __clusterGridDimInClusters()
+{
+    dim3 cluster = __clusterDim();
+    return dim3(gridDim.x / cluster.x, gridDim.y / cluster.y, gridDim.z / cluster.z);
+}
+SIMT_INLINE dim3 __clusterIdx()
+{
+    dim3 cluster = __clusterDim();
+    return dim3(blockIdx.x / cluster.x, blockIdx.y / cluster.y, blockIdx.z / cluster.z);
+}
+SIMT_INLINE unsigned __clusterRelativeBlockRank()
+{
+    dim3 at = __clusterRelativeBlockIdx(), cluster = __clusterDim();
+    return at.x + cluster.x * (at.y + cluster.y * at.z);
+}
+SIMT_INLINE unsigned __clusterSizeInBlocks()
+{
+    dim3 cluster = __clusterDim();
+    return cluster.x * cluster.y * cluster.z;
+}
+#define __cluster_barrier_arrive() simt_cluster_arrive(false)
+#define __cluster_barrier_arrive_relaxed() simt_cluster_arrive(true)
+#define __cluster_barrier_wait() simt_cluster_wait()
+
 /* ---- barriers and fences --------------------------------------------------------------------------------- */
 
 #define __syncthreads() simt_syncthreads()
@@ -85,6 +117,7 @@ static const int warpSize = 32;
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { simt_warp_sync(mask); }
 SIMT_INLINE void __threadfence() { simt_fence(SIMT_SCOPE_DEVICE); }
 SIMT_INLINE void __threadfence_block() { simt_fence(SIMT_SCOPE_BLOCK); }
+SIMT_INLINE void __threadfence_cluster() { simt_fence(SIMT_SCOPE_CLUSTER); }
 SIMT_INLINE void __threadfence_system() { simt_fence(SIMT_SCOPE_SYSTEM); }
 #define __trap() simt_trap()
 #define __brkpt() simt_trap()
@@ -174,7 +207,7 @@ template <bool place, class T> SIMT_INLINE unsigned long long place_or_bits(cons
 SIMT_INLINE unsigned __isGlobal(const void *p) { return simt_is_in(SIMT_IN_GLOBAL, p); }
 SIMT_INLINE unsigned __isShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
 SIMT_INLINE unsigned __isCtaShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
-SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_SHARED, p); }
+SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_CLUSTER, p); }
 SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
 SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
 /* A parameter is a variable of its thread here, but with __grid_constant__ the launch's. */
@@ -182,6 +215,9 @@ SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CON
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
+/* Of any block of the cluster. */
+SIMT_INLINE void *__cluster_map_shared_rank(const void *p, unsigned rank) { return simt_cluster_map(p, rank); }
+SIMT_INLINE unsigned __cluster_query_shared_rank(const void *p) { return simt_cluster_rank_of(p); }
 /* Those of other spaces are the generic ones here. */
 #define SIMT_SAME_ADDRESS(SPACE) \
     SIMT_INLINE size_t __cvta_generic_to_##SPACE(const void *p) { return (size_t)p; } \

@@ -149,6 +149,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 cudaError_t simt_occupancy(int *blocks, int threads, size_t dynamic_shared, const void *function);
 cudaError_t simt_best_block(int *min_grid, int *threads, const void *function, size_t dynamic_shared, int limit);
 cudaError_t simt_spare_shared(size_t *bytes, const void *function, int blocks, int threads);
+cudaError_t simt_active_clusters(int *clusters, const void *function, const cudaLaunchConfig_t *config);
+cudaError_t simt_largest_cluster(int *blocks, const void *function, const cudaLaunchConfig_t *config);
 cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const void *function);
 /* Of the variable that begins at `symbol`: cudaErrorInvalidSymbol: none does; cudaErrorInvalidValue: over its end. */

@@ -194,10 +194,10 @@ static void prologue(const struct kernel *k, int brace)
                             "static ::simt_kernel simt_kernel_info = {\"%s\", \"%s\", %d, "
                             "(const void *)(typename simt_stub::Function *)%s, simt_stub::relaunch, \"%s\", "
                             "simt_stub::pointer, %s, {%s}, %s, "
-                            "0, 0, nullptr}; (void)&::simt::Known<&simt_kernel_info>::known; "
+                            "0, 0, nullptr, false, {}}; (void)&::simt::Known<&simt_kernel_info>::known; "
                             "simt_stub::launch(%s, &simt_kernel_info, __builtin_return_address(0)%s); return; } %s",
                             types, name, file_of(k->name), tokens[k->name].line, k->self, names_of(list, n),
-                            k->bounds ? numbers_of(k->bounds, 2, "0") : "0, 0",
+                            k->bounds ? numbers_of(k->bounds, 3, "0") : "0, 0, 0",
                             k->cluster ? numbers_of(k->cluster, 3, "1") : "0, 0, 0",
                             k->registers ? numbers_of(k->registers, 1, "0") : "0", k->self, values, constants));
     if (*constants)

@@ -1,5 +1,5 @@
-/* Clusters of two blocks, which no launch may ask for yet, made inside of the runtime: their threads wait for each other, and
- * each block's shared memory is found to be its own. The first argument names the test, the second "checked" or "plain".
+/* Clusters of two blocks, made inside of the runtime: their threads wait for each other, and each block's shared memory is
+ * found to be its own. The first argument names the test, the second "checked" or "plain".
  *
  *   cc -g -O1 -fno-omit-frame-pointer -I ../../emulator/src -o pair pair.c ../../build/cpu/libsimt.a -lpthread -lm -ldl
  *   ./pair take_turns checked */

@@ -144,7 +144,8 @@ REFUSED(map_fence_of_64_bytes, "fence.proxy.tensormap::generic.acquire.gpu [%2],
 REFUSED(map_fence_without_scope, "fence.proxy.tensormap::generic.release; mov.b32 %0, 1;")
 REFUSED(map_copied_by_a_thread,
         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu [%2], [%1], 128; mov.b32 %0, 1;")
-REFUSED(cluster_barrier, "barrier.cluster.arrive.aligned; mov.b32 %0, 1;")
+REFUSED(acquiring_cluster_arrival, "barrier.cluster.arrive.acquire.aligned; mov.b32 %0, 1;")
+REFUSED(relaxed_cluster_wait, "barrier.cluster.wait.relaxed; mov.b32 %0, 1;")
 REFUSED(sparse, "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%1}, %1, 0;")
 
 REFUSED(part_of_sum, "add.s32 %0, %1.h0, 1;")
@@ -352,7 +353,8 @@ int main(int argc, char **argv)
     RUN(map_fence_of_64_bytes);
     RUN(map_fence_without_scope);
     RUN(map_copied_by_a_thread);
-    RUN(cluster_barrier);
+    RUN(acquiring_cluster_arrival);
+    RUN(relaxed_cluster_wait);
     RUN(sparse);
     RUN(part_of_sum);
     RUN(part_written);

@@ -64,6 +64,24 @@ __global__ void handed_over(const float *in, float *out)
     }
 }
 
+// Warp 1 waits at the cluster's barrier for what warp 0 has stored; the first warp does something before it waits.
+__global__ void __cluster_dims__(2) in_a_cluster(const float *in, float *out)
+{
+    __shared__ float shared[32];
+    const int lane = threadIdx.x % 32;
+    float x = 0;
+    if (threadIdx.x < 32) {
+        x = __shfl_xor_sync(0xffffffff, in[lane], 1);
+        shared[lane] = x;
+    }
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    if (threadIdx.x < 32)
+        out[lane] = exp2f(x);
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    if (threadIdx.x >= 32)
+        out[threadIdx.x] = shared[lane];
+}
+
 // Warp 1 waits at an mbarrier for the copies of warp 0.
 __global__ void copied_for_another(const float *in, float *out)
 {
@@ -208,15 +226,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*kernel)(const float *, float *);
-    } kernels[] = {{"two_stages", two_stages},
-                   {"lanes_apart", lanes_apart},
-                   {"other_turns", other_turns},
-                   {"handed_over", handed_over},
-                   {"copied_for_another", copied_for_another},
-                   {"tested_often", tested_often},
-                   {"bulk_ring", bulk_ring},
-                   {"never_the_same", never_the_same},
-                   {"many_turns", many_turns}};
+    } kernels[] = {{"two_stages", two_stages},         {"lanes_apart", lanes_apart},
+                   {"other_turns", other_turns},       {"handed_over", handed_over},
+                   {"in_a_cluster", in_a_cluster},     {"copied_for_another", copied_for_another},
+                   {"tested_often", tested_often},     {"bulk_ring", bulk_ring},
+                   {"never_the_same", never_the_same}, {"many_turns", many_turns}};
     float *in, *out;
     cudaMalloc(&in, TILES * THREADS * sizeof *in);
     cudaMalloc(&out, THREADS * sizeof *out);

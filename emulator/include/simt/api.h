@@ -131,6 +131,16 @@ SIMT_INLINE cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes,
 {
     return simt_spare_shared(bytes, (const void *)kernel, blocks, threads);
 }
+template <class K>
+SIMT_INLINE cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, K *kernel, const cudaLaunchConfig_t *config)
+{
+    return simt_active_clusters(clusters, (const void *)kernel, config);
+}
+template <class K>
+SIMT_INLINE cudaError_t cudaOccupancyMaxPotentialClusterSize(int *blocks, K *kernel, const cudaLaunchConfig_t *config)
+{
+    return simt_largest_cluster(blocks, (const void *)kernel, config);
+}
 
 /* ---- launches ---- */
 

@@ -71,12 +71,28 @@ unsigned simt_shared_address(const void *generic);
 void *simt_shared_generic(unsigned shared);
 
 /* In which space does a generic address lie? */
-enum simt_space { SIMT_IN_GLOBAL, SIMT_IN_SHARED, SIMT_IN_LOCAL, SIMT_IN_CONSTANT };
+enum simt_space {
+    SIMT_IN_GLOBAL,
+    SIMT_IN_SHARED,  /* the block's own */
+    SIMT_IN_CLUSTER, /* shared memory of any block of its cluster */
+    SIMT_IN_LOCAL,
+    SIMT_IN_CONSTANT
+};
 bool simt_is_in(enum simt_space space, const void *generic);
+
+/* The same place in the shared memory of the block of that rank in the cluster, and the rank of the block whose shared memory
+ * it is. */
+void *simt_cluster_map(const void *generic, unsigned rank);
+unsigned simt_cluster_rank_of(const void *generic);
 
 /* Index functions never change for a thread, so the compiler may call them once. dim: 0 x, 1 y, 2 z. */
 unsigned simt_thread_idx(int dim) __attribute__((const, nothrow));
 unsigned simt_block_idx(int dim) __attribute__((const, nothrow));
+
+/* In the cluster: the place of the block, and how many blocks there are. And is the launch one with clusters? */
+unsigned simt_cluster_idx(int dim) __attribute__((const, nothrow));
+unsigned simt_cluster_dim(int dim) __attribute__((const, nothrow));
+bool simt_cluster_is_explicit(void) __attribute__((const, nothrow));
 
 SIMT_NOMERGE void simt_syncthreads(void);
 SIMT_NOMERGE void simt_barrier(unsigned id, unsigned threads); /* 0 to 15; threads 0: all that have not left */
@@ -84,7 +100,7 @@ SIMT_NOMERGE int simt_syncthreads_count(int predicate);
 SIMT_NOMERGE int simt_syncthreads_and(int predicate);
 SIMT_NOMERGE int simt_syncthreads_or(int predicate);
 SIMT_NOMERGE void simt_warp_sync(unsigned mask);
-enum simt_scope { SIMT_SCOPE_BLOCK, SIMT_SCOPE_DEVICE, SIMT_SCOPE_SYSTEM };
+enum simt_scope { SIMT_SCOPE_BLOCK, SIMT_SCOPE_CLUSTER, SIMT_SCOPE_DEVICE, SIMT_SCOPE_SYSTEM };
 SIMT_NOMERGE void simt_fence(enum simt_scope scope);
 void simt_yield(void); /* lets the block's other threads run */
 long long simt_clock(void);
@@ -107,6 +123,9 @@ SIMT_NOMERGE void simt_barrier_arrive(void);
 SIMT_NOMERGE void simt_barrier_wait(void);
 SIMT_NOMERGE void simt_grid_arrive(void);
 SIMT_NOMERGE void simt_grid_wait(void);
+/* The two halves of the cluster's. Relaxed: what its thread has done is not ordered by it. */
+SIMT_NOMERGE void simt_cluster_arrive(bool relaxed);
+SIMT_NOMERGE void simt_cluster_wait(void);
 
 enum simt_shuffle { SIMT_SHUFFLE_INDEX, SIMT_SHUFFLE_UP, SIMT_SHUFFLE_DOWN, SIMT_SHUFFLE_XOR };
 #define SIMT_SHUFFLE_WIDE 4u /* added to one of these: of 8 bytes, two instructions on a GPU */
@@ -240,13 +259,17 @@ struct simt_kernel {
     const char *parameters; /* their names, "A B n"; "" where a pack stands among them */
     /* The value of the parameter with that index, where it is a pointer; else NULL. */
     const void *(*pointer)(const void *params, unsigned index);
-    unsigned max_threads, min_blocks; /* __launch_bounds__; 0: none */
-    unsigned cluster[3];              /* __cluster_dims__; likewise */
-    unsigned registers;               /* __maxnreg__; likewise */
+    unsigned max_threads, min_blocks, most_in_cluster; /* __launch_bounds__; 0: none */
+    unsigned cluster[3];                               /* __cluster_dims__; likewise */
+    unsigned registers;                                /* __maxnreg__; likewise */
     /* functions.c; zero at first */
     size_t static_bytes, dynamic_limit;
     struct simt_kernel *next;
     bool opted_in; /* the limit is what the program has asked for */
+    struct {
+        int required[3]; /* extents of its clusters, where __cluster_dims__ says none */
+        int non_portable, policy;
+    } asked_of_clusters; /* by cudaFuncSetAttribute() */
 };
 bool simt_kernel_known(struct simt_kernel *kernel); /* before main(): the API finds it by its address; true */
 
@@ -259,8 +282,9 @@ struct simt_configuration {
     const char *text, *file; /* the kernel as the launch names it */
     int line;
     bool cooperative;
-    bool programmatic;   /* it may begin before the launch in front of it has ended */
-    unsigned cluster[3]; /* cudaLaunchAttributeClusterDimension; 0: the kernel says */
+    bool programmatic;     /* it may begin before the launch in front of it has ended */
+    unsigned cluster[3];   /* cudaLaunchAttributeClusterDimension; 0: the kernel says */
+    unsigned preferred[3]; /* cudaLaunchAttributePreferredClusterDimension; 0: none */
 };
 void simt_grid_dependency_wait(void);         /* for the launch in front, by a kernel of a programmatic one */
 bool simt_default_stream_is_per_thread(void); /* from now on */

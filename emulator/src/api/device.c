@@ -44,6 +44,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
                                  .regsPerMultiprocessor = 65536,
                                  .managedMemory = 1,
                                  .cooperativeLaunch = 1,
+                                 .clusterLaunch = g->groups != NULL,
                                  .maxBlocksPerMultiProcessor = g->blocks_per_sm,
                                  .sharedMemPerBlockOptin = g->shared_optin,
                                  .reservedSharedMemPerBlock = g->major >= 8 ? KB : 0,
@@ -125,7 +126,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     case cudaDevAttrHostRegisterSupported: *value = 1; break;
     case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
     case cudaDevAttrCooperativeLaunch: *value = p.cooperativeLaunch; break;
-    case cudaDevAttrClusterLaunch: *value = 0; break;
+    case cudaDevAttrClusterLaunch: *value = p.clusterLaunch; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)p.sharedMemPerBlockOptin; break;
     case cudaDevAttrReservedSharedMemoryPerBlock: *value = (int)p.reservedSharedMemPerBlock; break;
     case cudaDevAttrMaxPersistingL2CacheSize: *value = p.persistingL2CacheMaxSize; break;

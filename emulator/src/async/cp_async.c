@@ -7,6 +7,7 @@
 #include "block/worker.h"
 #include "count/counters.h"
 #include "memory/place.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "../../include/simt/async.h"
 
@@ -20,6 +21,8 @@ static void check_places(const struct access *read, const struct access *write, 
         report_access(write, "misaligned access", "");
     if (to == SPACE_GLOBAL || to == SPACE_LOCAL || to == SPACE_PARAMETERS || to == SPACE_CONSTANT)
         report_access(write, "wrong memory space", "An asynchronous copy goes to shared memory.");
+    if (to == SPACE_SHARED && shared_owner(b, write->address) != b)
+        report_access(write, "wrong memory space", "cp.async goes to its own block's shared memory.");
     if (!read->bytes)
         return; /* nothing is read */
     if ((uintptr_t)read->address % whole)

@@ -95,39 +95,33 @@ void flight_begin_block(struct block *b)
 
 static size_t word_of(const struct block *b, const void *address) { return shared_offset(b, address) / WORD; }
 
-static bool is_shared(const struct block *b, const void *address) { return shared_owner(b, address) == b; }
+enum guard { CLOSED, HELD };
 
-/* Memory of other spaces is not guarded. */
-static void change(struct block *b, uint16_t *counts, const void *address, u64 bytes, int by)
+/* Whose shared memory it is has the guards. Memory of other spaces is not guarded. */
+static void change(struct block *b, enum guard guard, const void *address, u64 bytes, int by)
 {
-    if (!bytes || !is_shared(b, address))
+    struct block *owner = shared_owner(b, address);
+    if (!bytes || !owner)
         return;
+    struct guards *g = &flight_of(owner)->guards;
+    uint16_t *counts = guard == CLOSED ? g->closed : g->held;
     size_t last = word_of(b, (const unsigned char *)address + bytes - 1);
     for (size_t word = word_of(b, address); word <= last; word++)
         counts[word] = (uint16_t)(counts[word] + by);
-    b->n_guarded += (unsigned)by * (unsigned)(last - word_of(b, address) + 1);
+    owner->n_guarded += (unsigned)by * (unsigned)(last - word_of(b, address) + 1);
 }
 
-void guard_close(struct block *b, const void *address, u64 bytes)
-{
-    change(b, flight_of(b)->guards.closed, address, bytes, 1);
-}
-void guard_open(struct block *b, const void *address, u64 bytes)
-{
-    change(b, flight_of(b)->guards.closed, address, bytes, -1);
-}
-void guard_hold(struct block *b, const void *address, u64 bytes)
-{
-    change(b, flight_of(b)->guards.held, address, bytes, 1);
-}
-void guard_free(struct block *b, const void *address, u64 bytes)
-{
-    change(b, flight_of(b)->guards.held, address, bytes, -1);
-}
+void guard_close(struct block *b, const void *address, u64 bytes) { change(b, CLOSED, address, bytes, 1); }
+void guard_open(struct block *b, const void *address, u64 bytes) { change(b, CLOSED, address, bytes, -1); }
+void guard_hold(struct block *b, const void *address, u64 bytes) { change(b, HELD, address, bytes, 1); }
+void guard_free(struct block *b, const void *address, u64 bytes) { change(b, HELD, address, bytes, -1); }
 
 bool guard_forbids(const struct block *b, const void *address, unsigned bytes, bool store)
 {
-    const struct guards *g = &b->flight->guards;
+    const struct block *owner = shared_owner(b, address);
+    if (!owner || !owner->n_guarded)
+        return false;
+    const struct guards *g = &owner->flight->guards;
     size_t last = word_of(b, (const unsigned char *)address + bytes - 1);
     for (size_t word = word_of(b, address); word <= last; word++)
         if (g->closed[word] || (store && g->held[word]))
@@ -221,9 +215,11 @@ static struct words of_groups(const struct engine *e, const struct flying *f, bo
     return w;
 }
 
-static void report_in_flight(const struct access *a, const struct engine *e, const struct flying *f, bool source)
+/* b: whose transfer it is. */
+static void report_in_flight(const struct access *a, const struct block *b, const struct engine *e,
+                             const struct flying *f, bool source)
 {
-    struct actor other = {a->block->serial, f->thread, f->pc};
+    struct actor other = {b->serial, f->thread, f->pc};
     const char *kind = source                   ? "source overwritten in flight"
                        : access_stores(a->kind) ? "target overwritten in flight"
                                                 : "copy still in flight";
@@ -249,35 +245,44 @@ static unsigned kept_as(unsigned actor)
     return engine_kind(actor) == BULK_READS ? engine_of(BULK_WRITES, actor % MAX_THREADS) : actor;
 }
 
-void async_check(const struct access *a)
+/* A block's transfers in flight that do not go with the access. */
+static void check_flight(const struct access *a, struct block *b)
 {
-    struct block *b = a->block;
     bool stores = access_stores(a->kind);
-    struct actor first = {.serial = b->serial};
-    if (!guard_forbids(b, a->address, a->bytes, stores))
-        return;
     for (struct flight_search s = {0}; flight_next(b, &s);) {
-        if (kept_as(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
+        if (b == a->block && kept_as(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
             continue; /* it is being issued, and this is its own access */
         if (writes_to(s.flying, a->address, a->bytes))
-            report_in_flight(a, s.engine, s.flying, false);
+            report_in_flight(a, b, s.engine, s.flying, false);
         if (stores && !s.flying->read && reads_from(s.flying, a->address, a->bytes))
-            report_in_flight(a, s.engine, s.flying, true);
+            report_in_flight(a, b, s.engine, s.flying, true);
     }
-    if (mbarrier_on(b, a->address, a->bytes, &first))
+}
+
+void async_check(const struct access *a)
+{
+    const struct cluster *c = a->block->cluster;
+    const struct block *owner = shared_owner(a->block, a->address);
+    struct actor first = {.serial = owner->serial};
+    if (!guard_forbids(a->block, a->address, a->bytes, access_stores(a->kind)))
+        return;
+    for (unsigned rank = 0; rank < c->n; rank++)
+        check_flight(a, c->blocks[rank]);
+    if (mbarrier_on(owner, a->address, a->bytes, &first))
         report_meeting(a, "access to an mbarrier", &first, "made it an mbarrier",
                        "Until it is invalidated, only operations on mbarriers may touch it.");
 }
 
-bool async_meets(const struct access *a, unsigned actor, uint32_t stamp, bool stored)
+bool async_meets(const struct access *a, uint32_t serial, unsigned actor, uint32_t stamp, bool stored)
 {
-    for (struct flight_search s = {0}; flight_next(a->block, &s);) {
+    struct block *other = cluster_find(a->block, serial);
+    for (struct flight_search s = {0}; other && flight_next(other, &s);) {
         const struct flying *f = s.flying;
         if (s.engine->actor != kept_as(actor) || f->stamp != stamp)
             continue;
         if (stored)
-            report_in_flight(a, s.engine, f, false);
-        return !f->read && order_before(a->block, a->thread, a->block->serial, f->thread, f->issued);
+            report_in_flight(a, other, s.engine, f, false);
+        return !f->read && order_before(a->block, a->thread, serial, f->thread, f->issued);
     }
     return false;
 }

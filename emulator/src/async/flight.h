@@ -100,12 +100,12 @@ struct flight_search {
 };
 bool flight_next(struct block *b, struct flight_search *s);
 
-/* Their bytes are forbidden, or to be read alone, until they are let go. */
+/* Their bytes are forbidden, or to be read alone, until they are let go: of any block of the cluster. */
 void guard_close(struct block *b, const void *address, u64 bytes);
 void guard_open(struct block *b, const void *address, u64 bytes);
 void guard_hold(struct block *b, const void *address, u64 bytes);
 void guard_free(struct block *b, const void *address, u64 bytes);
-/* May that not be read, or written? There is a flight. */
+/* May that not be read, or written? */
 bool guard_forbids(const struct block *b, const void *address, unsigned bytes, bool store);
 
 #endif

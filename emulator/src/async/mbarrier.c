@@ -1,4 +1,5 @@
-/* mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"), of one block.
+/* mbarrier objects (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"). Each is its block's, which
+ * alone may make it, wait for it and end it; threads and copies of the other blocks of the cluster may arrive at it.
  *
  * The object itself lies here, beside the 8 bytes that the program set apart for it, which nobody else may touch while it
  * lives. A phase is over when neither arrivals nor bytes are pending; arrivals release what their threads did, and waits
@@ -20,6 +21,7 @@
 #include "memory/shared.h"
 #include "order/access.h"
 #include "order/proxy.h"
+#include "order/touch.h"
 #include "../../include/simt/async.h"
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +58,8 @@ struct mbarrier {
     unsigned n_attached, room;
     struct release arriving; /* by those who have arrived in this phase */
     struct release done[2];  /* by those who had in the phase before, [phase % 2] of it, and in the one before that */
-    u64 known[MAX_THREADS];  /* how many phases each thread knows to be over, as far as that was looked at */
+    struct clock heard, heard_in[2]; /* the same of what threads of other blocks did here that orders nothing */
+    u64 known[MAX_THREADS];          /* how many phases each thread knows to be over, as far as that was looked at */
     struct asked asked[MAX_THREADS];
 };
 
@@ -107,6 +110,9 @@ static void free_mbarrier(struct mbarrier **at)
     clock_free(&m->arriving.others);
     clock_free(&m->done[0].others);
     clock_free(&m->done[1].others);
+    clock_free(&m->heard);
+    clock_free(&m->heard_in[0]);
+    clock_free(&m->heard_in[1]);
     free(m->attached);
     free(m);
 }
@@ -150,6 +156,7 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
 {
     struct place p = place_of(b, barrier, MBARRIER_BYTES);
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
+    access_check_rank(&a);
     if (p.space != SPACE_SHARED)
         report_access(&a, "wrong memory space", "An mbarrier object lies in shared memory.");
     if ((uintptr_t)barrier % MBARRIER_BYTES)
@@ -171,30 +178,34 @@ static void check_order(struct block *b, const struct mbarrier *m, enum access_k
     report_race(&c);
 }
 
+/* Of any block of the cluster, since threads of all may come to one object. */
 static struct access access_of_mbarrier(struct block *b, const void *barrier, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
-    a.scope = SIMT_SCOPE_BLOCK;
+    a.scope = SIMT_SCOPE_CLUSTER;
     return a;
 }
 
-/* The object there, which the running thread may use. */
-static struct mbarrier *object(void *barrier, const void *pc)
+/* The object there, of any block of the cluster, which the running thread may use; engine: 0, or what does it for the thread. */
+static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
 {
     struct block *b = running();
     place_of_mbarrier(b, barrier, pc);
-    struct mbarrier *m = *find(b, barrier);
-    if (!m) {
-        struct access a = access_of_mbarrier(b, barrier, pc);
+    struct block *owner = shared_owner(b, barrier);
+    struct access a = access_of_mbarrier(b, barrier, pc);
+    a.engine = engine;
+    if (simt_checked && owner != b)
+        touch_other(&a, owner);
+    struct mbarrier *m = *find(owner, barrier);
+    if (!m)
         report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
-    }
     check_order(b, m, ACCESS_ATOMIC, pc);
     return m;
 }
 
 static void touch(const struct mbarrier *m, const void *pc)
 {
-    struct access a = access_of_mbarrier(m->block, address_of(m), pc);
+    struct access a = access_of_mbarrier(running(), address_of(m), pc);
     if (simt_checked)
         race_access(&a, &m->place);
 }
@@ -202,9 +213,28 @@ static void touch(const struct mbarrier *m, const void *pc)
 /* The object there, for an operation of the running thread. */
 static struct mbarrier *use(void *barrier, const void *pc)
 {
-    struct mbarrier *m = object(barrier, pc);
+    struct mbarrier *m = object(barrier, 0, pc);
     touch(m, pc);
     return m;
+}
+
+/* The same for what only the object's own block may do. */
+static struct mbarrier *own(void *barrier, const char *did, const void *pc)
+{
+    struct mbarrier *m = object(barrier, 0, pc);
+    if (m->block != running())
+        report_call(
+            "invalid mbarrier", pc, did,
+            "The threads of its own block alone may do that; others may arrive at it, and expect and complete bytes.");
+    return m;
+}
+
+/* The running thread has done something there that orders nothing: whoever waits for the phase knows that it is done. */
+static void hear(struct mbarrier *m)
+{
+    struct block *b = running();
+    if (simt_checked && b != m->block)
+        clock_add(&m->heard, (struct entry){b->serial, b->cur, b->now});
 }
 
 /* ---- phases ---- */
@@ -213,13 +243,17 @@ static void end_phase(struct mbarrier *m)
 {
     struct block *b = m->block;
     struct release *done = &m->done[m->phase % 2];
+    struct clock *heard = &m->heard_in[m->phase % 2];
     m->phase++;
     m->pending = m->expected;
     clock_free(&done->others);
     if (m->engine.landed)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
     *done = m->arriving;
-    m->arriving = (struct release){0};
+    m->arriving = (struct release){.serial = b->serial};
+    clock_free(heard);
+    *heard = m->heard;
+    m->heard = (struct clock){0};
     if (m->n_waiting)
         wake_all(b->cluster, &m->waiting);
     m->n_waiting = 0;
@@ -264,16 +298,19 @@ static void report_arrivals(const struct mbarrier *m, unsigned count, const void
                 "In a phase of an mbarrier as many arrive as it was initialised for, and no more.");
 }
 
-static void arrive(struct mbarrier *m, unsigned count, bool relaxed, const void *pc)
+static void arrive(struct mbarrier *m, const struct arriving *how, const void *pc)
 {
-    struct block *b = m->block;
-    if (count > m->pending - m->n_attached)
-        report_arrivals(m, count, pc);
-    if (simt_checked && relaxed)
-        order_release_fenced(b, b->cur, &m->arriving);
-    else if (simt_checked)
+    struct block *b = running();
+    bool elsewhere = b != m->block;
+    if (how->count > m->pending - m->n_attached)
+        report_arrivals(m, how->count, pc);
+    if (how->relaxed || (how->in_block && elsewhere))
+        hear(m);
+    if (simt_checked && how->relaxed)
+        order_release_fenced(b, b->cur, elsewhere ? SIMT_SCOPE_CLUSTER : SIMT_SCOPE_BLOCK, &m->arriving);
+    else if (simt_checked && !(how->in_block && elsewhere))
         order_release(b, b->cur, &m->arriving);
-    m->pending -= count;
+    m->pending -= how->count;
     go_on(m, pc);
 }
 
@@ -293,7 +330,7 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
 
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
-    counters_event_of(m->block, pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
+    counters_event_of(running(), pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
 }
 
 /* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
@@ -309,7 +346,8 @@ static bool knows(struct mbarrier *m, u64 over)
             return false;
     for (unsigned i = 0; i < done->others.n; i++) {
         struct entry e = done->others.entries[i];
-        if (e.serial == b->serial && is_engine(e.thread) && !order_before(b, b->cur, e.serial, e.thread, e.stamp))
+        bool counts = e.serial == b->serial ? is_engine(e.thread) : cluster_find(b, e.serial) != NULL;
+        if (counts && !order_before(b, b->cur, e.serial, e.thread, e.stamp))
             return false;
     }
     m->known[b->cur] = over;
@@ -336,7 +374,13 @@ static void acquire(struct mbarrier *m, u64 over, bool relaxed, const void *pc)
         order_see(b, b->cur, &m->done[(over - 1) % 2]);
     else
         order_acquire(b, b->cur, &m->done[(over - 1) % 2]);
-    m->known[m->block->cur] = over;
+    m->known[b->cur] = over;
+    const struct clock *heard = &m->heard_in[(over - 1) % 2];
+    for (unsigned i = 0; i < heard->n; i++) {
+        struct entry e = heard->entries[i];
+        touch_done(b, e.serial, e.thread, e.stamp);
+        current(b)->knows_of |= (uint16_t)(1u << cluster_find(b, e.serial)->rank);
+    }
 }
 
 /* So many phases have to be over. */
@@ -437,6 +481,9 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
 {
     struct block *b = running();
     struct place p = place_of_mbarrier(b, barrier, pc);
+    if (shared_owner(b, barrier) != b)
+        report_call("invalid mbarrier", pc, "initialises an mbarrier in the shared memory of another block",
+                    "The threads of its own block alone may do that.");
     struct mbarrier **at = find(b, barrier);
     if (*at && is_fresh(*at, expected))
         return; /* several threads may do it before any has used it, as in NVIDIA's samples */
@@ -457,6 +504,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     m->place = p;
     m->initialised = (struct actor){b->serial, b->cur, pc};
     m->initialised_then = b->now;
+    m->arriving.serial = b->serial;
     m->expected = m->pending = expected;
     b->has_roles |= expected < b->launch->threads;
     b->mbarriers = m;
@@ -471,8 +519,9 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
 
 void mbarrier_invalidate(void *barrier, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
+    struct mbarrier *m = own(barrier, "invalidates an mbarrier of another block", pc);
     struct block *b = m->block;
+    touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
     store(b, barrier, ~0ull, pc);
@@ -482,8 +531,9 @@ static bool is_last(const struct mbarrier *m, unsigned count)
 {
     if (m->pending != count || m->bytes)
         return false;
-    if (simt_checked)
-        order_acquire(m->block, m->block->cur, &m->arriving);
+    struct block *b = running();
+    if (simt_checked && b == m->block)
+        order_acquire(b, b->cur, &m->arriving);
     return true;
 }
 
@@ -498,7 +548,7 @@ u64 mbarrier_arrive(void *barrier, const struct arriving *how, const void *pc)
     if (how->drops)
         m->expected -= how->count < m->expected ? how->count : m->expected;
     record(m, EVENT_ARRIVE, m->phase, pc);
-    arrive(m, how->count, how->relaxed, pc);
+    arrive(m, how, pc);
     return token;
 }
 
@@ -506,6 +556,7 @@ void mbarrier_expect(void *barrier, u64 bytes, const void *pc)
 {
     struct mbarrier *m = use(barrier, pc);
     expect(m, bytes, pc);
+    hear(m);
     go_on(m, pc);
 }
 
@@ -515,6 +566,7 @@ void mbarrier_complete(void *barrier, u64 bytes, const void *pc)
     if (bytes > MOST_BYTES || m->bytes - (long long)bytes < -MOST_BYTES)
         report_bytes(m, "completes", bytes, pc);
     m->bytes -= (long long)bytes;
+    hear(m);
     go_on(m, pc);
 }
 
@@ -592,7 +644,7 @@ static u64 over_when(struct mbarrier *m, struct asking for_what, const void *pc)
 
 bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 {
-    struct mbarrier *m = object(barrier, pc);
+    struct mbarrier *m = own(barrier, "tests an mbarrier of another block", pc);
     u64 over = over_when(m, for_what, pc);
     if (!m->asked[m->block->cur].failed)
         touch(m, pc); /* who asks again has touched it already */
@@ -600,7 +652,8 @@ bool mbarrier_test(void *barrier, struct asking for_what, const void *pc)
 }
 void mbarrier_wait(void *barrier, struct asking for_what, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
+    struct mbarrier *m = own(barrier, "waits for an mbarrier of another block", pc);
+    touch(m, pc);
     wait_for_phases(m, over_when(m, for_what, pc), for_what.relaxed, pc);
 }
 
@@ -619,8 +672,9 @@ static struct attachment *new_attachment(struct mbarrier *m)
 
 void mbarrier_arrive_behind_copies(void *barrier, bool noinc, const void *pc)
 {
-    struct mbarrier *m = use(barrier, pc);
+    struct mbarrier *m = own(barrier, "arrives behind its copies at an mbarrier of another block", pc);
     struct block *b = m->block;
+    touch(m, pc);
     if (noinc && m->pending == m->n_attached)
         report_call("too many arrivals", pc, "arrives behind its copies, where no arrival is pending",
                     "With .noinc that arrival is one of those that the mbarrier was initialised for.");

@@ -17,6 +17,7 @@ struct arriving {
     bool drops;          /* and all phases to come expect so many fewer arrivals */
     bool leaves_pending; /* .noComplete: it must not end the phase */
     bool relaxed;        /* it orders nothing */
+    bool in_block;       /* its scope is said to be the block: at another block's it orders nothing */
 };
 u64 mbarrier_arrive(void *barrier, const struct arriving *how, const void *pc); /* the token: which phase that was */
 

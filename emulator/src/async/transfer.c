@@ -81,7 +81,7 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
 {
     const struct piece *p = flying_pieces(mine);
     bool any = false;
-    if (!mine->generic || !b->n_guarded || !guard_forbids(b, p->to, mine->bytes, false))
+    if (!mine->generic || !guard_forbids(b, p->to, mine->bytes, false))
         return false;
     for (struct flight_search s = {0}; flight_next(b, &s);) {
         const struct piece *q = flying_pieces(s.flying);

@@ -38,7 +38,8 @@ static int compare_entries(struct entry a, struct entry b)
     return (a.thread > b.thread) - (a.thread < b.thread);
 }
 
-uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread)
+/* Where it is, or would be. */
+static unsigned find(const struct clock *c, uint32_t serial, unsigned thread)
 {
     struct entry key = {.serial = serial, .thread = thread};
     unsigned low = 0, high = c->n;
@@ -49,8 +50,21 @@ uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread)
         else
             high = middle;
     }
-    bool found = low < c->n && !compare_entries(c->entries[low], key);
-    return found ? c->entries[low].stamp : 0;
+    return low;
+}
+
+uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread)
+{
+    struct entry key = {.serial = serial, .thread = thread};
+    unsigned at = find(c, serial, thread);
+    bool found = at < c->n && !compare_entries(c->entries[at], key);
+    return found ? c->entries[at].stamp : 0;
+}
+
+bool clock_knows_of(const struct clock *c, uint32_t serial)
+{
+    unsigned at = find(c, serial, 0);
+    return at < c->n && c->entries[at].serial == serial;
 }
 
 bool clock_knows(const struct clock *c, uint32_t serial, unsigned thread, uint32_t stamp)

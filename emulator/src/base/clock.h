@@ -8,6 +8,8 @@
 /* Numbers of threads come first. */
 static inline bool is_engine(unsigned actor) { return actor >= MAX_THREADS && actor != EVERY_THREAD; }
 
+#define ORDERED_SCOPES 3 /* order knows of the block, the cluster and the device, which stands for the system, too */
+
 struct entry { /* what that thread of that block did up to that stamp is known */
     uint32_t serial, thread, stamp;
 };
@@ -24,6 +26,7 @@ void clock_add(struct clock *c, struct entry e);
 void clock_join(struct clock *into, const struct clock *from);                 /* into knows what either knew */
 void clock_forget(struct clock *c, uint32_t serial);                           /* what it knows of that block */
 uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread); /* up to which it knows that actor */
+bool clock_knows_of(const struct clock *c, uint32_t serial); /* anything that somebody of that block did? */
 bool clock_knows(const struct clock *c, uint32_t serial, unsigned thread, uint32_t stamp);
 
 #endif

@@ -7,15 +7,18 @@
 #define GB ((size_t)1 << 30)
 #define KB ((size_t)1 << 10)
 
+/* As cudaOccupancyMaxActiveClusters() answered on one; another H200 may have other groups. */
+static const uint8_t h200_groups[] = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2, 0};
+
 static const struct gpu gpus[] = {
     {"h200", "NVIDIA H200", "NVIDIA H200 datasheet; CUDA C++ Programming Guide, compute capability 9.0", 9, 0, 132, 128,
-     1.98, 989.4, 3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32},
+     1.98, 989.4, 3201000, 6016, 141 * GB, 60 << 20, 228 * KB, 227 * KB, 2048, 32, 8, h200_groups},
     {"a100", "NVIDIA A100", "NVIDIA A100 40GB datasheet; compute capability 8.0", 8, 0, 108, 64, 1.41, 312, 1215000,
-     5120, 40 * GB, 40 << 20, 164 * KB, 163 * KB, 2048, 32},
+     5120, 40 * GB, 40 << 20, 164 * KB, 163 * KB, 2048, 32, 0, NULL},
     {"rtx4090", "NVIDIA GeForce RTX 4090", "NVIDIA Ada architecture whitepaper; compute capability 8.9", 8, 9, 128, 128,
-     2.52, 165.2, 10501000, 384, 24 * GB, 72 << 20, 100 * KB, 99 * KB, 1536, 24},
+     2.52, 165.2, 10501000, 384, 24 * GB, 72 << 20, 100 * KB, 99 * KB, 1536, 24, 0, NULL},
     {"t4", "Tesla T4", "NVIDIA T4 datasheet; compute capability 7.5", 7, 5, 40, 64, 1.59, 65, 5001000, 256, 16 * GB,
-     4 << 20, 64 * KB, 64 * KB, 1024, 16},
+     4 << 20, 64 * KB, 64 * KB, 1024, 16, 0, NULL},
 };
 
 const struct gpu *gpu_described(void)
@@ -47,4 +50,17 @@ int gpu_sms(void)
 {
     const char *wish = getenv("SIMT_SMS");
     return wish && atoi(wish) > 0 ? atoi(wish) : gpu_described()->sms;
+}
+
+u64 gpu_clusters(u64 blocks, unsigned per_sm)
+{
+    u64 clusters = 0;
+    unsigned left = (unsigned)gpu_sms();
+    for (const uint8_t *group = gpu_described()->groups; group && *group; group++) {
+        unsigned sms = *group < left ? *group : left;
+        left -= sms;
+        if (sms >= blocks)
+            clusters += (u64)sms * per_sm / blocks;
+    }
+    return clusters;
 }

@@ -15,6 +15,10 @@ void report_race(const struct conflict *c);
 void report_stored_together(const void *pc);
 void report_races(void); /* prints those that are kept: the launch is at its end */
 void report_uninitialised(const struct access *a, bool shared);
+/* An access to the shared memory of another block of the cluster, which may not have begun, or of which that thread was the last to
+ * leave: that at once. */
+void report_not_begun(const struct access *a);
+void report_left(const struct access *a, const struct block *owner, unsigned last) __attribute__((noreturn));
 /* An access to what is nobody's memory, far from every object. */
 void report_far(const struct access *a) __attribute__((noreturn));
 void report_access(const struct access *a, const char *kind, const char *why) __attribute__((noreturn));
@@ -25,8 +29,9 @@ void report_deadlock(const struct cluster *c) __attribute__((noreturn));
 /* Two threads came to what is called so at two places. */
 void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,
                        const void *other_pc) __attribute__((noreturn));
-/* A thread waits in a barrier that a lane of its warp has been in, and then left the kernel. */
-void report_left_loop(struct block *b, unsigned thread, unsigned left) __attribute__((noreturn));
+/* A thread is, at pc, in a barrier that is called so, and that a lane of its warp has been in, and then left the kernel. */
+void report_left_loop(struct block *b, const char *call, unsigned thread, const void *pc, unsigned left)
+    __attribute__((noreturn));
 void report_outside_mask(struct block *b, unsigned thread) __attribute__((noreturn));
 /* It is used: that thread writes what came of it at pc, or with NULL something else does. */
 void report_undefined(struct block *b, const struct undefined_read *u, const void *pc, unsigned thread)

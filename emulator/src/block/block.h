@@ -22,14 +22,17 @@ struct thread {
     struct knowledge *knowledge;     /* order.h; NULL until it takes part in more than barriers */
     const void *aligned_at;          /* where it last came to a barrier that is .aligned, or NULL */
     const void *aligned_in;          /* and where the function that holds it was called */
-    u64 asked;                       /* mbarrier.c: of what it waits for, how many phases have to be over */
-    uint32_t touched;                /* stamp of its last access to shared or global memory */
-    struct entry overwrote;          /* race.c: who had written before it where it last wrote by a strong access */
-    bool overwrote_strong;           /* and by a strong access as well */
-    uint32_t met;                    /* once it has left: b->met when it did */
-    uint32_t waited_block, waited;   /* overlap.c: in that block, at that stamp, for the launch in front */
-    bool watched;                    /* registers.c: its accesses of its own stack are looked at */
-    uint8_t turns[16];               /* race.c: stores since it last met others, by their place in the program */
+    u64 asked;                       /* of what it waits for, how many phases have to be over */
+    u64 arrived_for;  /* cluster_barrier.c: the phase that it may wait for, counted from 1; 0: it has not arrived */
+    u64 waited_for;   /* and the last that it came to wait for */
+    uint32_t touched; /* stamp of its last access to shared or global memory */
+    struct entry overwrote;        /* race.c: who had written before it where it last wrote by a strong access */
+    bool overwrote_strong;         /* and by a strong access as well */
+    uint32_t met;                  /* once it has left: b->met when it did */
+    uint32_t waited_block, waited; /* overlap.c: in that block, at that stamp, for the launch in front */
+    bool watched;                  /* registers.c: its accesses of its own stack are looked at */
+    uint16_t knows_of;             /* touch.c: ranks of the cluster, a bit for each that it knows to have begun */
+    uint8_t turns[16];             /* race.c: stores since it last met others, by their place in the program */
 };
 
 struct warp {
@@ -78,7 +81,7 @@ struct block {
     unsigned n_live;
     unsigned index[3];
     u64 number;      /* in the grid */
-    uint32_t serial; /* among all blocks of the program */
+    uint32_t serial; /* among all blocks of the program; those of a cluster are neighbours */
     struct thread *threads;
     struct warp *warps;
     struct barrier barriers[BARRIERS];
@@ -92,12 +95,15 @@ struct block {
     /* order.c */
     uint32_t now, floor, met;
     bool left_unmet; /* some thread has left after it did what no barrier has ordered */
-    struct clock acquired, released[2];
+    struct clock acquired, released[ORDERED_SCOPES];
     u64 sequential;                 /* as in knowledge */
     u64 fenced;                     /* tick of the last fence of any of its threads */
     struct heard heard[MOST_HEARD]; /* messages.c */
     unsigned n_heard;
-    bool loads; /* the running thread is at a strong load, which message_settle() will look into */
+    struct touches *touches; /* touch.c: accesses of other blocks to its shared memory; NULL before the first */
+    uint16_t heard_of;       /* ranks of the cluster, a bit for each whose flags some thread has seen */
+    bool loads;              /* the running thread is at a strong load, which message_settle() will look into */
+    struct cluster_part *cluster_part; /* cluster_barrier.c; NULL before the first arrival */
     unsigned n_knowledge;
     struct proxy_fences *proxy_fences; /* proxy.c: of each thread; NULL before the first */
     unsigned n_proxy_fences, n_fenced; /* the latter for global memory */

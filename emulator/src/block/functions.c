@@ -2,6 +2,7 @@
 #include "block/functions.h"
 #include "base/errors.h"
 #include "base/gpu.h"
+#include "block/cluster_size.h"
 #include <pthread.h>
 
 #define DYNAMIC_LIMIT ((size_t)48 << 10)
@@ -68,10 +69,10 @@ cudaError_t simt_set_attribute(const void *function, enum cudaFuncAttribute attr
         return function_missing(function);
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
         error = set_dynamic_limit(kernel, value);
-    else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100)
-        error = cudaSuccess; /* a hint, which changes no result */
-    else if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
-        error = cudaSuccess; /* the launch will say what clusters it wants */
+    else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        error = value >= -1 && value <= 100 ? cudaSuccess : error; /* a hint, which changes no result */
+    else
+        error = cluster_set_attribute(kernel, attribute, value);
     return simt_fail(error);
 }
 
@@ -91,6 +92,7 @@ cudaError_t simt_get_attributes(struct cudaFuncAttributes *attributes, const voi
         attributes->maxThreadsPerBlock = (int)kernel->max_threads;
     attributes->ptxVersion = 10 * gpu->major + gpu->minor;
     attributes->binaryVersion = attributes->ptxVersion;
+    cluster_get_attributes(attributes, kernel);
     return cudaSuccess;
 }
 

@@ -29,6 +29,7 @@ struct launch {
     unsigned most_in_hand;   /* clusters that one worker may have begun */
     cudaError_t cancelled;   /* the error that ended it early */
     bool many_workers;
+    bool has_clusters;  /* it speaks of them, if only of one block each */
     struct grid grid;   /* whose blocks may wait for each other, if the launch is cooperative */
     unsigned n_lent;    /* race.c: words that hold an older value for now */
     bool releases_maps; /* map.c: some thread has released a tensor map that it changed */

@@ -332,10 +332,13 @@ static void count_in_flight(struct in_flight_counts *c, u64 bytes)
     c->bytes += bytes;
 }
 
+/* The block's own. */
+static bool touches_shared(enum counted what) { return what < DSHARED_LD && what != GLOBAL_LD && what != GLOBAL_ST; }
+
 static void count_request(struct site *site, const struct request *r)
 {
     struct counts *c = &site->counts;
-    if (site->what == COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE)
+    if (site->what == COUNTED_ACCESSES + EVENT_BARRIER_ARRIVE || site->what == COUNTED_ACCESSES + EVENT_CLUSTER_ARRIVE)
         c->event[EVENT_BARRIER]++;
     else if (site->what == COUNTED_ACCESSES + EVENT_COPY_ARRIVE)
         c->event[EVENT_ARRIVE]++;
@@ -349,17 +352,12 @@ static void count_request(struct site *site, const struct request *r)
         c->event[site->what - COUNTED_ACCESSES]++;
     else if (site->what == COPY_ST)
         cost_of_copy(&r->accesses, &c->access[COPY_LD], &c->access[COPY_ST]);
-    else if (site->what == GLOBAL_LD || site->what == GLOBAL_ST)
+    else if (!touches_shared(site->what))
         cost_in_global(&r->accesses, &c->access[site->what]);
     else
         cost_in_shared(&r->accesses, site->what == SHARED_LD, &c->access[site->what]);
     if (use_of(site->what) != USES)
         count_in_flight(&c->in_flight[use_of(site->what)], r->bytes_in_flight);
-}
-
-static bool touches_shared(enum counted what)
-{
-    return what < COUNTED_ACCESSES && what != GLOBAL_LD && what != GLOBAL_ST;
 }
 
 static void forget_requests(struct pending *p)

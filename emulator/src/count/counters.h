@@ -20,7 +20,10 @@ enum counted {
     TMA_LD, /* bulk copies and copies of tensors, of global memory: what they read, write and reduce there */
     TMA_ST,
     TMA_RED,
-    TMA_OTHER, /* within shared memory, prefetches, commits to a group */
+    TMA_OTHER,  /* within shared memory, prefetches, commits to a group */
+    DSHARED_LD, /* of shared memory of other blocks of the cluster, which goes by sectors, as global memory does */
+    DSHARED_ST,
+    DSHARED_ATOMIC, /* counted as EVENT_ATOMIC, too */
     COUNTED_ACCESSES
 };
 /* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one; but those of a warpgroup, of which
@@ -36,6 +39,7 @@ enum event {
     EVENT_ARRIVE, /* at an mbarrier */
     COUNTED_EVENTS,
     EVENT_BARRIER_ARRIVE = COUNTED_EVENTS, /* bar.arrive: counted as a barrier */
+    EVENT_CLUSTER_ARRIVE,                  /* barrier.cluster.arrive: likewise */
     EVENT_COPY_ARRIVE,                     /* at an mbarrier behind copies: counted as an arrival */
     EVENT_BULK_COMMIT,                     /* of bulk copies to a group: counted as one of TMA_OTHER */
     /* the others are not counted, and only a timeline asks for them: */
@@ -45,6 +49,7 @@ enum event {
     EVENT_BULK_WAIT_READ, /* the latter of bulk copies, until they have read, or written */
     EVENT_BULK_WAIT,
     EVENT_PHASE_WAIT,   /* for an mbarrier's phase */
+    EVENT_CLUSTER_WAIT, /* for a phase of the cluster's barrier */
     EVENT_WGMMA_COMMIT, /* of products to a group, and the wait for groups */
     EVENT_WGMMA_WAIT,
     EVENT_REGISTERS, /* setmaxnreg: the object is how many */

@@ -201,6 +201,25 @@ static void print_bulk(FILE *f, const struct counts *c)
     fprintf(f, "\n");
 }
 
+/* Shared memory of other blocks. */
+static void print_distributed(FILE *f, const struct counts *c)
+{
+    static const struct {
+        enum counted what;
+        const char *words;
+    } kinds[] = {{DSHARED_LD, "loads"}, {DSHARED_ST, "stores"}, {DSHARED_ATOMIC, "atomics"}};
+    const char *between = "       shared memory of other blocks:";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct access_counts *a = &c->access[kinds[i].what];
+        if (!a->requests)
+            continue;
+        fprintf(f, "%s %s %llu, sectors %llu", between, kinds[i].words, a->requests, a->sectors);
+        between = ";";
+    }
+    if (*between == ';')
+        fprintf(f, "\n");
+}
+
 /* What the warps do while copies are in flight: those by cp.async, or, of products of warpgroups, bulk loads. Of a kernel without
  * such copies nothing. */
 static void print_in_flight(FILE *f, const struct counts *c, const struct counts *of_kernel)
@@ -259,6 +278,7 @@ static void print_table(FILE *f)
             table_row(f, line, &k->places[n].counts, text);
             print_copies(f, &k->places[n].counts);
             print_bulk(f, &k->places[n].counts);
+            print_distributed(f, &k->places[n].counts);
             print_in_flight(f, &k->places[n].counts, &total);
         }
         table_row(f, "total", &total, "");
@@ -270,6 +290,7 @@ static void print_table(FILE *f)
             fprintf(f, "       mbarrier arrivals %llu\n", e[EVENT_ARRIVE]);
         print_copies(f, &total);
         print_bulk(f, &total);
+        print_distributed(f, &total);
         print_matrices(f, &total);
         print_in_flight(f, &total, &total);
     }
@@ -284,10 +305,11 @@ static void json_counts(FILE *f, const struct counts *c)
         enum counted what;
         bool shared;
     } accesses[] = {
-        {"shared_ld", SHARED_LD, true},  {"shared_st", SHARED_ST, true},  {"ldmatrix", MATRIX_LD, true},
-        {"stmatrix", MATRIX_ST, true},   {"wgmma_ld", WGMMA_LD, true},    {"copy_st", COPY_ST, true},
-        {"global_ld", GLOBAL_LD, false}, {"global_st", GLOBAL_ST, false}, {"copy_ld", COPY_LD, false},
-        {"tma_ld", TMA_LD, false},       {"tma_st", TMA_ST, false},       {"tma_red", TMA_RED, false},
+        {"shared_ld", SHARED_LD, true},    {"shared_st", SHARED_ST, true},    {"ldmatrix", MATRIX_LD, true},
+        {"stmatrix", MATRIX_ST, true},     {"wgmma_ld", WGMMA_LD, true},      {"copy_st", COPY_ST, true},
+        {"global_ld", GLOBAL_LD, false},   {"global_st", GLOBAL_ST, false},   {"copy_ld", COPY_LD, false},
+        {"tma_ld", TMA_LD, false},         {"tma_st", TMA_ST, false},         {"tma_red", TMA_RED, false},
+        {"dshared_ld", DSHARED_LD, false}, {"dshared_st", DSHARED_ST, false}, {"dshared_atom", DSHARED_ATOMIC, false},
     };
     static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes",
                                          "atomics",  "mma",           "wgmma",    "mbarrier_arrivals"};

@@ -18,7 +18,16 @@ void race_cells_clear(struct cells *cells);
 
 /* COVERED: of a record beside a cell's last write, a plain store that a strong one has come on top of. It races with whoever
  * is not ordered behind it, though the strong one does not. */
-enum strength { PLAIN, VOLATILE, VOLATILE_BLOCK, ATOMIC_BLOCK, ATOMIC_DEVICE, COVERED };
+enum strength {
+    PLAIN,
+    VOLATILE,
+    VOLATILE_CLUSTER,
+    VOLATILE_BLOCK,
+    ATOMIC_BLOCK,
+    ATOMIC_CLUSTER,
+    ATOMIC_DEVICE,
+    COVERED
+};
 
 #define STAMP_BITS 29
 

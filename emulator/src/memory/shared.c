@@ -19,8 +19,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- arenas ---- */
 
-/* A block's pointers are wrong in every other one: clusters that follow each other have arenas at different addresses. */
+/* A cluster's pointers are wrong in every other one: clusters that follow each other have arenas at different addresses. In a
+ * cluster of several blocks there are addresses for ranks that it has not, which mapa makes, and nothing may be touched there. */
 #define ARENAS 8
+#define RANKS 32
 #define MOST_ARENAS 65536
 
 static const unsigned char *known_arenas[MOST_ARENAS];
@@ -46,8 +48,9 @@ bool shared_is_known(const void *address)
 
 void shared_new_cluster(struct cluster *c)
 {
-    c->arenas = base_reserve(ARENAS * c->n * SHARED_BYTES);
-    for (unsigned i = 0; i < c->n; i++)
+    c->ranks = c->n == 1 ? 1 : RANKS;
+    c->arenas = base_reserve(ARENAS * c->ranks * SHARED_BYTES);
+    for (unsigned i = 0; i < c->ranks; i++)
         know_arenas(c->arenas + i * ARENAS * SHARED_BYTES);
 }
 
@@ -77,11 +80,12 @@ static unsigned add_array(struct launch *l, unsigned bytes, unsigned align, cons
 
 void shared_begin_launch(struct launch *l) { add_array(l, (unsigned)l->asked->dynamic_shared, 1024, NULL); }
 
+static unsigned arrays_of(const struct launch *l) { return __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE); }
+
 /* The block's own view of arrays that its launch has come to know. */
-static void learn_arrays(struct block *b)
+static void learn_arrays(struct block *b, unsigned n)
 {
     const struct launch *l = b->launch;
-    unsigned n = __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE);
     for (; b->n_arrays < n; b->n_arrays++) {
         const struct array_place *a = &l->arrays[b->n_arrays];
         b->arrays[b->n_arrays] = (struct object){.base = b->arena + a->offset,
@@ -94,21 +98,22 @@ static void learn_arrays(struct block *b)
     }
 }
 
-/* All blocks at once: a thread that comes to an array may go on to another block's. */
+/* All blocks of a cluster know the same arrays: a thread that comes to one may go on to another block's. */
 static void learn_in_cluster(struct cluster *c)
 {
+    unsigned n = arrays_of(c->launch);
     for (unsigned rank = 0; rank < c->n; rank++)
-        learn_arrays(c->blocks[rank]);
+        learn_arrays(c->blocks[rank], n);
 }
 
-void shared_begin_cluster(struct cluster *c) { c->arena = c->arenas + c->number % ARENAS * c->n * SHARED_BYTES; }
+void shared_begin_cluster(struct cluster *c) { c->arena = c->arenas + c->number % ARENAS * c->ranks * SHARED_BYTES; }
 
 void shared_begin_block(struct block *b)
 {
     b->arena = b->cluster->arena + b->rank * SHARED_BYTES;
     b->n_arrays = 0;
     b->last_array = 0;
-    learn_arrays(b);
+    learn_arrays(b, b->rank ? b->cluster->blocks[0]->n_arrays : arrays_of(b->launch));
 }
 
 void *simt_shared_dynamic(void)
@@ -145,7 +150,7 @@ void *simt_shared(struct simt_shared_site *site)
         }
         pthread_mutex_unlock(&lock);
     }
-    if (b->n_arrays < __atomic_load_n(&l->n_arrays, __ATOMIC_ACQUIRE))
+    if (b->n_arrays < arrays_of(l))
         learn_in_cluster(b->cluster);
     return b->arena + site->offset;
 }

@@ -35,6 +35,13 @@ static inline void *shared_of_rank(const struct block *b, const void *address, u
     return b->cluster->arena + rank * SHARED_BYTES + shared_offset(b, address);
 }
 
+/* The rank of a block that is not in the cluster, and to whose shared memory mapa has led; 0: it is no such address. */
+static inline unsigned shared_absent_rank(const struct block *b, const void *address)
+{
+    size_t rank = (size_t)((const unsigned char *)address - b->cluster->arena) / SHARED_BYTES;
+    return rank >= b->cluster->n && rank < b->cluster->ranks ? (unsigned)rank : 0;
+}
+
 bool shared_is_known(const void *address); /* is it in some block's shared memory, of any cluster? */
 
 #endif

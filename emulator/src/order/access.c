@@ -18,6 +18,7 @@
 #include "order/messages.h"
 #include "order/overlap.h"
 #include "order/registers.h"
+#include "order/touch.h"
 #include "order/undefined.h"
 #include <string.h>
 
@@ -90,12 +91,24 @@ static void check_bounds(const struct access *a, const struct place *p)
         report_access(a, "use after free", "");
 }
 
+void access_check_rank(const struct access *a)
+{
+    unsigned rank = shared_absent_rank(a->block, a->address), n = a->block->cluster->n;
+    char why[128];
+    snprintf(why, sizeof why,
+             "That is in the shared memory of block %u of its cluster, which has %u blocks, number 0 to %u.", rank, n,
+             n - 1);
+    if (rank)
+        report_access(a, "invalid rank", why);
+}
+
 static void check_nowhere(const struct access *a)
 {
+    access_check_rank(a);
     if (shared_is_known(a->address))
         report_access(
             a, "another block's shared memory",
-            "A pointer to shared memory means something in its own block alone: others have memory of their own "
+            "A pointer to shared memory means something in its own block alone, or its cluster: others have memory of their own "
             "there.");
     if ((uintptr_t)a->address < 65536)
         report_access(a, "invalid address", "That is a null pointer, or next to one.");
@@ -117,13 +130,29 @@ static void check_local(const struct access *a)
         report_access(a, "misaligned access", "");
 }
 
-static enum counted counted_as(enum access_kind kind, enum space space)
+static enum counted counted_as(const struct access *a, enum space space)
 {
+    enum access_kind kind = a->kind;
+    bool elsewhere = space == SPACE_SHARED && shared_owner(a->block, a->address) != a->block;
+    if (elsewhere && kind == ACCESS_ATOMIC)
+        return DSHARED_ATOMIC;
+    if (elsewhere)
+        return access_stores(kind) ? DSHARED_ST : DSHARED_LD;
     if (kind == ACCESS_MATRIX_LOAD || kind == ACCESS_MATRIX_STORE)
         return kind == ACCESS_MATRIX_LOAD ? MATRIX_LD : MATRIX_ST;
     if (space == SPACE_SHARED)
         return access_stores(kind) ? SHARED_ST : SHARED_LD;
     return access_stores(kind) ? GLOBAL_ST : GLOBAL_LD;
+}
+
+/* In a cluster: whose shared memory is it? */
+static void check_owner(const struct access *a)
+{
+    struct block *owner = shared_owner(a->block, a->address);
+    if (owner != a->block)
+        touch_other(a, owner);
+    if (owner->n_guarded)
+        async_check(a);
 }
 
 /* All but the counting. */
@@ -151,7 +180,9 @@ static enum space check(const struct access *a)
     case SPACE_GLOBAL: break;
     }
     check_bounds(a, &p);
-    if (b->n_guarded && p.space == SPACE_SHARED)
+    if (p.space == SPACE_SHARED && b->cluster->n > 1)
+        check_owner(a);
+    else if (p.space == SPACE_SHARED && b->n_guarded)
         async_check(a);
     if (stores && undefined_on_trial && p.space == SPACE_GLOBAL)
         undefined_store(a);
@@ -178,8 +209,11 @@ static enum space check(const struct access *a)
 void access_check(const struct access *a)
 {
     enum space space = check(a);
-    if (a->block->counting && a->kind != ACCESS_ATOMIC && (space == SPACE_SHARED || space == SPACE_GLOBAL))
-        counters_access(a, counted_as(a->kind, space));
+    if (!a->block->counting || (space != SPACE_SHARED && space != SPACE_GLOBAL))
+        return;
+    enum counted what = counted_as(a, space);
+    if (a->kind != ACCESS_ATOMIC || what == DSHARED_ATOMIC)
+        counters_access(a, what);
 }
 
 /* ---- hooks ---- */

@@ -24,6 +24,9 @@ static inline struct access access_of(struct block *b, const void *pc, const voi
 /* Before it is done. */
 void access_check(const struct access *a);
 
+/* An address in the shared memory of a block that the cluster has not is reported. */
+void access_check_rank(const struct access *a);
+
 /* Part of a copy, which is counted elsewhere: of any number of bytes, and from where something has been written. */
 void access_touch(const struct access *a);
 

@@ -10,30 +10,32 @@
 
 void message_copy(struct message *into, const struct message *from)
 {
-    for (int scope = 0; scope < 2; scope++)
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
         clock_copy(&into->of_scope[scope], &from->of_scope[scope]);
     clock_copy(&into->loose, &from->loose);
     clock_copy(&into->done, &from->done);
     into->released = from->released;
     into->written = from->written;
     into->block = from->block;
+    into->cluster = from->cluster;
     into->sequential = from->sequential;
 }
 
 void message_clear(struct message *m)
 {
-    clock_clear(&m->of_scope[0]);
-    clock_clear(&m->of_scope[1]);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_clear(&m->of_scope[scope]);
     clock_clear(&m->loose);
     clock_clear(&m->done);
     m->block = 0;
+    m->cluster = 0;
     m->sequential = 0;
 }
 
 void message_free(struct message *m)
 {
-    clock_free(&m->of_scope[0]);
-    clock_free(&m->of_scope[1]);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_free(&m->of_scope[scope]);
     clock_free(&m->loose);
     clock_free(&m->done);
 }

@@ -7,13 +7,13 @@
 #include "block/block.h"
 #include "order/order.h"
 
-struct message {              /* what a strong write hands on */
-    struct clock of_scope[2]; /* to readers of its own block; to all: [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
-    struct clock loose;       /* if every scope were wide enough */
-    struct clock done;        /* by the writer, whatever is ordered */
+struct message {                           /* what a strong write hands on */
+    struct clock of_scope[ORDERED_SCOPES]; /* to readers of its own block, of its own cluster, to all */
+    struct clock loose;                    /* if every scope were wide enough */
+    struct clock done;                     /* by the writer, whatever is ordered */
     struct step released, written;
-    uint32_t block; /* the block that of_scope[SIMT_SCOPE_BLOCK] is for */
-    u64 sequential; /* order.h: the last such fence that happened before */
+    uint32_t block, cluster; /* the block that of_scope[SIMT_SCOPE_BLOCK] is for, and the first of the cluster */
+    u64 sequential;          /* order.h: the last such fence that happened before */
 };
 void message_copy(struct message *into, const struct message *from);
 void message_clear(struct message *m);

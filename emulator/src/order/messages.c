@@ -1,14 +1,15 @@
 /* The messages that strong accesses leave where they write.
  *
  * A strong write publishes what the last fence of its thread covers; a strong read sees it, and the reader's next fence
- * makes it known. The message has two parts: one for readers of the same block, one for all others, which takes a scope
- * of at least the device at every hand. */
+ * makes it known. The message has three parts: one for readers of the same block, one for those of its cluster, and one for
+ * all others, which takes a scope of at least the device at every hand. */
 #include "order/messages.h"
 #include "block/launch.h"
 #include "block/worker.h"
 #include "memory/shared.h"
 #include "order/access.h"
 #include "order/history.h"
+#include "order/touch.h"
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -110,6 +111,7 @@ static void hear(const struct access *a, const struct message *m)
     struct heard *h = &b->heard[b->n_heard % MOST_HEARD];
     if (!m->done.n)
         return;
+    touch_heard(b, &m->done);
     clock_copy(&h->done, &m->done);
     h->way.released = m->released;
     h->way.written = m->written;
@@ -138,15 +140,18 @@ bool message_way(const struct block *b, uint32_t serial, unsigned other, uint32_
 
 static void receive(const struct access *a, struct knowledge *k, const struct message *m, bool takes)
 {
-    bool own = m->block == a->block->serial, wide = a->scope != SIMT_SCOPE_BLOCK;
-    if (own)
-        clock_join(&k->seen[SIMT_SCOPE_BLOCK], &m->of_scope[SIMT_SCOPE_BLOCK]);
-    if (wide)
-        clock_join(&k->seen[SIMT_SCOPE_DEVICE], &m->of_scope[SIMT_SCOPE_DEVICE]);
-    if (own && !takes)
-        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_BLOCK]);
-    if (wide && !takes)
-        clock_join(&k->taken, &m->of_scope[SIMT_SCOPE_DEVICE]);
+    const bool reaches[ORDERED_SCOPES] = {
+        m->block == a->block->serial,
+        m->cluster == cluster_serial(a->block) && a->scope >= SIMT_SCOPE_CLUSTER,
+        a->scope >= SIMT_SCOPE_DEVICE,
+    };
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
+        if (!reaches[scope])
+            continue;
+        clock_join(&k->seen[scope], &m->of_scope[scope]);
+        if (!takes)
+            clock_join(&k->taken, &m->of_scope[scope]);
+    }
     loose_join(&k->loose, &m->loose);
     k->sequential = m->sequential > k->sequential ? m->sequential : k->sequential;
     hear(a, m);
@@ -175,13 +180,13 @@ static void location_write(const struct access *a, struct knowledge *k, struct l
         clock_clear(&m->of_scope[SIMT_SCOPE_BLOCK]);
         m->block = b->serial;
     }
-    if (publishes)
-        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &k->released[SIMT_SCOPE_BLOCK]);
-    if (publishes)
-        clock_join(&m->of_scope[SIMT_SCOPE_BLOCK], &b->released[SIMT_SCOPE_BLOCK]);
-    if (a->scope != SIMT_SCOPE_BLOCK) {
-        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_DEVICE]);
-        clock_join(&m->of_scope[SIMT_SCOPE_DEVICE], &b->released[SIMT_SCOPE_DEVICE]);
+    if (publishes && m->cluster != cluster_serial(b)) {
+        clock_clear(&m->of_scope[SIMT_SCOPE_CLUSTER]);
+        m->cluster = cluster_serial(b);
+    }
+    for (int scope = 0; publishes && scope < ORDERED_SCOPES && scope <= (int)a->scope; scope++) {
+        clock_join(&m->of_scope[scope], &k->released[scope]);
+        clock_join(&m->of_scope[scope], &b->released[scope]);
     }
     loose_join(&m->loose, &k->loose);
     loose_join(&m->loose, &k->released[SIMT_SCOPE_BLOCK]); /* by whatever fence */
@@ -427,7 +432,8 @@ bool message_lock_was_careless(struct block *b, unsigned thread, uint32_t serial
     pthread_mutex_lock(&bucket->lock);
     const struct location *x = location_at(b, bucket, k->lock, false);
     bool careless = x && x->careless.serial == serial && x->careless.thread == other &&
-                    x->careless.lock_free == k->lock_free && (x->careless.fence == NO_FENCE || serial != b->serial);
+                    x->careless.lock_free == k->lock_free && (x->careless.fence == NO_FENCE || serial != b->serial) &&
+                    !(x->careless.fence == CLUSTER_FENCE && cluster_find(b, serial));
     pthread_mutex_unlock(&bucket->lock);
     return careless;
 }

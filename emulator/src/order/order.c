@@ -7,6 +7,7 @@
 #include "order/order.h"
 #include "order/proxy.h"
 #include "order/registers.h"
+#include "order/touch.h"
 #include "block/grid.h"
 #include "block/launch.h"
 #include "block/worker.h"
@@ -40,7 +41,7 @@ static void knowledge_clear(struct knowledge *k)
     free(k->acquired_own);
     clock_free(&k->loose);
     clock_free(&k->taken);
-    for (int scope = 0; scope < 2; scope++) {
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
         clock_free(&k->seen[scope]);
         clock_free(&k->released[scope]);
     }
@@ -60,9 +61,10 @@ void order_begin_block(struct block *b)
     b->n_heard = 0;
     proxy_begin_block(b);
     registers_begin_block(b);
+    touch_begin_block(b);
     clock_clear(&b->acquired);
-    clock_clear(&b->released[0]);
-    clock_clear(&b->released[1]);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_clear(&b->released[scope]);
     if (b->now >= MOST_STAMPS) { /* else what was known of the block before lies below the floor */
         b->now = 0;
         memset(b->warps, 0, MAX_WARPS * sizeof *b->warps);
@@ -160,8 +162,10 @@ void order_engines(const struct block *b, struct clock *out)
 
 static bool knows_nothing(const struct knowledge *k)
 {
-    return !k->acquired.n && !k->acquired_own && !k->loose.n && !k->taken.n && !k->seen[0].n && !k->seen[1].n &&
-           !k->released[0].n && !k->released[1].n && !k->sequential;
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        if (k->seen[scope].n || k->released[scope].n)
+            return false;
+    return !k->acquired.n && !k->acquired_own && !k->loose.n && !k->taken.n && !k->sequential;
 }
 
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
@@ -184,7 +188,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         join_own(b, &all, k->acquired_own);
         clock_join(&all.loose, &k->loose);
         clock_join(&all.taken, &k->taken);
-        for (int scope = 0; scope < 2; scope++) {
+        for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
             clock_join(&all.seen[scope], &k->seen[scope]);
             clock_join(&all.released[scope], &k->released[scope]);
         }
@@ -200,7 +204,7 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
         join_own(b, k, all.acquired_own);
         clock_copy(&k->loose, &all.loose);
         clock_copy(&k->taken, &all.taken);
-        for (int scope = 0; scope < 2; scope++) {
+        for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
             clock_copy(&k->seen[scope], &all.seen[scope]);
             clock_copy(&k->released[scope], &all.released[scope]);
         }
@@ -243,6 +247,7 @@ static void meet_without_left(struct block *b)
 
 void order_block_barrier(struct block *b)
 {
+    touch_block_met(b);
     if (b->left_unmet)
         meet_without_left(b);
     for (unsigned t = 0; b->n_knowledge && t < b->launch->threads; t++) {
@@ -254,7 +259,7 @@ void order_block_barrier(struct block *b)
         clock_forget(&k->acquired, b->serial); /* the floor says as much of its threads */
         clock_join(&b->acquired, &k->acquired);
         clock_clear(&k->acquired);
-        for (int scope = 0; scope < 2; scope++) {
+        for (int scope = 0; scope < ORDERED_SCOPES; scope++) {
             meet_engines(b, &k->seen[scope]);
             clock_join(&b->acquired, &k->seen[scope]);
             clock_clear(&k->seen[scope]);
@@ -271,6 +276,7 @@ void order_block_barrier(struct block *b)
 void order_thread_left(struct block *b)
 {
     struct thread *t = current(b);
+    touch_thread_left(b);
     t->met = b->met;
     b->left_unmet |= t->touched > b->met;
 }
@@ -347,6 +353,12 @@ void order_release(struct block *b, unsigned thread, struct release *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
     unsigned first = thread / WARP * WARP;
+    into->sequential = later(into->sequential, order_sequential(b, thread));
+    if (into->serial != b->serial) {
+        order_done(b, thread, &into->others);
+        b->now++;
+        return;
+    }
     for (unsigned lane = 0; lane < WARP; lane++) {
         uint32_t known = b->warps[thread / WARP].known[thread % WARP][lane];
         if (known > into->threads[first + lane])
@@ -357,7 +369,6 @@ void order_release(struct block *b, unsigned thread, struct release *into)
         join_stamps(b, into->threads, k->acquired_own);
     if (k)
         clock_join(&into->others, &k->acquired);
-    into->sequential = later(into->sequential, order_sequential(b, thread));
     b->now++;
 }
 
@@ -369,12 +380,14 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
     k->sequential = later(k->sequential, from->sequential);
 }
 
-void order_release_fenced(struct block *b, unsigned thread, struct release *into)
+void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
+    if (b->cluster->n == 1)
+        scope = SIMT_SCOPE_BLOCK;
     if (k)
-        clock_join(&into->others, &k->released[SIMT_SCOPE_BLOCK]);
-    clock_join(&into->others, &b->released[SIMT_SCOPE_BLOCK]);
+        clock_join(&into->others, &k->released[scope]);
+    clock_join(&into->others, &b->released[scope]);
     b->now++;
 }
 
@@ -385,6 +398,80 @@ void order_see(struct block *b, unsigned thread, const struct release *from)
         if (from->threads[t])
             clock_add(&k->seen[SIMT_SCOPE_BLOCK], (struct entry){b->serial, t, from->threads[t]});
     clock_join(&k->seen[SIMT_SCOPE_BLOCK], &from->others);
+}
+
+/* ---- barriers of a cluster ---- */
+
+/* What all threads of a block know of each other: what its barriers have ordered. */
+static void release_met(const struct block *b, struct release *into)
+{
+    into->met = b->met;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        uint32_t met = has_left(b, t) ? b->threads[t].met : b->met;
+        into->threads[t] = met > into->threads[t] ? met : into->threads[t];
+    }
+    clock_join(&into->others, &b->acquired);
+    order_engines(b, &into->others);
+}
+
+/* As at a barrier of the block, what was seen by relaxed reads counts as known. */
+void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into)
+{
+    const struct knowledge *k = b->threads[thread].knowledge;
+    if (into->met != b->met)
+        release_met(b, into);
+    for (int scope = 0; k && scope < ORDERED_SCOPES; scope++)
+        clock_join(&into->others, &k->seen[scope]);
+    order_release(b, thread, into);
+}
+
+/* Up to which stamp all threads of the block have released what they have done; one that has done nothing since it released does
+ * not count. */
+static uint32_t least_released(const struct block *b, const struct release *r)
+{
+    uint32_t least = 0;
+    bool all = true;
+    for (unsigned t = 0; t < b->launch->threads; t++) {
+        uint32_t released = r->threads[t];
+        if (b->threads[t].touched > released) {
+            least = all || released < least ? released : least;
+            all = false;
+        }
+    }
+    for (unsigned t = 0; all && t < b->launch->threads; t++)
+        least = r->threads[t] > least ? r->threads[t] : least;
+    return least;
+}
+
+void order_gather(const struct block *b, struct release *arriving, struct clock *all)
+{
+    uint32_t least = least_released(b, arriving);
+    struct clock own = {0};
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (b->threads[t].touched > least && arriving->threads[t] > least)
+            clock_add(&own, (struct entry){b->serial, t, arriving->threads[t]});
+    if (least)
+        clock_add(&own, (struct entry){b->serial, EVERY_THREAD, least});
+    clock_join(all, &own);
+    clock_join(all, &arriving->others);
+    clock_free(&own);
+    clock_free(&arriving->others);
+    *arriving = (struct release){.serial = b->serial};
+}
+
+void order_acquire_all(struct block *b, unsigned thread, const struct clock *all, u64 sequential)
+{
+    join_all(order_knowledge(b, thread), all, sequential);
+}
+
+void order_block_acquire_all(struct block *b, const struct clock *all, u64 sequential)
+{
+    uint32_t met = clock_stamp(all, b->serial, EVERY_THREAD);
+    meet_engines(b, all);
+    clock_join(&b->acquired, all);
+    b->sequential = later(b->sequential, sequential);
+    b->floor = met > b->floor ? met : b->floor;
+    b->met = met > b->met ? met : b->met;
 }
 
 void order_notice(struct block *b)
@@ -401,6 +488,8 @@ u64 order_tick(void)
 
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc)
 {
+    static const enum lock_fence lock_fences[ORDERED_SCOPES] = {BLOCK_FENCE, CLUSTER_FENCE, DEVICE_FENCE};
+    int ordered = scope < SIMT_SCOPE_DEVICE ? (int)scope : SIMT_SCOPE_DEVICE;
     struct knowledge *k = order_knowledge(b, b->cur);
     order_notice(b);
     b->fenced = order_tick();
@@ -408,17 +497,17 @@ void order_fence(struct block *b, enum simt_scope scope, bool sequential, const 
         k->sequential = b->fenced;
     k->fenced = b->now;
     k->fence = (struct step){pc, scope, b->now};
-    if (k->lock && k->lock_fence < (scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE))
-        k->lock_fence = scope == SIMT_SCOPE_BLOCK ? BLOCK_FENCE : DEVICE_FENCE;
-    clock_join(&k->acquired, &k->seen[SIMT_SCOPE_BLOCK]);
-    clock_clear(&k->seen[SIMT_SCOPE_BLOCK]);
-    if (scope != SIMT_SCOPE_BLOCK) {
-        clock_join(&k->acquired, &k->seen[SIMT_SCOPE_DEVICE]);
-        clock_clear(&k->seen[SIMT_SCOPE_DEVICE]);
+    if (k->lock && k->lock_fence < lock_fences[ordered])
+        k->lock_fence = lock_fences[ordered];
+    for (int s = 0; s <= ordered; s++) {
+        clock_join(&k->acquired, &k->seen[s]);
+        clock_clear(&k->seen[s]);
     }
     clock_clear(&k->released[SIMT_SCOPE_BLOCK]);
     snapshot(b, b->cur, k, &k->released[SIMT_SCOPE_BLOCK]);
-    if (scope != SIMT_SCOPE_BLOCK)
+    if (ordered >= SIMT_SCOPE_CLUSTER && b->cluster->n > 1)
+        clock_copy(&k->released[SIMT_SCOPE_CLUSTER], &k->released[SIMT_SCOPE_BLOCK]);
+    if (ordered >= SIMT_SCOPE_DEVICE)
         clock_copy(&k->released[SIMT_SCOPE_DEVICE], &k->released[SIMT_SCOPE_BLOCK]);
     b->now++;
 }

@@ -43,17 +43,17 @@ static inline enum proxy engine_proxy(unsigned actor)
 
 /* The largest fence that a thread has done since it took a lock: without one, others may see it inside before they see
  * what the last holder wrote. */
-enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, DEVICE_FENCE };
+enum lock_fence { NO_LOCK, NO_FENCE, BLOCK_FENCE, CLUSTER_FENCE, DEVICE_FENCE };
 
 struct knowledge {
-    struct clock acquired;  /* has happened before */
-    uint32_t *acquired_own; /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
-    struct clock seen[2];   /* by relaxed reads that no fence has followed; [SIMT_SCOPE_BLOCK], [SIMT_SCOPE_DEVICE] */
+    struct clock acquired;             /* has happened before */
+    uint32_t *acquired_own;            /* the same, of the block's own threads, by order_acquire(); NULL: nothing */
+    struct clock seen[ORDERED_SCOPES]; /* by relaxed reads that no fence has followed, by their scope */
     struct clock
         taken; /* of that, by reads other than atomicCAS: known to strong accesses, which hardware does in turn */
-    struct clock released[2]; /* what the last fence of at least that scope covers */
-    struct clock loose;       /* if the scope of every fence and every atomic were wide enough */
-    const void *loaded;       /* by a volatile load that is announced but not yet looked into */
+    struct clock released[ORDERED_SCOPES]; /* what the last fence of at least that scope covers */
+    struct clock loose;                    /* if the scope of every fence and every atomic were wide enough */
+    const void *loaded;                    /* by a volatile load that is announced but not yet looked into */
     enum simt_scope loaded_scope;
     u64 sequential; /* tick of the last sequential fence that it has done, or that happened before */
     const void *loaded_at;
@@ -72,9 +72,12 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
 /* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
 void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
 void order_arrive(struct block *b, struct clock *passing); /* the running thread is such a one */
-/* For an object that threads of one block release to and acquire from, each by itself. */
+/* For an object of a block, which its threads release to and acquire from, each by itself; threads of other blocks may
+ * release to it, too. */
 struct release {
-    uint32_t threads[MAX_THREADS]; /* up to which stamp each is known */
+    uint32_t serial;               /* of the block; its owner sets it */
+    uint32_t met;                  /* order_arrive_in_cluster(): b->met when the last came */
+    uint32_t threads[MAX_THREADS]; /* up to which stamp each of its threads is known */
     struct clock others;           /* of other blocks, and of engines */
     u64 sequential;                /* as in knowledge */
 };
@@ -82,8 +85,15 @@ struct release {
 void order_release(struct block *b, unsigned thread, struct release *into);
 void order_acquire(struct block *b, unsigned thread, const struct release *from);
 /* The same without order of their own: what its last fence covers; and known when a fence follows. */
-void order_release_fenced(struct block *b, unsigned thread, struct release *into);
+void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into);
 void order_see(struct block *b, unsigned thread, const struct release *from);
+/* A cluster's barrier: that thread arrives, and adds what it knows and has done to what is its block's. */
+void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into);
+/* All have arrived: moves what those of a block had done to what all had, in few words, and empties it. */
+void order_gather(const struct block *b, struct release *arriving, struct clock *all);
+/* A thread goes on behind it, or the block does: all its threads that have not left have come to the wait. */
+void order_acquire_all(struct block *b, unsigned thread, const struct clock *all, u64 sequential);
+void order_block_acquire_all(struct block *b, const struct clock *all, u64 sequential);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */

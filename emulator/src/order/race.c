@@ -81,7 +81,8 @@ struct visit {
     struct block *b; /* of the access */
     const struct place *place;
     u64 key;
-    uint32_t least_serial; /* earlier blocks are of launches before this one, or their shared memory was another */
+    uint32_t
+        least_serial; /* earlier blocks are of launches before this one, or of clusters whose shared memory it was */
     unsigned warp, lane;
     enum strength strength;
     const struct cell *cell; /* in hand */
@@ -99,15 +100,23 @@ struct visit {
 
 static enum strength strength_of(enum access_kind kind, enum simt_scope scope)
 {
+    static const enum strength volatiles[] = {VOLATILE_BLOCK, VOLATILE_CLUSTER, VOLATILE, VOLATILE};
+    static const enum strength atomics[] = {ATOMIC_BLOCK, ATOMIC_CLUSTER, ATOMIC_DEVICE, ATOMIC_DEVICE};
     if (kind == ACCESS_VOLATILE_LOAD || kind == ACCESS_VOLATILE_STORE)
-        return scope == SIMT_SCOPE_BLOCK ? VOLATILE_BLOCK : VOLATILE;
-    if (kind != ACCESS_ATOMIC)
-        return PLAIN;
-    return scope == SIMT_SCOPE_BLOCK ? ATOMIC_BLOCK : ATOMIC_DEVICE;
+        return volatiles[scope];
+    return kind == ACCESS_ATOMIC ? atomics[scope] : PLAIN;
 }
 
-static bool is_volatile(enum strength strength) { return strength == VOLATILE || strength == VOLATILE_BLOCK; }
+static bool is_volatile(enum strength strength) { return strength >= VOLATILE && strength <= VOLATILE_BLOCK; }
+
 static bool is_of_block(enum strength strength) { return strength == VOLATILE_BLOCK || strength == ATOMIC_BLOCK; }
+static bool is_of_cluster(enum strength strength) { return strength == VOLATILE_CLUSTER || strength == ATOMIC_CLUSTER; }
+
+/* Does its scope end before a block of that serial? */
+static bool is_too_small(const struct block *b, enum strength strength, uint32_t serial)
+{
+    return serial != b->serial && (is_of_block(strength) || (is_of_cluster(strength) && !cluster_find(b, serial)));
+}
 
 static enum access_kind kind_of(enum strength strength, bool stored)
 {
@@ -138,6 +147,7 @@ static struct conflict conflict_of(struct visit *v)
     struct conflict c = {
         .block = v->b, .place = *v->place, .bytes = v->a->bytes, .now = v->a->kind, .pc = v->a->pc, .why = v->why};
     c.before = kind_of(v->other_strength, v->other_stored);
+    c.is_of_cluster = !is_of_block(v->strength) && !is_of_block(v->other_strength);
     c.other_pc = record_pc(&v->other);
     c.actor.serial = v->b->serial;
     c.actor.thread = v->a->thread;
@@ -157,7 +167,7 @@ static struct conflict conflict_of(struct visit *v)
 static void meet_strong(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
     struct block *b = v->b;
-    bool too_small = r->serial != b->serial && (is_of_block(v->strength) || is_of_block(strength));
+    bool too_small = is_too_small(b, v->strength, r->serial) || is_too_small(b, strength, r->serial);
     bool volatile_data = v->a->manner != AS_RELAXED &&
                          (is_volatile(v->strength) || (is_volatile(strength) && v->a->kind != ACCESS_ATOMIC));
     if (!too_small && !volatile_data)
@@ -202,8 +212,8 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
     unsigned actor = record_actor(r, thread);
     if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)) || copied_by_own_warpgroup(v, r, thread))
         return;
-    if (r->engine && r->serial == v->b->serial && (v->strength == PLAIN || strength == PLAIN) &&
-        async_meets(v->a, r->engine, STAMP(r), stored))
+    if (r->engine && (v->strength == PLAIN || strength == PLAIN) &&
+        async_meets(v->a, r->serial, r->engine, STAMP(r), stored))
         return;
     if (strength != PLAIN && v->strength == PLAIN && follows_own_view(v))
         return;
@@ -506,7 +516,7 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
              &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp, v->a->engine});
 }
 
-/* Of this launch, and in shared memory of this block? */
+/* Of this launch, and in shared memory of this cluster? */
 static bool is_of_launch(const struct visit *v, const struct record *r)
 {
     return r->serial >= v->least_serial && r->serial >= v->b->launch->first_serial;
@@ -793,7 +803,7 @@ static void prepare_store(struct visit *v)
     (*turn)++;
     if (v->a->kind == ACCESS_ATOMIC && v->a->compares)
         v->flags = COMPARES;
-    if (fence != NO_FENCE && fence != BLOCK_FENCE)
+    if (fence == NO_LOCK || fence == DEVICE_FENCE)
         return;
     v->flags |= CARELESS;
     message_note_careless(v->b, v->a->thread);
@@ -813,7 +823,7 @@ static void visit(const struct access *a, const struct place *place, bool read_o
     bool shared = place->space == SPACE_SHARED;
     size_t offset;
     const struct cells *cells = cells_of(b, place, &offset);
-    uint32_t least_serial = shared ? b->serial : b->launch->least_serial;
+    uint32_t least_serial = shared ? cluster_serial(b) : b->launch->least_serial;
     enum strength strength = strength_of(a->kind, a->scope);
     u64 key = record_key(a->stamp, access_collective_load(a->kind), strength, read_only, a->pc);
     if (!a->engine)
@@ -982,7 +992,7 @@ static const struct record *last_write(const struct block *b, const struct place
     const struct cell *c = word_cell(cells, offset);
     if (c->write.who & SPLIT)
         c = part_cell(cells, offset);
-    return c->write.serial < (shared ? b->serial : b->launch->first_serial) ? NULL : &c->write;
+    return c->write.serial < (shared ? cluster_serial(b) : b->launch->first_serial) ? NULL : &c->write;
 }
 
 bool race_last_writer(const struct block *b, const struct place *place, struct actor *writer)

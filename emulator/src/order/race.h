@@ -67,7 +67,8 @@ struct conflict {        /* two accesses that nothing orders, one of them a writ
     } actor, other;
     const void *pc, *other_pc;
     enum why why;
-    struct way way; /* FENCE_MISSING; written.pc NULL: not known */
+    bool is_of_cluster; /* SCOPE_TOO_SMALL: the scope is not a block's */
+    struct way way;     /* FENCE_MISSING; written.pc NULL: not known */
 };
 
 /* Stores that race, unless they store what is there already: known once they have been done. */

@@ -50,7 +50,7 @@ static unsigned blocks_of(const struct running *r, unsigned mask)
 static void check_cluster(const struct running *r)
 {
     const struct launch *l = block_here()->launch;
-    if (!l->kernel->cluster[0] && !l->asked->cluster[0])
+    if (!l->has_clusters)
         report_call(
             "invalid copy", r->pc, "begins a bulk copy within shared memory, in a launch without clusters",
             "An H200 takes it for an illegal instruction. A launch with clusters may, even if they have one block: "

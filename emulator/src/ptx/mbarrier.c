@@ -30,6 +30,7 @@ static void arrive_as(struct running *r, const struct instruction *in, struct ar
 {
     how.leaves_pending = in->field[NO_COMPLETE];
     how.relaxed = in->field[SEMANTICS] == ORDER_RELAXED;
+    how.in_block = in->field[SCOPE] == SCOPE_CTA;
     ptx_set(r, &in->operand[0], mbarrier_arrive(object(r, in, 1), &how, r->pc));
 }
 static unsigned arrivals(const struct running *r, const struct instruction *in)

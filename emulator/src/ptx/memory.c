@@ -15,19 +15,37 @@
 
 /* ---- addresses ---- */
 
+/* Of an address in the shared memory of the cluster. */
+static void *generic_of(u64 at, const void *pc)
+{
+    if (at >= block_here()->cluster->ranks * SHARED_BYTES)
+        report_call("out of bounds", pc, "uses an address beyond shared memory",
+                    "There an address is an offset of 32 bits: __cvta_generic_to_shared() makes it of a pointer.");
+    return simt_shared_generic((unsigned)at);
+}
+
+static void report_not_own(unsigned rank, const void *pc)
+{
+    char did[96];
+    snprintf(did, sizeof did, "uses an address in the shared memory of the block of rank %u", rank);
+    report_call(
+        "wrong memory space", pc, did,
+        "The instruction names .shared, which is .shared::cta, the shared memory of its own block; that of other "
+        "blocks of the cluster is .shared::cluster.");
+}
+
 /* An address of shared memory is an offset; generic and global ones are those of C++. */
 void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx_space space)
 {
     u64 at = o->value + (o->slot == NO_SLOT ? 0 : r->slots[o->slot]);
-    struct block *b = block_here();
     if (!ptx_is_shared(space))
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
         at = (uint32_t)at;
-    if (at >= b->cluster->n * SHARED_BYTES)
-        report_call("out of bounds", r->pc, "uses an address beyond shared memory",
-                    "There an address is an offset of 32 bits: __cvta_generic_to_shared() makes it of a pointer.");
-    return simt_shared_generic((unsigned)at);
+    void *generic = generic_of(at, r->pc);
+    if (space == S_SHARED && at / SHARED_BYTES != block_here()->rank)
+        report_not_own((unsigned)(at / SHARED_BYTES), r->pc);
+    return generic;
 }
 
 /* .global and .local accept no address of shared memory, as generic instructions do. */
@@ -51,19 +69,55 @@ static void convert_address(struct running *r, const struct instruction *in)
     ptx_set(r, &in->operand[0], a);
 }
 
-/* The same place in the shared memory of that block of the cluster: here of the block itself, which is alone in its cluster. */
+/* The rank of the block whose shared memory it is, or would be. */
+static unsigned rank_at(const void *address, const char *asks, const void *pc)
+{
+    const struct block *b = block_here(), *owner = shared_owner(b, address);
+    unsigned absent = shared_absent_rank(b, address);
+    if (!owner && !absent)
+        report_call("wrong memory space", pc, asks, "No block of its cluster has that in its shared memory.");
+    return owner ? owner->rank : absent;
+}
+
+/* A rank that the cluster has not is no fault before something is touched there; but where there is one block, there are no others
+ * to ask for. */
+static void *map_to_rank(const void *address, unsigned rank, const void *pc)
+{
+    const struct block *b = block_here();
+    char did[96], why[96];
+    snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
+    snprintf(why, sizeof why, "Its cluster has %u blocks, number 0 to %u.", b->cluster->n, b->cluster->n - 1);
+    if (rank >= b->cluster->ranks)
+        report_call("invalid rank", pc, did, b->cluster->n == 1 ? "Its cluster has one block, number 0." : why);
+    rank_at(address, "asks for the place of an address in another block's shared memory", pc);
+    return shared_of_rank(b, address, rank);
+}
+
+static unsigned rank_of_block(const void *address, const void *pc)
+{
+    return rank_at(address, "asks in which block's shared memory an address is", pc);
+}
+
+void *simt_cluster_map(const void *generic, unsigned rank) { return map_to_rank(generic, rank, CALLER()); }
+unsigned simt_cluster_rank_of(const void *generic) { return rank_of_block(generic, CALLER()); }
+
+/* The address that mapa and getctarank begin with. */
+static void *mapped_address(const struct running *r, const struct instruction *in)
+{
+    u64 at = ptx_get(r, &in->operand[1]);
+    return in->field[SPACE] == S_GENERIC ? (void *)(uintptr_t)at : generic_of(at, r->pc);
+}
+
+/* The same place in the shared memory of that block of the cluster. */
 static void map_to_block(struct running *r, const struct instruction *in)
 {
-    unsigned rank = (unsigned)ptx_get(r, &in->operand[2]);
-    char did[80];
-    snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
-    if (rank != block_here()->rank)
-        report_call("invalid rank", r->pc, did, "Its cluster has one block, number 0.");
-    ptx_set(r, &in->operand[0], ptx_get(r, &in->operand[1]));
+    void *there = map_to_rank(mapped_address(r, in), (unsigned)ptx_get(r, &in->operand[2]), r->pc);
+    bool generic = in->field[SPACE] == S_GENERIC;
+    ptx_set(r, &in->operand[0], generic ? (u64)(uintptr_t)there : simt_shared_address(there));
 }
 static void rank_of(struct running *r, const struct instruction *in)
 {
-    ptx_set(r, &in->operand[0], block_here()->rank);
+    ptx_set(r, &in->operand[0], rank_of_block(mapped_address(r, in), r->pc));
 }
 
 static const char *check_cluster(struct instruction *in)
@@ -80,9 +134,13 @@ bool simt_is_in(enum simt_space space, const void *generic)
 {
     static const enum space spaces[] = {[SIMT_IN_GLOBAL] = SPACE_GLOBAL,
                                         [SIMT_IN_SHARED] = SPACE_SHARED,
+                                        [SIMT_IN_CLUSTER] = SPACE_SHARED,
                                         [SIMT_IN_LOCAL] = SPACE_LOCAL,
                                         [SIMT_IN_CONSTANT] = SPACE_CONSTANT};
-    enum space found = place_of(block_here(), generic, 1).space;
+    struct block *b = block_here();
+    enum space found = place_of(b, generic, 1).space;
+    if (space == SIMT_IN_SHARED)
+        return shared_owner(b, generic) == b;
     return (found == SPACE_NOWHERE ? SPACE_GLOBAL : found) == spaces[space]; /* to a GPU all else is global */
 }
 
@@ -90,7 +148,7 @@ static void is_space(struct running *r, const struct instruction *in)
 {
     static const enum simt_space spaces[] = {[S_GLOBAL] = SIMT_IN_GLOBAL,
                                              [S_SHARED] = SIMT_IN_SHARED,
-                                             [S_CLUSTER] = SIMT_IN_SHARED,
+                                             [S_CLUSTER] = SIMT_IN_CLUSTER,
                                              [S_LOCAL] = SIMT_IN_LOCAL,
                                              [S_CONST] = SIMT_IN_CONSTANT};
     const void *address = (const void *)(uintptr_t)ptx_get(r, &in->operand[1]);

@@ -160,6 +160,7 @@ void reader_single(struct reader *r, struct ptx_operand *o)
         return;
     o->kind = O_SPECIAL;
     o->special = word[0] == '%' ? special_find(word + 1) : NULL;
+    o->predicate = strcmp(word, "%is_explicit_cluster") == 0;
     if (!o->special) {
         char why[MOST_WORD + 64];
         snprintf(why, sizeof why, "`%s` is not a register that the emulator knows", word);
@@ -268,7 +269,9 @@ static bool is_single(const struct ptx_operand *o, bool written, bool predicate)
 {
     if (o->kind == O_SLOT)
         return o->predicate == predicate;
-    return written ? o->kind == O_SINK : !predicate && (o->kind == O_CONSTANT || o->kind == O_SPECIAL);
+    if (o->kind == O_SPECIAL)
+        return !written && o->predicate == predicate;
+    return written ? o->kind == O_SINK : !predicate && o->kind == O_CONSTANT;
 }
 
 static bool fits(const struct instruction *in, char letter, const struct ptx_operand *o)

@@ -9,7 +9,11 @@
 
 static enum ptx_scope scope_of(enum simt_scope scope)
 {
-    return scope == SIMT_SCOPE_BLOCK ? SCOPE_CTA : scope == SIMT_SCOPE_DEVICE ? SCOPE_GPU : SCOPE_SYS;
+    static const enum ptx_scope scopes[] = {[SIMT_SCOPE_BLOCK] = SCOPE_CTA,
+                                            [SIMT_SCOPE_CLUSTER] = SCOPE_CLUSTER,
+                                            [SIMT_SCOPE_DEVICE] = SCOPE_GPU,
+                                            [SIMT_SCOPE_SYSTEM] = SCOPE_SYS};
+    return scopes[scope];
 }
 
 static bool acquires(enum simt_order order) { return order != SIMT_RELAXED && order != SIMT_RELEASE; }

@@ -353,7 +353,7 @@ static inline enum simt_scope ptx_scope_of(const struct instruction *in)
 {
     static const enum simt_scope scopes[] = {[SCOPE_NONE] = SIMT_SCOPE_DEVICE,
                                              [SCOPE_CTA] = SIMT_SCOPE_BLOCK,
-                                             [SCOPE_CLUSTER] = SIMT_SCOPE_BLOCK, /* which has one block */
+                                             [SCOPE_CLUSTER] = SIMT_SCOPE_CLUSTER,
                                              [SCOPE_GPU] = SIMT_SCOPE_DEVICE,
                                              [SCOPE_SYS] = SIMT_SCOPE_SYSTEM};
     return scopes[in->field[SCOPE]];

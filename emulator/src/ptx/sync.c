@@ -8,6 +8,7 @@
 #include "ptx/move.h"
 #include "ptx/rows.h"
 #include "run/block.h"
+#include "run/cluster_barrier.h"
 
 /* ---- bar, barrier ---- */
 
@@ -48,6 +49,26 @@ static const char *check_reduce(struct instruction *in)
     return NULL;
 }
 
+static void cluster_arrive(struct running *r, const struct instruction *in)
+{
+    cluster_barrier_arrive(in->field[SEMANTICS] == ORDER_RELAXED, meeting_of(in), r->pc);
+}
+static void cluster_wait(struct running *r, const struct instruction *in)
+{
+    cluster_barrier_wait(meeting_of(in), r->pc);
+}
+
+static const char *check_cluster_arrive(struct instruction *in)
+{
+    enum semantics s = in->field[SEMANTICS];
+    return s == ORDER_NONE || s == ORDER_RELEASE || s == ORDER_RELAXED ? NULL : "it is .release or .relaxed";
+}
+static const char *check_cluster_wait(struct instruction *in)
+{
+    enum semantics s = in->field[SEMANTICS];
+    return s == ORDER_NONE || s == ORDER_ACQUIRE ? NULL : "it is .acquire";
+}
+
 /* ---- fences ---- */
 
 static void fence(struct running *r, const struct instruction *in)
@@ -61,7 +82,7 @@ static const char *check_fence(struct instruction *in) { return in->field[SCOPE]
 static void fence_of_cluster(struct running *r, const struct instruction *in)
 {
     (void)in;
-    fence_do(SIMT_SCOPE_BLOCK, false, r->pc); /* which is the cluster */
+    fence_do(SIMT_SCOPE_CLUSTER, false, r->pc);
 }
 
 static void fence_proxies(struct running *r, const struct instruction *in)
@@ -149,6 +170,8 @@ const struct row ptx_sync_rows[] = {
     {"barrier.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dnx?q", TYPE(T_U32) | TYPE(T_PRED), check_reduce},
     {"barrier.cta.red", barrier_reduce, HAS(OPERATION) | HAS(ALIGNED), "dnx?q", TYPE(T_U32) | TYPE(T_PRED),
      check_reduce},
+    {"barrier.cluster.arrive", cluster_arrive, HAS(SEMANTICS) | HAS(ALIGNED), "", 0, check_cluster_arrive},
+    {"barrier.cluster.wait", cluster_wait, HAS(SEMANTICS) | HAS(ALIGNED), "", 0, check_cluster_wait},
     {"membar", fence, HAS(SCOPE), "", 0, check_fence},
     {"fence", fence, HAS(SCOPE) | HAS(SEMANTICS), "", 0, check_fence},
     {"fence.acquire.sync_restrict::shared::cluster.cluster", fence_of_cluster, 0, "", 0, NULL},

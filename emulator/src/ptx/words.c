@@ -182,10 +182,13 @@ static bool begins(const char *opcode, const char *stem)
 static const struct {
     const char *stem, *why;
 } refused[] = {
-    {"ret", "a statement cannot end its thread"},      {"exit", "a statement cannot end its thread"},
-    {"barrier.cluster", "clusters are not supported"}, {"st.async", "clusters are not supported"},
-    {"red.async", "clusters are not supported"},       {"wgmma.mma_async.sp", "sparse products are not supported"},
-    {"mma.sp", "sparse products are not supported"},   {"tcgen05", "tensor memory is not supported"},
+    {"ret", "a statement cannot end its thread"},
+    {"exit", "a statement cannot end its thread"},
+    {"st.async", "clusters are not supported"},
+    {"red.async", "clusters are not supported"},
+    {"wgmma.mma_async.sp", "sparse products are not supported"},
+    {"mma.sp", "sparse products are not supported"},
+    {"tcgen05", "tensor memory is not supported"},
 };
 
 static const char *why_refused(const char *opcode)

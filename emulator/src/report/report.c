@@ -40,7 +40,7 @@ static void stop(void)
 }
 
 static void say_races(void);
-static void say_uninitialised(void);
+static void say_kept(void);
 
 /* Takes the lock. The races that are kept come before whatever ends the program; */
 static void begin_explaining(void)
@@ -50,11 +50,11 @@ static void begin_explaining(void)
     say_races();
 }
 
-/* and so does the uninitialised read, unless what is reported explains it: another race, or threads that did not come. */
+/* and so does what else is kept, unless what is reported explains it: another race, or threads that did not come. */
 static void begin_report(void)
 {
     begin_explaining();
-    say_uninitialised();
+    say_kept();
 }
 
 static bool is_known(const void *pc) { return lines_of(pc).line > 0; }
@@ -122,7 +122,9 @@ static struct index index_in(u64 number, const unsigned *extent)
 
 static void say_block(FILE *f, const struct launch *l, uint32_t serial)
 {
-    struct index i = index_in(serial - l->first_serial, l->asked->grid);
+    uint32_t begun = serial - l->first_serial;
+    u64 number = cluster_block(l, begun / l->cluster_blocks, begun % l->cluster_blocks);
+    struct index i = index_in(number, l->asked->grid);
     fprintf(f, "block (%u,%u,%u)", i.x, i.y, i.z);
 }
 
@@ -231,13 +233,14 @@ static void say_arrays(FILE *f, const struct launch *l)
     }
 }
 
+/* Whose it is stands behind it where it is not the block's own. */
 static void name_shared(const struct block *b, const void *address, char *out, size_t size)
 {
     const struct block *owner = shared_owner(b, address);
     shared_name(b->launch, shared_offset(b, address), out, size);
     size_t used = strlen(out);
     if (owner != b)
-        snprintf(out + used, size - used, " of block (%u,%u,%u)", owner->index[0], owner->index[1], owner->index[2]);
+        snprintf(out + used, size - used, " of the block of rank %u", owner->rank);
 }
 
 /* "A_smem[3]", "4 bytes of counter", "0x7f12…": what the access is to, in the middle of a sentence. */
@@ -335,7 +338,7 @@ void report_meeting(const struct access *a, const char *kind, const struct actor
 
 /* ---- races ---- */
 
-enum distance { ONE_WARP, ONE_BLOCK, TWO_BLOCKS };
+enum distance { ONE_WARP, ONE_BLOCK, ONE_CLUSTER, TWO_BLOCKS };
 
 /* Races of two places in the program: the report is of the first, and its advice waits for the launch's end, since others
  * of them may be further apart. */
@@ -351,7 +354,7 @@ static unsigned n_races, n_said;
 static enum distance distance(const struct conflict *c)
 {
     if (c->actor.serial != c->other.serial)
-        return TWO_BLOCKS;
+        return cluster_find(c->block, c->other.serial) ? ONE_CLUSTER : TWO_BLOCKS;
     return c->actor.thread / WARP == c->other.thread / WARP ? ONE_WARP : ONE_BLOCK;
 }
 
@@ -392,25 +395,32 @@ static struct finding finding_of(const struct race *r)
     return f;
 }
 
+static bool is_too_small(enum simt_scope scope, enum distance d)
+{
+    return d == TWO_BLOCKS ? scope < SIMT_SCOPE_DEVICE : d == ONE_CLUSTER && scope < SIMT_SCOPE_CLUSTER;
+}
+
+static const char *scope_name(enum simt_scope scope) { return scope == SIMT_SCOPE_BLOCK ? "block" : "cluster"; }
+
 /* Something leads from one to the other: what is wrong with it. */
 static const char *advice_on_way(const struct conflict *c)
 {
     static char text[1500];
     const struct way *w = &c->way;
-    bool two_blocks = distance(c) == TWO_BLOCKS;
-    const char *needed = two_blocks ? "__threadfence()" : "__threadfence_block()";
-    const struct step *strong = w->written.scope == SIMT_SCOPE_BLOCK ? &w->written : &w->read;
-    const struct step *fence = !w->released.pc || w->released.scope == SIMT_SCOPE_BLOCK ? &w->released : &w->acquired;
-    if (two_blocks && strong->scope == SIMT_SCOPE_BLOCK)
-        snprintf(
-            text, sizeof text,
-            "An operation leads from one to the other (%s), but its scope is the block's: it orders nothing between "
-            "blocks.",
-            where(strong->pc));
-    else if (fence->pc && two_blocks && fence->scope == SIMT_SCOPE_BLOCK)
+    static const char *const fences[] = {"__threadfence_block()", "__threadfence_block()", "__threadfence_cluster()",
+                                         "__threadfence()"};
+    enum distance d = distance(c);
+    const char *needed = fences[d];
+    const struct step *strong = is_too_small(w->written.scope, d) ? &w->written : &w->read;
+    const struct step *fence = !w->released.pc || is_too_small(w->released.scope, d) ? &w->released : &w->acquired;
+    if (is_too_small(strong->scope, d))
         snprintf(text, sizeof text,
-                 "A fence stands there (%s), but its scope is the block's: between blocks it takes %s.",
-                 where(fence->pc), needed);
+                 "An operation leads from one to the other (%s), but its scope is the %s's: it orders nothing between "
+                 "%ss.",
+                 where(strong->pc), scope_name(strong->scope), scope_name(strong->scope));
+    else if (fence->pc && is_too_small(fence->scope, d))
+        snprintf(text, sizeof text, "A fence stands there (%s), but its scope is the %s's: between %ss it takes %s.",
+                 where(fence->pc), scope_name(fence->scope), scope_name(fence->scope), needed);
     else if (fence->pc)
         snprintf(
             text, sizeof text,
@@ -451,10 +461,16 @@ static const char *advice_on_order(const struct race *r)
     if (mixed)
         return f.furthest == TWO_BLOCKS
                    ? "One of the two is atomic and the other is not: make both atomic, or use a second launch."
+               : f.furthest == ONE_CLUSTER
+                   ? "One of the two is atomic and the other is not: make both atomic, or put a barrier of the cluster "
+                     "between."
                    : "One of the two is atomic and the other is not: make both atomic, or put a barrier between.";
     if (f.two_stores && f.furthest == TWO_BLOCKS)
         return "Two blocks write one place. If each thread is to have its own, the index is wrong; else use an atomic "
                "operation, or a second launch.";
+    if (f.two_stores && f.furthest == ONE_CLUSTER)
+        return "Two blocks of a cluster write one place. If each thread is to have its own, the index or the rank is wrong; "
+               "else use an atomic operation, or put a barrier of the cluster between.";
     if (f.two_stores && f.has_roles)
         return "Two threads write one place. If each is to have its own, the index is wrong; else a barrier of these warps "
                "is missing between them.";
@@ -465,6 +481,9 @@ static const char *advice_on_order(const struct race *r)
         return "Nothing orders the two blocks: a barrier of the grid, grid.sync(), is missing between them.";
     if (f.furthest == TWO_BLOCKS)
         return "Nothing orders two blocks of a launch but its end: use an atomic operation, or a second launch.";
+    if (f.furthest == ONE_CLUSTER)
+        return "Nothing orders the two blocks of the cluster: a barrier of the cluster, cluster.sync(), is missing between them, "
+               "or an arrival at an mbarrier of the other block, which waits for it.";
     if (f.furthest == ONE_BLOCK && f.has_roles)
         return "Nothing orders the two. The block's warps do different things, so what is missing is a barrier of these "
                "warps alone, by a number of its own (bar.sync 1, THREADS), or a wait for an mbarrier.";
@@ -485,6 +504,9 @@ static const char *advice(const struct race *r)
                "missing between them.";
     if (c->why == TAKEN_FOR_CONSTANT)
         return "What __ldg() and ld.global.nc read must stay as it is as long as the kernel runs: use a plain load.";
+    if (c->why == SCOPE_TOO_SMALL && c->is_of_cluster)
+        return "The two are in different clusters: an operation of cluster scope orders nothing between clusters, and is "
+               "atomic to its own alone.";
     if (c->why == SCOPE_TOO_SMALL)
         return "The two are in different blocks: an operation of block scope orders nothing between blocks, and is "
                "atomic to its own alone.";
@@ -597,41 +619,91 @@ void report_races(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The first uninitialised read of a launch, kept until its end. */
-static char *uninitialised;
-
-void report_uninitialised(const struct access *a, bool shared)
-{
-    if (__atomic_load_n(&uninitialised, __ATOMIC_ACQUIRE))
-        return;
-    pthread_mutex_lock(&lock);
+/* What is found first of its kind in a launch, and kept until its end. */
+struct kept_words {
+    char *words;
     size_t size;
-    char *text = NULL;
-    FILE *f = uninitialised ? NULL : open_memstream(&text, &size);
-    if (f) {
-        say_access(f, a, shared ? "uninitialised shared memory" : "uninitialised global memory");
-        fprintf(f, "  %s has written it.\n", shared ? "No thread of this block" : "Neither a copy nor a kernel");
-        fclose(f);
-        __atomic_store_n(&uninitialised, text, __ATOMIC_RELEASE);
-    }
+};
+static struct kept_words uninitialised, not_begun;
+
+/* Takes the lock; NULL, and it is not taken: there is one already. */
+static FILE *begin_keeping(struct kept_words *kept)
+{
+    if (__atomic_load_n(&kept->words, __ATOMIC_ACQUIRE))
+        return NULL;
+    pthread_mutex_lock(&lock);
+    FILE *f = kept->words ? NULL : open_memstream(&kept->words, &kept->size);
+    if (!f)
+        pthread_mutex_unlock(&lock);
+    return f;
+}
+
+static void end_keeping(FILE *f)
+{
+    fclose(f);
     pthread_mutex_unlock(&lock);
 }
 
-/* Called with the lock held. A race explains it. */
-static void say_uninitialised(void)
+void report_uninitialised(const struct access *a, bool shared)
 {
-    if (!n_races && uninitialised)
-        fputs(uninitialised, stderr);
+    FILE *f = begin_keeping(&uninitialised);
+    if (!f)
+        return;
+    say_access(f, a, shared ? "uninitialised shared memory" : "uninitialised global memory");
+    fprintf(f, "  %s has written it.\n",
+            !shared                     ? "Neither a copy nor a kernel"
+            : a->block->cluster->n == 1 ? "No thread of this block"
+                                        : "No thread of this cluster");
+    end_keeping(f);
+}
+
+void report_not_begun(const struct access *a)
+{
+    const struct block *owner = shared_owner(a->block, a->address);
+    FILE *f = begin_keeping(&not_begun);
+    if (!f)
+        return;
+    say_access(f, a, "block has not begun");
+    fprintf(f, "  Nothing that this thread has waited for tells it that the block of rank %u, ", owner->rank);
+    say_block(f, owner->launch, owner->serial);
+    fprintf(f, ", has begun: a barrier of the cluster, cluster.sync(), is missing before its first access there.\n");
+    end_keeping(f);
+}
+
+void report_left(const struct access *a, const struct block *owner, unsigned last)
+{
+    const void *pc = owner->threads[last].pc;
+    begin_report();
+    say_access(stderr, a, "block has left");
+    fprintf(stderr, "  The last thread of the block of rank %u, ", owner->rank);
+    say_block(stderr, owner->launch, owner->serial);
+    fprintf(stderr, ", ");
+    say_thread(stderr, owner->launch, last);
+    if (pc && is_known(pc))
+        fprintf(stderr, ", which last waited at %s,", where(pc));
+    fprintf(
+        stderr,
+        " leaves, and none of the block's threads knows of the access by then.\n  A block's shared memory is given back when "
+        "its last thread leaves: a barrier of the cluster, cluster.sync(), is missing behind the last access to it.\n");
+    stop();
+    __builtin_unreachable();
+}
+
+/* Called with the lock held. A race explains both, and the second the first. */
+static void say_kept(void)
+{
+    if (!n_races && (not_begun.words || uninitialised.words))
+        fputs(not_begun.words ? not_begun.words : uninitialised.words, stderr);
 }
 
 void report_finish_launch(void)
 {
-    if (!n_races && !uninitialised)
+    if (!n_races && !uninitialised.words && !not_begun.words)
         return;
     fflush(stdout);
     if (n_races == MOST_RACES)
         fprintf(stderr, "simt: further races are not listed.\n");
-    say_uninitialised();
+    say_kept();
     stop();
 }
 
@@ -754,15 +826,25 @@ static bool explains_better(const struct thread *a, const struct thread *other)
     return other->call && !a->call;
 }
 
-/* Does a thread wait for warps of its warpgroup that have come to another instruction of all four? */
+/* How many threads come together to what a thread waits in: the four warps of a warpgroup, or a warp to a barrier that is .aligned;
+ * 1: it may be fewer. */
+static unsigned together(const struct thread *t)
+{
+    if (in_warpgroup_collective(t))
+        return WARPGROUP * WARP;
+    return t->call && t->call->op->of_barrier ? WARP : 1;
+}
+
+/* Does a thread wait for others of its warpgroup, or its warp, that have come to another instruction of all of them? */
 static bool is_split(const struct block *b, unsigned t)
 {
     const struct thread *a = &b->threads[t];
-    unsigned begin = t - t % (WARPGROUP * WARP), end = begin + WARPGROUP * WARP;
+    unsigned n = together(a), begin = t - t % n;
     bool split = false;
-    for (unsigned i = begin; i < end && i < b->launch->threads && in_warpgroup_collective(a); i++) {
+    for (unsigned i = begin; i < begin + n && i < b->launch->threads; i++) {
         const struct thread *other = &b->threads[i];
-        split |= other->waits_for && in_warpgroup_collective(other) && other->call->op != a->call->op;
+        bool meets = n == WARP ? other->call != NULL : in_warpgroup_collective(other);
+        split |= other->waits_for && meets && other->call->op != a->call->op;
     }
     return split;
 }
@@ -807,7 +889,7 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
 {
     const struct collective *collective = b->threads[thread].call;
     begin_explaining();
-    fprintf(stderr, "simt: divergent %s: %s\n", collective ? "collective" : "barrier", where(pc));
+    fprintf(stderr, "simt: %s: %s\n", collective ? collective->op->waiting.deadlock : "divergent barrier", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
@@ -825,16 +907,14 @@ void report_divergence(struct block *b, const char *call, unsigned thread, const
     __builtin_unreachable();
 }
 
-void report_left_loop(struct block *b, unsigned thread, unsigned left)
+void report_left_loop(struct block *b, const char *call, unsigned thread, const void *pc, unsigned left)
 {
-    const struct thread *t = &b->threads[thread];
     begin_explaining();
-    fprintf(stderr, "simt: divergent barrier: %s\n", where(t->pc));
+    fprintf(stderr, "simt: divergent barrier: %s\n", where(pc));
     say_kernel(stderr, b->launch, b->serial);
     fprintf(stderr, "  ");
     say_thread(stderr, b->launch, thread);
-    fprintf(stderr, " is in %s at %s%s\n  ", t->waits_for->kind->call, where(t->pc),
-            called_by_kernel(b, thread, t->pc));
+    fprintf(stderr, " is in %s at %s%s\n  ", call, where(pc), called_by_kernel(b, thread, pc));
     say_thread(stderr, b->launch, left);
     fprintf(stderr,
             ", of the same warp, has been in it and then left the kernel\n"
@@ -1036,7 +1116,7 @@ static void say_not_begun(FILE *f, const struct launch *l)
         return;
     u64 left = (l->clusters - begun) * l->cluster_blocks;
     fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, left, plural((unsigned)left));
-    say_block(f, l, l->first_serial + (uint32_t)cluster_block(l, begun, 0));
+    say_block(f, l, l->first_serial + (uint32_t)begun * l->cluster_blocks);
     fprintf(f, " on, %s not begun\n", left == 1 ? "has" : "have");
 }
 

@@ -17,6 +17,7 @@
 #include "order/access.h"
 #include "order/race.h"
 #include "order/undefined.h"
+#include "run/cluster_barrier.h"
 #include "run/grid.h"
 #include "run/waiting.h"
 #include "run/watchdog.h"
@@ -131,7 +132,7 @@ void block_begin(struct block *b, struct launch *l, u64 number)
     b->index[1] = (unsigned)(number / asked->grid[0] % asked->grid[1]);
     b->index[2] = (unsigned)(number / asked->grid[0] / asked->grid[1]);
     b->number = number;
-    b->serial = l->first_serial + (uint32_t)number;
+    b->serial = l->first_serial + (uint32_t)b->cluster->number * l->cluster_blocks + b->rank;
     b->phase = 0;
     b->came_to_grid = false;
     b->has_roles = false;
@@ -159,6 +160,8 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         thread->waits_for = NULL;
         thread->pc = NULL;
         thread->aligned_at = NULL;
+        thread->arrived_for = 0;
+        thread->waited_for = 0;
         thread->stack = NULL;
         if (simt_checked)
             memset(thread->turns, 0, sizeof thread->turns);
@@ -190,20 +193,25 @@ static bool is_of_grid(const struct block *b, const struct barrier *barrier)
     return barrier == &b->barriers[GRID_BARRIER];
 }
 
-/* The running thread comes to a barrier. Lanes of a warp come to one that is .aligned at one place. */
-static void check_place(struct block *b, struct barrier *barrier, enum meeting as, const void *pc)
+void block_check_place(struct block *b, const char *call, const struct arrival *first, enum meeting as, const void *pc)
 {
-    unsigned warp = b->cur / WARP;
-    struct arrival *first = &barrier->first[warp], now = {pc, b->cur, as};
     if (as != MEET_ANYWHERE) {
         current(b)->aligned_at = pc;
         fiber_callers(b, b->cur, pc, &current(b)->aligned_in, 1);
     }
+    if (first->pc != pc && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
+        report_divergence(b, call, first->thread, first->pc, b->cur, pc);
+}
+
+/* The running thread comes to a barrier. */
+static void check_place(struct block *b, struct barrier *barrier, enum meeting as, const void *pc)
+{
+    unsigned warp = b->cur / WARP;
+    struct arrival now = {pc, b->cur, as};
+    bool again = barrier->part[warp] >> b->cur % WARP & 1;
     if (!barrier->part[warp])
-        *first = now;
-    else if (first->pc != pc && !(barrier->part[warp] >> b->cur % WARP & 1) &&
-             (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
-        report_divergence(b, barrier->waiting.kind->call, first->thread, first->pc, b->cur, pc);
+        barrier->first[warp] = now;
+    block_check_place(b, barrier->waiting.kind->call, again ? &now : &barrier->first[warp], as, pc);
     if (as != MEET_SYNCTHREADS)
         return;
     if (!barrier->whole)
@@ -225,18 +233,22 @@ static void note_two_places(struct block *b, const struct barrier *barrier)
     note_once(barrier->other, text);
 }
 
-/* Those who have come to a barrier in a loop, while lanes of their warps have left the loop, and the kernel. */
+void block_check_left(struct block *b, const char *call, unsigned warp, const struct arrival *first)
+{
+    for (unsigned t = warp * WARP; t < warp * WARP + WARP && t < b->launch->threads; t++) {
+        const struct thread *left = &b->threads[t];
+        if (!has_left(b, t) || !left->aligned_at || first->as == MEET_ANYWHERE)
+            continue;
+        if (left->aligned_in == b->threads[first->thread].aligned_in && lines_same_call(left->aligned_at, first->pc))
+            report_left_loop(b, call, first->thread, first->pc, t);
+    }
+}
+
 static void check_left(struct block *b, const struct barrier *barrier)
 {
-    for (unsigned t = 0; t < b->launch->threads; t++) {
-        const struct thread *left = &b->threads[t];
-        const struct arrival *first = &barrier->first[t / WARP];
-        if (!has_left(b, t) || !left->aligned_at || !b->warps[t / WARP].live || !waits_in(b, first->thread, barrier))
-            continue;
-        if (first->as != MEET_ANYWHERE && left->aligned_in == b->threads[first->thread].aligned_in &&
-            lines_same_call(left->aligned_at, first->pc))
-            report_left_loop(b, first->thread, t);
-    }
+    for (unsigned warp = 0; warp * WARP < b->launch->threads; warp++)
+        if (b->warps[warp].live && waits_in(b, barrier->first[warp].thread, barrier))
+            block_check_left(b, barrier->waiting.kind->call, warp, &barrier->first[warp]);
 }
 
 /* The lanes of each warp that wait there; true: they are all that have not left. */
@@ -459,6 +471,7 @@ static void come_early(unsigned id, const void *pc)
         barrier->early = calloc(1, sizeof *barrier->early);
     if (!barrier->early)
         base_out_of_memory();
+    barrier->early->serial = b->serial;
     *came |= bit;
     barrier->n_came++;
     order_release(b, b->cur, barrier->early);
@@ -543,6 +556,7 @@ void block_thread_done(struct block *b)
         if (is_complete(b, barrier) && !is_of_grid(b, barrier))
             release(b, barrier); /* who has left is not waited for, where no number was given */
     }
+    cluster_barrier_left(b);
     unsigned next = next_or_deadlock(b);
     if (next == NO_THREAD) {
         transfer_block_left(b);
@@ -557,3 +571,6 @@ void block_thread_done(struct block *b)
 
 unsigned simt_thread_idx(int dim) { return current(block_here())->idx[dim]; }
 unsigned simt_block_idx(int dim) { return block_here()->index[dim]; }
+unsigned simt_cluster_dim(int dim) { return block_here()->launch->cluster[dim]; }
+unsigned simt_cluster_idx(int dim) { return simt_block_idx(dim) % simt_cluster_dim(dim); }
+bool simt_cluster_is_explicit(void) { return block_here()->launch->has_clusters; }

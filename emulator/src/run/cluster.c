@@ -5,6 +5,7 @@
 #include "block/worker.h"
 #include "memory/shared.h"
 #include "run/block.h"
+#include "run/cluster_barrier.h"
 #include "run/waiting.h"
 
 struct cluster *cluster_new(struct worker *w, unsigned n)
@@ -40,6 +41,7 @@ void cluster_begin(struct cluster *c, struct launch *l, u64 number)
     shared_begin_cluster(c);
     for (unsigned rank = 0; rank < c->n; rank++)
         block_begin(c->blocks[rank], l, cluster_block(l, number, rank));
+    cluster_barrier_begin(c);
 }
 
 static bool can_go_on(const struct block *b) { return b->n_live && (!b->blocked || next_ready(b) != NO_THREAD); }

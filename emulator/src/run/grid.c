@@ -55,7 +55,7 @@ void grid_arrive(struct block *b, const struct release *early)
 {
     struct launch *l = b->launch;
     struct grid *g = &l->grid;
-    struct known_of_block *known = &g->known[(b->phase + 1) % GRID_PHASES][b->number];
+    struct known_of_block *known = &g->known[(b->phase + 1) % GRID_PHASES][b->serial - l->first_serial];
     free(known->threads);
     known->floor = b->met;
     known->threads = early ? copy_stamps(b, early->threads) : NULL;

@@ -4,6 +4,8 @@
 #include "base/errors.h"
 #include "base/gpu.h"
 #include "base/report.h"
+#include "block/cluster.h"
+#include "block/cluster_size.h"
 #include "block/functions.h"
 #include "block/worker.h"
 #include "count/counters.h"
@@ -48,31 +50,18 @@ void simt_configure(const struct simt_configuration *asked)
     n_configured++;
 }
 
-/* Blocks that the GPU described holds at once. */
-static unsigned most_resident(int threads, size_t dynamic_shared)
+/* Clusters that the GPU described holds at once; where the launch does not speak of them, blocks. */
+static u64 most_resident(const struct cluster_size *size, int threads, size_t dynamic_shared)
 {
     int per_sm = 1;
+    if (size->is_explicit)
+        return cluster_room(size->blocks, threads, dynamic_shared);
     function_occupancy(&per_sm, threads, dynamic_shared);
-    return (unsigned)(per_sm > 1 ? per_sm : 1) * (unsigned)gpu_sms();
+    return (u64)(per_sm > 1 ? per_sm : 1) * (u64)gpu_sms();
 }
 
-#define CLUSTERS(ASKED) \
-    "clusters of more than one block (" ASKED "): \
-their barrier, mapa and distributed shared memory are not there yet"
-
-static bool are_several(const unsigned *extent) { return extent[0] > 1 || extent[1] > 1 || extent[2] > 1; }
-
-static void refuse_clusters(const struct simt_kernel *kernel, const struct simt_configuration *asked,
-                            const void *caller)
-{
-    if (are_several(asked->cluster))
-        report_unsupported_at(CLUSTERS("cudaLaunchAttributeClusterDimension"), caller);
-    if (are_several(kernel->cluster))
-        report_unsupported(CLUSTERS("__cluster_dims__"), kernel->file, kernel->line);
-}
-
-/* One error for all, as CUDA 13 on an H200 answers. */
-static cudaError_t refuse(struct simt_kernel *kernel, const struct simt_configuration *asked)
+/* The errors that CUDA 13 on an H200 answers; else the launch's clusters. */
+static cudaError_t refuse(struct cluster_size *size, struct simt_kernel *kernel, const struct simt_configuration *asked)
 {
     u64 threads = (u64)asked->block[0] * asked->block[1] * asked->block[2];
     if (threads == 0 || asked->grid[0] == 0 || asked->grid[1] == 0 || asked->grid[2] == 0)
@@ -85,19 +74,24 @@ static cudaError_t refuse(struct simt_kernel *kernel, const struct simt_configur
         return cudaErrorInvalidValue;
     if (kernel->max_threads && threads > kernel->max_threads)
         return cudaErrorInvalidValue;
-    u64 blocks = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2];
-    if (asked->cooperative && blocks > most_resident((int)threads, asked->dynamic_shared))
+    cudaError_t error = cluster_size(size, kernel, asked);
+    if (error != cudaSuccess)
+        return error;
+    if (size->blocks > MOST_IN_CLUSTER)
+        return cudaErrorInvalidClusterSize;
+    u64 clusters = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2] / size->blocks;
+    if (asked->cooperative && clusters > most_resident(size, (int)threads, asked->dynamic_shared))
         return cudaErrorCooperativeLaunchTooLarge;
     return cudaSuccess;
 }
 
 /* As many clusters as the GPU described holds at once, shared out among the workers; a cooperative launch's: all. */
-static unsigned most_in_hand(const struct launch *l)
+static unsigned most_in_hand(const struct launch *l, const struct cluster_size *size)
 {
     if (l->asked->cooperative)
         return (unsigned)l->clusters;
-    unsigned all = most_resident((int)l->threads, l->asked->dynamic_shared) / l->cluster_blocks;
-    return all / simt_n_workers > 1 ? all / simt_n_workers : 1;
+    u64 all = most_resident(size, (int)l->threads, l->asked->dynamic_shared) / simt_n_workers;
+    return all > 1 ? (unsigned)all : 1;
 }
 
 static void forget_records(const struct object *object) { race_cells_clear(object->cells); }
@@ -128,7 +122,7 @@ static void join_streams(struct launch *l, const struct work *w)
                                        .pc = l->launched_at});
 }
 
-static void run(struct launch *l)
+static void run(struct launch *l, const struct cluster_size *size)
 {
     static unsigned long number;
     l->number = ++number;
@@ -136,7 +130,7 @@ static void run(struct launch *l)
     l->first_serial = take_serials(l->blocks);
     struct work w = work_begin(l->asked->stream, l->asked->programmatic ? WORK_PROGRAMMATIC_KERNEL : WORK_KERNEL);
     join_streams(l, &w);
-    l->most_in_hand = most_in_hand(l);
+    l->most_in_hand = most_in_hand(l, size);
     l->many_workers = l->clusters > 1 && simt_n_workers > 1;
     memcpy(simt_block_dim, l->asked->block, sizeof simt_block_dim);
     memcpy(simt_grid_dim, l->asked->grid, sizeof simt_grid_dim);
@@ -167,22 +161,12 @@ static void run(struct launch *l)
 struct kept {
     struct simt_kernel *kernel;
     struct simt_configuration asked;
+    struct cluster_size size;
     const void *launched_at; /* code address */
     void (*thread)(const void *params);
     size_t params_bytes;
     _Alignas(16) unsigned char params[];
 };
-
-static void set_clusters(struct launch *l)
-{
-    l->cluster_blocks = 1;
-    for (int i = 0; i < 3; i++) {
-        unsigned wide = l->asked->cluster[i] ? l->asked->cluster[i] : l->kernel->cluster[i];
-        l->cluster[i] = wide ? wide : 1;
-        l->cluster_blocks *= l->cluster[i];
-    }
-    l->clusters = l->blocks / l->cluster_blocks;
-}
 
 static cudaError_t launch_now(const struct kept *k, const void *params)
 {
@@ -192,12 +176,15 @@ static cudaError_t launch_now(const struct kept *k, const void *params)
                        .launched_at = k->launched_at,
                        .thread = k->thread,
                        .params = params,
+                       .has_clusters = k->size.is_explicit,
                        .params_bytes = k->params_bytes};
     l.threads = asked->block[0] * asked->block[1] * asked->block[2];
     l.blocks = (u64)asked->grid[0] * asked->grid[1] * asked->grid[2];
-    set_clusters(&l);
+    memcpy(l.cluster, k->size.extent, sizeof l.cluster);
+    l.cluster_blocks = (unsigned)k->size.blocks;
+    l.clusters = l.blocks / l.cluster_blocks;
     pthread_mutex_lock(&launching);
-    run(&l);
+    run(&l, &k->size);
     pthread_mutex_unlock(&launching);
     return simt_fail(l.cancelled);
 }
@@ -232,14 +219,18 @@ cudaError_t simt_launch(struct simt_kernel *kernel, const void *caller, void (*t
             "A kernel is started by kernel<<<grid, block>>>(arguments); on a GPU this call would start nothing.");
     n_configured--;
     struct simt_configuration asked = configured[n_configured];
-    refuse_clusters(kernel, &asked, caller);
-    cudaError_t error = refuse(kernel, &asked);
+    struct cluster_size size;
+    cudaError_t error = refuse(&size, kernel, &asked);
     if (error != cudaSuccess)
         return simt_fail(error);
     if (params_bytes > MOST_PARAMETER_BYTES)
         report_unsupported("kernel parameters of more than 32,764 bytes (nor does CUDA)", asked.file, asked.line);
-    struct kept launch = {
-        .kernel = kernel, .asked = asked, .launched_at = caller, .thread = thread, .params_bytes = params_bytes};
+    struct kept launch = {.kernel = kernel,
+                          .asked = asked,
+                          .size = size,
+                          .launched_at = caller,
+                          .thread = thread,
+                          .params_bytes = params_bytes};
     if (kept_by_graph(&launch, params))
         return cudaSuccess;
     return launch_now(&launch, params);

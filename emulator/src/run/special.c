@@ -23,6 +23,7 @@ static u64 clock_wide(const struct block *b) { return (void)b, (u64)simt_clock()
 static u64 clock_high(const struct block *b) { return clock_wide(b) >> 32; }
 static u64 cluster_rank(const struct block *b) { return b->rank; }
 static u64 cluster_ranks(const struct block *b) { return b->cluster->n; }
+static u64 is_explicit_cluster(const struct block *b) { return b->launch->has_clusters; }
 static u64 dynamic_bytes(const struct block *b) { return b->launch->asked->dynamic_shared; }
 
 #define INDEX(NAME, EXPRESSION) \
@@ -82,6 +83,7 @@ static const struct {
     {"cluster_nctaid.z", cluster_nctaid_z},
     {"cluster_ctarank", cluster_rank},
     {"cluster_nctarank", cluster_ranks},
+    {"is_explicit_cluster", is_explicit_cluster},
     {"laneid", laneid},
     {"warpid", warpid},
     {"nwarpid", nwarpid},

@@ -20,6 +20,7 @@ struct collective_op {
     bool orders;       /* memory, as __syncwarp() does */
     bool whole;        /* all 32 lanes must take part */
     bool of_warpgroup; /* the four warps of a warpgroup meet, all of them whole; it orders nothing */
+    bool of_barrier;   /* where lanes come to a barrier together */
     void (*exchange)(const struct exchange *x); /* reads and writes the lanes' payloads; may be NULL */
 };
 

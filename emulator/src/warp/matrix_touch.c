@@ -2,6 +2,7 @@
 #include "warp/matrix_touch.h"
 #include "base/report.h"
 #include "memory/place.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include <string.h>
 
@@ -11,6 +12,8 @@ static void check_row(const struct access *a)
         report_access(a, "misaligned access", "");
     if (place_of(a->block, a->address, 1).space != SPACE_SHARED)
         report_access(a, "wrong memory space", "ldmatrix and stmatrix take rows of shared memory.");
+    if (shared_owner(a->block, a->address) != a->block)
+        report_access(a, "wrong memory space", "ldmatrix and stmatrix take rows of their own block's shared memory.");
 }
 
 void touch_check(const struct exchange *x, const struct lane_touch *t, enum access_kind kind)

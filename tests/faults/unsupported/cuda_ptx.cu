@@ -1,15 +1,14 @@
-// A function of cuda::ptx whose instruction is not known: the line is that of the call.
+// A function of cuda::ptx whose instruction has a form that is not known: the line is that of the call.
 #include <cuda/ptx>
 
-__device__ void come(void)
+__device__ void see(const void *map)
 {
-    cuda::ptx::barrier_cluster_arrive();  // expect: inline PTX `barrier.cluster.arrive`: clusters are not supported
+    cuda::ptx::fence_proxy_tensormap_generic(cuda::ptx::sem_acquire, cuda::ptx::scope_gpu, map, cuda::ptx::n32_t<64>());  // expect: inline PTX `fence.proxy.tensormap::generic.acquire.gpu
 }
 
 __global__ void meet(int *out)
 {
-    come();
-    cuda::ptx::barrier_cluster_wait();
+    see(out);
     out[threadIdx.x] = 1;
 }
 

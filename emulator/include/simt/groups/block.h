@@ -17,7 +17,7 @@ template <unsigned Size> class tile_of_lanes;
 class thread_group
 {
 protected:
-    enum kind { OF_BLOCK, OF_LANES, OF_GRID } kind;
+    enum kind { OF_BLOCK, OF_LANES, OF_CLUSTER, OF_GRID } kind;
     unsigned mask;
     explicit thread_group(enum kind kind_, unsigned mask_ = 0) : kind(kind_), mask(mask_) {}
     friend thread_group tiled_partition(const thread_group &parent, unsigned size);
@@ -30,17 +30,23 @@ public:
             __barrier_sync(0);
         else if (kind == OF_LANES)
             __syncwarp(mask);
+        else if (kind == OF_CLUSTER)
+            simt::meet_in_cluster();
     }
     SIMT_MEMBER unsigned long long num_threads() const
     {
         if (kind == OF_LANES)
             return (unsigned)__popc(mask);
+        if (kind == OF_CLUSTER)
+            return simt::cluster_threads();
         return kind == OF_BLOCK ? simt::block_threads() : 0;
     }
     SIMT_MEMBER unsigned long long thread_rank() const
     {
         if (kind == OF_LANES)
             return (unsigned)__popc(mask & simt::lanes_below());
+        if (kind == OF_CLUSTER)
+            return simt::rank_in_cluster();
         return kind == OF_BLOCK ? simt::rank_in_block() : 0;
     }
     SIMT_MEMBER unsigned long long size() const { return num_threads(); }

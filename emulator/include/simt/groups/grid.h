@@ -30,6 +30,18 @@ public:
     {
         return block_rank() * simt::block_threads() + simt::rank_in_block();
     }
+    SIMT_MEMBER static dim3 dim_clusters() { return __clusterGridDimInClusters(); }
+    SIMT_MEMBER static unsigned long long num_clusters()
+    {
+        dim3 clusters = dim_clusters();
+        return (unsigned long long)clusters.x * clusters.y * clusters.z;
+    }
+    SIMT_MEMBER static dim3 cluster_index() { return __clusterIdx(); }
+    SIMT_MEMBER static unsigned long long cluster_rank()
+    {
+        dim3 at = cluster_index(), clusters = dim_clusters();
+        return ((unsigned long long)at.z * clusters.y + at.y) * clusters.x + at.x;
+    }
     SIMT_MEMBER static dim3 block_index() { return blockIdx; }
     SIMT_MEMBER static dim3 dim_blocks() { return gridDim; }
     SIMT_MEMBER static dim3 group_dim() { return gridDim; }

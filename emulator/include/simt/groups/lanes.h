@@ -16,6 +16,13 @@ SIMT_INLINE unsigned long long rank_of_block()
 {
     return blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
 }
+SIMT_INLINE unsigned cluster_threads() { return __clusterSizeInBlocks() * block_threads(); }
+SIMT_INLINE unsigned rank_in_cluster() { return __clusterRelativeBlockRank() * block_threads() + rank_in_block(); }
+SIMT_INLINE void meet_in_cluster()
+{
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+}
 SIMT_INLINE unsigned lane() { return rank_in_block() % 32; }
 SIMT_INLINE unsigned lanes_below() { return (1u << lane()) - 1; }
 
