@@ -1,5 +1,6 @@
 // The barrier of a cluster: what was done before an arrival is there behind the wait, in the other blocks, too.
 #include "right.h"
+#include <cuda/ptx>
 
 #define ARRIVE() asm volatile("barrier.cluster.arrive;" ::: "memory")
 #define ARRIVE_ALIGNED() asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory")
@@ -38,6 +39,26 @@ __global__ void __cluster_dims__(4) rounds(int *a, int *out)
         ARRIVE();
         WAIT();
     }
+}
+
+// The same by the functions of cuda::ptx, and by intrinsics.
+__global__ void __cluster_dims__(2) by_functions(int *a, int *out)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    a[i] = i;
+    cuda::ptx::barrier_cluster_arrive(cuda::ptx::sem_release);
+    cuda::ptx::barrier_cluster_wait(cuda::ptx::sem_acquire);
+    out[i] = a[beside<2>(i)];
+    cuda::ptx::barrier_cluster_arrive();
+    cuda::ptx::barrier_cluster_wait();
+    a[i]++;
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+    out[i] += a[beside<2>(i)] - beside<2>(i) - 1;
+    cuda::ptx::barrier_cluster_arrive(cuda::ptx::sem_relaxed);
+    cuda::ptx::barrier_cluster_wait();
+    __cluster_barrier_arrive_relaxed();
+    __cluster_barrier_wait();
 }
 
 // Work between the two halves is not ordered, and need not be: it is of another array.
@@ -263,8 +284,8 @@ int main()
     r = to_host(out, N);
     for (int i = 0; i < N; i++)
         SAME(r[i], 3 * is_beside(i, 2) + 1);
-    void (*const copies[])(int *, int *) = {one_warp, by_blocks, fenced};
-    for (int k = 0; k < 3; k++) {
+    void (*const copies[])(int *, int *) = {by_functions, one_warp, by_blocks, fenced};
+    for (int k = 0; k < 4; k++) {
         copies[k]<<<BLOCKS, THREADS>>>(a, out);
         r = to_host(out, N);
         for (int i = 0; i < N; i++)

@@ -234,6 +234,7 @@ static void report_in_flight(const struct access *a, const struct engine *e, con
                                                 : "copy still in flight";
     struct words w;
     char did[160];
+    bool is_named = !f->generic || f->sent;
     if (e->completed_by == BY_MBARRIER)
         mbarrier_say_missing(e, f, a, w.text, sizeof w.text);
     else if (e->completed_by == BY_WARP_GROUP)
@@ -243,15 +244,19 @@ static void report_in_flight(const struct access *a, const struct engine *e, con
     if (e->completed_by == BY_WARP_GROUP)
         snprintf(did, sizeof did, "began a product that reads it (%s)", f->call);
     else
-        snprintf(did, sizeof did, "began to copy %s it%s%s%s", source ? "from" : "to", f->generic ? "" : " (",
-                 f->generic ? "" : f->call, f->generic ? "" : ")");
+        snprintf(did, sizeof did, "began to %s %s it%s%s%s", flying_does(f), source ? "from" : "to",
+                 is_named ? " (" : "", is_named ? f->call : "", is_named ? ")" : "");
     report_meeting(a, kind, &other, did, w.text);
 }
 
-/* Bulk copies in groups read as one actor and write as another; they are kept as the latter's. */
+/* Bulk copies in groups read as one actor and write as another, and are kept as the latter's; what an mbarrier counts of the
+ * generic proxy is kept with the rest. */
 static unsigned kept_as(unsigned actor)
 {
-    return engine_kind(actor) == BULK_READS ? engine_of(BULK_WRITES, actor % MAX_THREADS) : actor;
+    enum engine_kind kind = engine_kind(actor);
+    return kind == BULK_READS ? engine_of(BULK_WRITES, actor % MAX_THREADS)
+           : kind == SENT     ? engine_of(COUNTED, actor % MAX_THREADS)
+                              : actor;
 }
 
 /* A block's transfers in flight that do not go with the access. */
@@ -261,9 +266,8 @@ static void check_flight(const struct access *a, struct block *b)
     for (struct flight_search s = {0}; flight_next(b, &s);) {
         if (b->serial == a->serial && kept_as(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
             continue; /* it is being issued, and this is its own access */
-        if (a->kind == ACCESS_ATOMIC && s.flying->as.reduces)
-            continue; /* which comes first makes no difference to memory */
-        if (writes_to(s.flying, a->address, a->bytes))
+        bool goes_with = a->kind == ACCESS_ATOMIC && s.flying->as.reduces; /* which is first makes no difference */
+        if (!goes_with && writes_to(s.flying, a->address, a->bytes))
             report_in_flight(a, s.engine, s.flying, false);
         if (stores && !s.flying->read && reads_from(s.flying, a->address, a->bytes))
             report_in_flight(a, s.engine, s.flying, true);

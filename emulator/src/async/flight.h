@@ -20,6 +20,7 @@ struct flying {
     uint32_t issued;
     u64 group;    /* how many its thread had committed before; of one that an mbarrier counts, the phase */
     bool generic; /* by that proxy */
+    bool sent;    /* it writes what registers held: st.async, red.async */
     bool read;    /* it has been: what it is to write is held */
     bool rounds;  /* as the transfer says */
     struct reducing {
@@ -79,6 +80,8 @@ void flight_begin_block(struct block *b);
 struct flight *flight_of(struct block *b); /* made if there is none */
 
 static inline const struct piece *flying_pieces(const struct flying *f) { return f->many ? f->many : f->few; }
+/* What it does with its target, and what that is called. */
+static inline const char *flying_does(const struct flying *f) { return f->sent ? "store" : "copy"; }
 static inline unsigned char *flying_held(struct flying *f) { return f->many_held ? f->many_held : f->few_held; }
 
 void engine_clear(struct engine *e); /* forgets what is in flight; keeps its memory */

@@ -53,6 +53,7 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
+    bool counts_sent;     /* it has counted such of st.async or red.async */
     bool fenced;          /* by fence.mbarrier_init, or a relaxed arrival without it has been noted */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
     struct attachment *attached;
@@ -288,6 +289,9 @@ static void end_phase(struct mbarrier *m)
     clock_free(&done->others);
     if (m->engine.landed)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
+    if (m->engine.landed && m->counts_sent)
+        clock_add(&m->arriving.others,
+                  (struct entry){b->serial, engine_of(SENT, m->engine.actor % MAX_THREADS), m->engine.landed});
     *done = m->arriving;
     m->arriving = (struct release){.serial = b->serial};
     clock_free(heard);
@@ -368,9 +372,14 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
     m->bytes += (long long)bytes;
 }
 
+/* Another block's is another object: its address has the rank in its high bits. */
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
-    counters_event_of(running(), pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
+    struct block *b = running();
+    unsigned object = shared_offset(b, address_of(m));
+    if (m->block != b)
+        object += m->block->rank * SHARED_BYTES;
+    counters_event_of(b, pc, what, object, (unsigned)phase);
 }
 
 /* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
@@ -646,13 +655,21 @@ static bool releases(const struct transfer *t)
     return t->value || (t->n_pieces && shared_owner(running(), t->pieces[0].from));
 }
 
+/* Lanes may store one thing to one place. */
+static bool stores_the_same(const struct flying *f, const struct transfer *t, long further)
+{
+    const struct piece *p = t->pieces;
+    return f->sent && t->value && flying_pieces(f)->to == p->to + further && f->bytes == p->bytes &&
+           !memcmp(f->few_held, t->value, p->bytes);
+}
+
 /* What is in the way of a transfer that goes to another block: one in flight. NULL: nothing is. */
 static const struct flying *in_the_way(const struct transfer *t, struct block *to, long further)
 {
     const struct flying *f = NULL;
     for (unsigned i = 0; to != running() && !t->reduces && i < t->n_pieces && !f; i++)
         f = flight_to(to, t->pieces[i].to + further, t->pieces[i].bytes);
-    return f;
+    return f && !stores_the_same(f, t, further) ? f : NULL;
 }
 
 /* The same, by the way of those who wait for it and read it: they are to be named, if anybody is. */
@@ -667,7 +684,7 @@ static void begin(struct mbarrier *m, const struct transfer *t, long further)
     struct actor issuer = {first->block->serial, first->thread, first->pc};
     struct transfer kept = *t; /* pieces of a tensor's box are valid as long as no other thread runs */
     char did[160];
-    snprintf(did, sizeof did, "began to copy to it (%s)", first->call);
+    snprintf(did, sizeof did, "began to %s to it (%s)", flying_does(first), first->call);
     kept.pieces = base_reserve(t->n_pieces * sizeof *t->pieces);
     memcpy(kept.pieces, t->pieces, t->n_pieces * sizeof *t->pieces);
     t = &kept;
@@ -678,7 +695,7 @@ static void begin(struct mbarrier *m, const struct transfer *t, long further)
         return;
     struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
     report_meeting(&a, "target overwritten in flight", &issuer, did,
-                   "Nothing that this thread has waited for tells it that somebody has waited for that copy.");
+                   "Nothing that this thread has waited for tells it that somebody has waited for that.");
 }
 
 /* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
@@ -697,6 +714,7 @@ static void issue_to(const struct transfer *t, unsigned rank, bool counted)
         return;
     const unsigned char *to = t->pieces[0].to;
     long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
+    m->counts_sent |= t->generic;
     begin(m, t, further);
     if (simt_checked && releases(t))
         order_release(b, b->cur, &m->arriving);
@@ -743,15 +761,16 @@ void mbarrier_say_missing(const struct engine *e, const struct flying *f, const 
     FILE *out = fmemopen(text, size, "w");
     if (!out)
         base_out_of_memory();
+    const char *what = flying_does(f);
     fprintf(out, "Phase %llu (parity %u) of %s", f->group, (unsigned)f->group & 1, name);
     if (a->block != m->block)
-        fprintf(out, " of the block of rank %u counts the copy, and no thread of that block has waited for it.",
-                m->block->rank);
+        fprintf(out, " of the block of rank %u counts the %s, and no thread of that block has waited for it.",
+                m->block->rank, what);
     else if (!asked->pc)
-        fprintf(out, " counts the copy, and this thread has not waited for that.");
+        fprintf(out, " counts the %s, and this thread has not waited for that.", what);
     if (a->block == m->block && asked->pc) {
         struct source_line l = lines_of(asked->pc);
-        fprintf(out, " counts the copy, and the wait at %s:%d was ", l.file, l.line);
+        fprintf(out, " counts the %s, and the wait at %s:%d was ", what, l.file, l.line);
         if (asked->over)
             fprintf(out, "for phase %llu.", asked->over - 1);
         else

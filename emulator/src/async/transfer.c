@@ -24,10 +24,14 @@
 /* ---- who does what ---- */
 
 /* Bulk copies in groups read by one engine and write by another: a wait may be for the former alone. */
-static unsigned actor_of(const struct engine *e, bool stores)
+static unsigned reader_of(const struct engine *e) { return engine_of(BULK_READS, e->actor % MAX_THREADS); }
+
+/* So do transfers by different proxies, which one mbarrier counts. */
+static unsigned actor_of(const struct engine *e, const struct flying *f, bool stores)
 {
-    bool reads = e->completed_by == BY_BULK_GROUP && !stores;
-    return reads ? engine_of(BULK_READS, e->actor % MAX_THREADS) : e->actor;
+    if (e->completed_by == BY_BULK_GROUP && !stores)
+        return reader_of(e);
+    return e->completed_by == BY_MBARRIER && f->generic ? engine_of(SENT, e->actor % MAX_THREADS) : e->actor;
 }
 
 struct access transfer_access(const struct engine *e, const struct flying *f, const void *address, unsigned bytes,
@@ -36,7 +40,7 @@ struct access transfer_access(const struct engine *e, const struct flying *f, co
     struct access a = access_of(f->block, f->pc, address, bytes, kind);
     a.thread = f->thread;
     a.serial = e->block->serial;
-    a.engine = actor_of(e, access_stores(kind));
+    a.engine = actor_of(e, f, access_stores(kind));
     a.stamp = f->stamp;
     a.scope = SIMT_SCOPE_DEVICE; /* of a reduction */
     a.proxy = f->generic ? GENERIC_PROXY : ASYNC_PROXY;
@@ -82,13 +86,13 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
 {
     const struct piece *p = flying_pieces(mine);
     bool any = false;
-    if (!mine->generic || !guard_forbids(b, p->to, mine->bytes, false))
+    if (!mine->generic || mine->as.reduces || !guard_forbids(b, p->to, mine->bytes, false))
         return false;
     for (struct flight_search s = {0}; flight_next(b, &s);) {
         const struct piece *q = flying_pieces(s.flying);
         if (s.flying == mine || q->to >= p->to + mine->bytes || p->to >= q->to + s.flying->bytes)
             continue;
-        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic ||
+        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic || s.flying->as.reduces ||
             memcmp(flying_held(s.flying), flying_held(mine), mine->bytes))
             return false;
         any = true;
@@ -159,7 +163,7 @@ static void announce(struct block *b, const struct engine *e, struct flying *f)
     touch_sources(e, f);
     if (!f->read)
         hold_contents(f);
-    if (!others_copy_the_same(b, f) && !another_lane_stores_the_same(b, e, f))
+    if (!others_copy_the_same(e->block, f) && !another_lane_stores_the_same(b, e, f))
         touch_targets(b, e, f);
     guard(b, f);
 }
@@ -179,7 +183,8 @@ struct flying *transfer_begin(struct engine *e, const struct transfer *t, long f
     f->issued = b->now;
     f->group = e->committed;
     f->generic = t->generic;
-    f->read = t->value;
+    f->sent = t->value;
+    f->read = f->sent;
     f->rounds = t->rounds;
     f->as = (struct reducing){t->reduces, t->op, t->type};
     f->fill = t->fill;
@@ -366,7 +371,7 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
             order_learn(b, b->cur, e->actor, stamp);
     }
     if (simt_checked)
-        order_learn(b, b->cur, actor_of(e, false), stamp);
+        order_learn(b, b->cur, reader_of(e), stamp);
     engine_waited(e, groups_left, pc);
 }
 

@@ -26,7 +26,8 @@ enum engine_kind {
     COPIES,          /* cp.async of a thread */
     BULK_READS,      /* bulk copies of a thread's groups, as far as they read, */
     BULK_WRITES,     /* and as far as they write: a wait may be for the former alone */
-    COUNTED,         /* bulk copies that an mbarrier counts; the last mbarriers share one */
+    COUNTED,         /* bulk copies that an mbarrier counts; the last mbarriers share one, */
+    SENT,            /* and what it counts of the generic proxy: st.async and red.async */
     PRODUCTS,        /* wgmma of a warpgroup */
     INITIALISATIONS, /* of mbarriers, by a thread: relaxed arrivals release these, too */
     ENGINE_KINDS
@@ -37,9 +38,9 @@ static inline enum engine_kind engine_kind(unsigned actor) { return (enum engine
 static inline enum proxy engine_proxy(unsigned actor)
 {
     static const enum proxy proxies[] = {
-        [NO_ENGINE] = GENERIC_PROXY,      [COPIES] = GENERIC_PROXY, [BULK_READS] = ASYNC_PROXY,
-        [BULK_WRITES] = ASYNC_PROXY,      [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY,
-        [INITIALISATIONS] = GENERIC_PROXY};
+        [NO_ENGINE] = GENERIC_PROXY, [COPIES] = GENERIC_PROXY,         [BULK_READS] = ASYNC_PROXY,
+        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,          [SENT] = GENERIC_PROXY,
+        [PRODUCTS] = ASYNC_PROXY,    [INITIALISATIONS] = GENERIC_PROXY};
     return proxies[engine_kind(actor)];
 }
 

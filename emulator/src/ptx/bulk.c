@@ -206,24 +206,41 @@ static const char *check_copy(struct instruction *in)
 
 #define FLOATING_SUM (TYPE(T_F16) | TYPE(T_BF16) | TYPE(T_F32) | TYPE(T_F64))
 
+static u64 types_in_shared(enum operation o)
+{
+    static const u64 types[] = {[OP_ADD] = TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64),
+                                [OP_MIN] = TYPE(T_U32) | TYPE(T_S32),
+                                [OP_MAX] = TYPE(T_U32) | TYPE(T_S32),
+                                [OP_INC] = TYPE(T_U32),
+                                [OP_DEC] = TYPE(T_U32),
+                                [OP_AND] = TYPE(T_B32),
+                                [OP_OR] = TYPE(T_B32),
+                                [OP_XOR] = TYPE(T_B32),
+                                [OP_CAS] = 0};
+    return types[o];
+}
+
+static u64 types_in_global(enum operation o)
+{
+    static const u64 types[] = {[OP_ADD] = TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64) | FLOATING_SUM,
+                                [OP_MIN] = WIDE | HALVES,
+                                [OP_MAX] = WIDE | HALVES,
+                                [OP_INC] = TYPE(T_U32),
+                                [OP_DEC] = TYPE(T_U32),
+                                [OP_AND] = TYPE(T_B32) | TYPE(T_B64),
+                                [OP_OR] = TYPE(T_B32) | TYPE(T_B64),
+                                [OP_XOR] = TYPE(T_B32) | TYPE(T_B64),
+                                [OP_CAS] = 0};
+    return types[o];
+}
+
 static const char *check_reduction(struct instruction *in)
 {
-    /* in global memory, and in shared memory */
-    static const u64 types[][2] = {
-        [OP_ADD] = {TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64) | FLOATING_SUM, TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64)},
-        [OP_MIN] = {WIDE | HALVES, TYPE(T_U32) | TYPE(T_S32)},
-        [OP_MAX] = {WIDE | HALVES, TYPE(T_U32) | TYPE(T_S32)},
-        [OP_INC] = {TYPE(T_U32), TYPE(T_U32)},
-        [OP_DEC] = {TYPE(T_U32), TYPE(T_U32)},
-        [OP_AND] = {TYPE(T_B32) | TYPE(T_B64), TYPE(T_B32)},
-        [OP_OR] = {TYPE(T_B32) | TYPE(T_B64), TYPE(T_B32)},
-        [OP_XOR] = {TYPE(T_B32) | TYPE(T_B64), TYPE(T_B32)},
-        [OP_CAS] = {0, 0}};
     enum operation o = in->field[OPERATION];
     u64 type = TYPE(in->type[0]);
     if (in->field[SPACE2] != S_SHARED)
         return "it goes from .shared::cta to .global or .shared::cluster";
-    if (!(types[o][in->field[SPACE] == S_CLUSTER] & type))
+    if (!((in->field[SPACE] == S_CLUSTER ? types_in_shared(o) : types_in_global(o)) & type))
         return "there is no such operation of that type";
     if ((o == OP_ADD && type & HALVES) != in->field[NO_FTZ])
         return ".noftz is for .add of 16-bit floating point, which needs it";
@@ -235,35 +252,29 @@ static const char *check_sent(const struct instruction *in)
 {
     if (in->field[SPACE] && in->field[SPACE] != S_CLUSTER)
         return "it goes to .shared::cluster";
-    return in->field[COMPLETION] == COMPLETES_GROUP ? "it completes with .mbarrier::complete_tx::bytes" : NULL;
+    if (in->field[COMPLETION] != COMPLETES_BYTES)
+        return "it completes with .mbarrier::complete_tx::bytes";
+    return ptx_fits_type(in, &in->operand[1])
+               ? NULL
+               : "a register is not as wide as the type, or a vector has not as many as the instruction says";
 }
 
 static const char *check_send_store(struct instruction *in)
 {
-    unsigned n = in->field[VECTOR];
-    const struct ptx_operand *value = &in->operand[1];
-    if (n ? value->kind != O_VECTOR || value->n != n : value->kind == O_VECTOR)
-        return "the vector has not as many elements as the instruction says";
-    if (n * ptx_types[in->type[0]].bytes > MOST_VALUE)
+    enum semantics s = in->field[SEMANTICS];
+    enum ptx_scope scope = in->field[SCOPE];
+    if ((s && (s != ORDER_WEAK || scope)) || (scope && scope != SCOPE_CLUSTER))
+        return "it is .weak, or of scope .cluster";
+    if (in->field[VECTOR] * ptx_types[in->type[0]].bytes > MOST_VALUE)
         return "it stores at most 16 bytes";
-    if (in->field[SEMANTICS] && in->field[SEMANTICS] != ORDER_WEAK)
-        return "it is .weak";
     return check_sent(in);
 }
 
 static const char *check_send_reduction(struct instruction *in)
 {
-    static const u64 types[] = {[OP_ADD] = TYPE(T_U32) | TYPE(T_S32) | TYPE(T_U64),
-                                [OP_MIN] = TYPE(T_U32) | TYPE(T_S32),
-                                [OP_MAX] = TYPE(T_U32) | TYPE(T_S32),
-                                [OP_INC] = TYPE(T_U32),
-                                [OP_DEC] = TYPE(T_U32),
-                                [OP_AND] = TYPE(T_B32),
-                                [OP_OR] = TYPE(T_B32),
-                                [OP_XOR] = TYPE(T_B32),
-                                [OP_CAS] = 0};
     enum operation o = in->field[OPERATION];
-    if (o >= sizeof types / sizeof *types || !(types[o] & TYPE(in->type[0])))
+    u64 more = o == OP_ADD ? TYPE(T_S64) : 0; /* ptxas takes it, too */
+    if (!o || !((types_in_shared(o) | more) & TYPE(in->type[0])))
         return "there is no such operation of that type";
     if (in->field[SEMANTICS] != ORDER_RELAXED || in->field[SCOPE] != SCOPE_CLUSTER)
         return "it is .relaxed.cluster";
@@ -280,15 +291,14 @@ static const char *check_prefetch(struct instruction *in)
 }
 
 #define ROUTE (HAS(SPACE) | HAS(SPACE2) | HAS(COMPLETION) | HAS(CACHE_POLICY))
+#define SENDS (HAS(SEMANTICS) | HAS(SCOPE) | HAS(SPACE) | HAS(COMPLETION))
 
 const struct row ptx_bulk_rows[] = {
     {"cp.async.bulk", copy, ROUTE | HAS(MULTICAST), "aan?ah", 0, check_copy},
     {"cp.reduce.async.bulk", reduce, ROUTE | HAS(OPERATION) | HAS(NO_FTZ), "aan?a", WIDE | BITS | FLOATS,
      check_reduction},
-    {"st.async", send_store, HAS(SEMANTICS) | HAS(SPACE) | HAS(COMPLETION) | HAS(VECTOR), "aVa",
-     TYPE(T_B32) | TYPE(T_B64) | WIDE | FULL, check_send_store},
-    {"red.async", send_reduction, HAS(SEMANTICS) | HAS(SCOPE) | HAS(SPACE) | HAS(COMPLETION) | HAS(OPERATION), "asa",
-     TYPE(T_B32) | WIDE, check_send_reduction},
+    {"st.async", send_store, SENDS | HAS(VECTOR), "aHa", TYPE(T_B32) | TYPE(T_B64) | WIDE | FULL, check_send_store},
+    {"red.async", send_reduction, SENDS | HAS(OPERATION), "asa", TYPE(T_B32) | WIDE, check_send_reduction},
     {"cp.async.bulk.prefetch.L2", prefetch, HAS(SPACE) | HAS(CACHE_POLICY), "an", 0, check_prefetch},
     {"cp.async.bulk.commit_group", commit, 0, "", 0, NULL},
     {"cp.async.bulk.wait_group", wait, 0, "n", 0, ptx_check_groups},

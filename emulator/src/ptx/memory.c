@@ -347,8 +347,7 @@ static void atomic_without_result(struct running *r, const struct instruction *i
 #define FLOATING (FLOATS | PAIRS)
 #define HALF_TYPES (HALVES | PAIRS)
 
-/* As many as the instruction says, each as wide as its type. */
-static bool fits_type(const struct instruction *in, const struct ptx_operand *o)
+bool ptx_fits_type(const struct instruction *in, const struct ptx_operand *o)
 {
     unsigned n = in->field[VECTOR];
     if (n ? o->kind != O_VECTOR || o->n != n : o->kind == O_VECTOR)
@@ -395,7 +394,7 @@ static const char *check_atomic(struct instruction *in, unsigned address)
     if (in->n != last + 1u + in->field[CACHE_POLICY])
         return "an operand is missing, or there are too many";
     for (unsigned i = 0; i <= last; i++)
-        if (i != address && !fits_type(in, &in->operand[i]))
+        if (i != address && !ptx_fits_type(in, &in->operand[i]))
             return "a register is not as wide as the type, or a vector has not as many as the instruction says";
     return NULL;
 }

@@ -137,7 +137,10 @@ static void say_thread(FILE *f, const struct launch *l, unsigned thread)
 static void say_actor(FILE *f, const struct launch *l, unsigned thread, unsigned engine)
 {
     say_thread(f, l, thread);
-    fputs(!engine ? "" : engine_kind(engine) == PRODUCTS ? "'s product" : "'s copy", f);
+    static const char *const whats[] = {[PRODUCTS] = "'s product", [SENT] = "'s asynchronous operation"};
+    enum engine_kind kind = engine_kind(engine);
+    if (engine)
+        fputs(kind < sizeof whats / sizeof *whats && whats[kind] ? whats[kind] : "'s copy", f);
 }
 
 static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
