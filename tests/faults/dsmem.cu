@@ -178,6 +178,27 @@ __global__ void __cluster_dims__(2) added_as_own(int *out)
     CLUSTER_SYNC();
 }
 
+__global__ void __cluster_dims__(2) pairs_of_halves(int *out)
+{
+    __shared__ int array[THREADS];
+    unsigned there;
+    array[threadIdx.x] = 0x3c003c00;
+    CLUSTER_SYNC();
+    MAP_SHARED(there, array + threadIdx.x, cluster_rank() ^ 1);
+    asm volatile("red.shared::cluster.add.noftz.f16x2 [%0], %1;" ::"r"(there), "r"(0x3c003c00) : "memory");  // expect pairs_of_halves: wrong memory space, in rank
+    CLUSTER_SYNC();
+}
+
+__global__ void __cluster_dims__(2) pairs_of_halves_by_pointer(int *out)
+{
+    __shared__ int array[THREADS];
+    array[threadIdx.x] = 0x3c003c00;
+    CLUSTER_SYNC();
+    int *there = (int *)__cluster_map_shared_rank(array, cluster_rank() ^ 1);
+    asm volatile("red.add.noftz.bf16x2 [%0], %1;" ::"l"(there + threadIdx.x), "r"(0x3c003c00) : "memory");  // expect pairs_of_halves_by_pointer: wrong memory space, in rank
+    CLUSTER_SYNC();
+}
+
 __global__ void __cluster_dims__(2) matrix(int *out)
 {
     __shared__ alignas(16) int array[THREADS];
@@ -513,6 +534,8 @@ int main(int argc, char **argv)
     CASE(of_another_cluster)<<<4, THREADS>>>(out);
     CASE(loaded_as_own)<<<2, THREADS>>>(out);
     CASE(added_as_own)<<<2, THREADS>>>(out);
+    CASE(pairs_of_halves)<<<2, THREADS>>>(out);
+    CASE(pairs_of_halves_by_pointer)<<<2, THREADS>>>(out);
     CASE(matrix)<<<2, THREADS>>>(out);
     CASE(copied_there)<<<2, THREADS>>>(out);
     CASE(no_first_barrier)<<<2, THREADS>>>(out);
