@@ -96,7 +96,8 @@ class Program:
     @property
     def needs_hopper(self):
         """Bulk copies, tensor maps, wgmma and setmaxnreg: compute capability 9.0, and of that what later ones have not."""
-        return bool(re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg|this_cluster|barrier\.cluster', self.source.read_text()))
+        needs = r'"\.\./(hopper|cluster)\.h"|"cluster_kernels\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg|this_cluster|barrier\.cluster'
+        return bool(re.search(needs, self.source.read_text()))
 
     @property
     def target(self):

@@ -91,7 +91,7 @@ def test_shared_memory_of_other_blocks(counted, compiler):
 
 def test_the_table_has_shared_memory_of_other_blocks_too(compile_cu):
     table = run(compile_cu(Program(DSMEM)), SIMT_PROFILE="1").stderr
-    assert re.findall(r"^ +shared memory of other blocks: (.*)$", table, re.M)[-1] == "loads 12, sectors 148; stores 6, sectors 66; atomics 4, sectors 4"
+    assert re.findall(r"^ +shared memory of other blocks: (.*)$", table, re.M)[-1] == "loads 12, sectors 148; stores 6, sectors 66; atomics 4, sectors 128"
 
 
 def test_the_table_has_bulk_copies_too(compile_cu, tmp_path):

@@ -206,6 +206,7 @@ def test_an_mbarrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compi
 
 
 NOTED = [("bulk_notes", name) for name in ("no_fence", "of_one_thread", "fence_of_memory", "fence_before_it", "by_cuda_barrier")]
+NOTED += [("cluster_barriers", "not_published")]
 NOTED += [("wgmma_notes", name) for name in ("no_proxy_fence", "no_barrier")]
 
 

@@ -36,9 +36,25 @@ TMA = {
     "tma_red_sectors": ("l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_red.sum",),
     "tma_red_bytes": ("l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red.sum",),
 }
-# Of shared memory of other blocks of a cluster, which ncu calls dshared: likewise. None of it counts as shared memory's.
-DSHARED = {f"dshared_{op}_{name}": (metric.format(op),) for op in ("ld", "st", "atom")
-           for name, metric in (("requests", "sm__sass_inst_executed_op_dshared_{}.sum"), ("sectors", "l1tex__t_sectors_pipe_lsu_mem_dshared_op_{}.sum"))}
+# What bulk loads ask of L2, a multicast once for all its receivers: so says this metric where nothing else is loaded, and no two
+# blocks ask for the same at once, which the request coalescer in front of L2 would merge.
+MULTICAST = {"tma_ld_l2_sectors": ("lts__t_sectors_srcunit_tex_op_read.sum",)}
+# Of shared memory of other blocks of a cluster, which ncu calls dshared: likewise. None of it counts as shared memory's. A bulk copy
+# within shared memory, st.async and red.async count here also where they stay in their block.
+DSHARED = {
+    "dshared_ld_requests": ("l1tex__t_requests_pipe_lsu_mem_dshared_op_ld.sum",),
+    "dshared_ld_sectors": ("l1tex__t_sectors_pipe_lsu_mem_dshared_op_ld.sum",),
+    "dshared_st_requests": ("l1tex__t_requests_pipe_lsu_mem_dshared_op_st.sum",),
+    "dshared_st_sectors": ("l1tex__t_sectors_pipe_lsu_mem_dshared_op_st.sum",),
+    "dshared_atom_requests": ("sm__sass_inst_executed_op_dshared_atom.sum",),
+    "dshared_atom_sectors": ("l1tex__t_sectors_pipe_lsu_mem_dshared_op_atom.sum",),
+    "dshared_red_requests": ("sm__sass_inst_executed_op_dshared_redas.sum",),
+    "dshared_red_sectors": ("l1tex__t_sectors_pipe_lsu_mem_dshared_op_redas.sum",),
+    "dshared_tma_st_requests": ("sm__sass_inst_executed_op_dshared_tma_st.sum",),
+    "dshared_tma_st_sectors": ("l1tex__m_l1tex2xbar_write_sectors_mem_dshared_op_tma_st.sum",),
+    "dshared_tma_red_requests": ("sm__sass_inst_executed_op_dshared_tma_red.sum",),
+    "dshared_tma_red_sectors": ("l1tex__m_l1tex2xbar_write_sectors_mem_dshared_op_tma_red.sum",),
+}
 # Of products of a warpgroup, which ncu calls gmma: likewise. Each of the four warps counts one.
 WGMMA = {
     "wgmma": ("sm__inst_executed_pipe_tensor_op_gmma.sum",),

@@ -24,7 +24,8 @@ ACCESSES = {"global_ld": "global load", "global_st": "global store", "copy_ld": 
             "shared_ld": "shared load", "shared_st": "shared store", "copy_st": "cp.async writes shared",
             "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "wgmma_ld": "wgmma reads shared",
             "tma_ld": "bulk load", "tma_st": "bulk store", "tma_red": "bulk reduction",
-            "dshared_ld": "load of another block's shared", "dshared_st": "store to another block's shared", "dshared_atom": "atomic in another block's shared"}
+            "dshared_ld": "load of another block's shared", "dshared_st": "store to another block's shared", "dshared_atom": "atomic in another block's shared",
+            "dshared_red": "red.async", "dshared_tma_st": "bulk copy within shared", "dshared_tma_red": "bulk reduction within shared"}
 # During what copies in flight are counted: our name for it → how those counters begin.
 IN_FLIGHT = {"shared_ld": "shared_ld", "ldmatrix": "ldmatrix", "shuffles": "shuffle", "mma": "mma", "wgmma": "wgmma"}
 EVENTS = {"mma": "product of fragments", "wgmma": "wgmma, by warp", "barriers": "__syncthreads, by warp", "warp_barriers": "__syncwarp", "shuffles": "shuffle", "votes": "vote",

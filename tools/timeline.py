@@ -28,7 +28,7 @@ NAMES = {"global_ld": "global load", "global_st": "global store", "shared_ld": "
          "cluster_arrive": "arrive", "cluster_wait": "cluster",
          "wgmma": "wgmma", "wgmma_commit": "commit", "wgmma_wait": "wait", "setmaxnreg": "setmaxnreg",
          "mma": "mma", "exp": "exp", "shuffle": "shuffle", "vote": "vote", "atomic": "atomic",
-         "dshared_ld": "remote load", "dshared_st": "remote store", "dshared_atom": "remote atomic"}
+         "dshared_ld": "remote load", "dshared_st": "remote store", "dshared_atom": "remote atomic", "dshared_red": "red.async"}
 # Those that order a warp among others and its copies; those that stand for a phase of a barrier, and those that wait for one.
 ORDERS = {"commit", "copy_wait", "bulk_commit", "bulk_wait_read", "bulk_wait", "wgmma_commit", "wgmma_wait", "phase_wait", "arrive", "copy_arrive", "barrier_arrive", "barrier",
           "cluster_arrive", "cluster_wait"}

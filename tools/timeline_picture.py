@@ -59,7 +59,7 @@ CLASSES = {"copy": "copy", "tma_ld": "copy", "tma_st": "copy", "tma_red": "copy"
            "global_st": "global", "atomic": "global", "shared_ld": "shared",
            "shared_st": "shared", "ldmatrix": "ldmatrix", "stmatrix": "ldmatrix", "mma": "mma", "wgmma": "mma", "exp": "exp", "setmaxnreg": "lanes",
            "shuffle": "lanes", "vote": "lanes",
-           "dshared_ld": "shared", "dshared_st": "shared", "dshared_atom": "shared"}
+           "dshared_ld": "shared", "dshared_st": "shared", "dshared_atom": "shared", "dshared_red": "shared"}
 
 
 def label(event):

@@ -125,7 +125,7 @@ SIMT_INLINE void __nanosleep(unsigned) { simt_yield(); }
 #define clock64() simt_clock()
 /* A launch begins when the one before it has ended; but what its thread touches before it waits is not ordered. */
 SIMT_INLINE void cudaGridDependencySynchronize() { simt_grid_dependency_wait(); }
-SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
+SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() { simt_grid_launch_dependents(); }
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM /* nvcc --default-stream per-thread */
 [[maybe_unused]] static const bool simt_per_thread = simt_default_stream_is_per_thread();

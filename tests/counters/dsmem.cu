@@ -29,7 +29,7 @@ __global__ void __cluster_dims__(2) touch(float *out)
     x += there[8 * t];   // 4 dshared_ld_requests, 128 dshared_ld_sectors, 0 shared_ld_conflicts
     x += there[0];       // 4 dshared_ld_requests, 4 dshared_ld_sectors
     x += here[t];        // 0 dshared_ld_requests, 4 shared_ld_requests, 4 shared_ld_wavefronts
-    atomicAdd(sum_there, 1);  // 4 dshared_atom_requests, 4 dshared_atom_sectors, 4 atomics
+    atomicAdd(sum_there, 1);  // 4 dshared_atom_requests, 128 dshared_atom_sectors, 4 atomics
     atomicAdd(&sum, 1);       // 0 dshared_atom_requests, 4 atomics
     meet();
     float4 all = make_float4(x, x, x, x);

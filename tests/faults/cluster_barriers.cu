@@ -172,6 +172,22 @@ __global__ void __cluster_dims__(2) two_branches(int *a, int *out)
     WAIT_ALIGNED();
 }
 
+__device__ void meet_aligned()
+{
+    ARRIVE_ALIGNED();  // expect two_calls: divergent barrier
+    WAIT_ALIGNED();
+}
+
+__global__ void __cluster_dims__(2) two_calls(int *a, int *out)  // of one function
+{
+    if (threadIdx.x == 0) {
+        out[here()] = a[here()];
+        meet_aligned();
+    } else {
+        meet_aligned();
+    }
+}
+
 __global__ void __cluster_dims__(2) two_waits(int *a, int *out)  // .aligned on one side only
 {
     ARRIVE();
@@ -204,6 +220,49 @@ __global__ void __cluster_dims__(2) leaves_a_loop(int *a, int *out)
     }
 }
 
+#define IN_SHARED(X) ((unsigned)__cvta_generic_to_shared(&(X)))
+#define INIT(X, COUNT) \
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(IN_SHARED(X)), "n"(COUNT) : "memory")
+#define PUBLISH() asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory")
+#define ARRIVE_AT(X) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(IN_SHARED(X)) : "memory")
+
+__global__ void __cluster_dims__(2) published_is_the_mbarrier_alone(int *a, int *out)
+{
+    __shared__ unsigned long long bar;
+    if (threadIdx.x == 0) {
+        INIT(bar, THREADS);
+        a[here()] = 1;  // expect published_is_the_mbarrier_alone: race in global memory
+        PUBLISH();
+    }
+    ARRIVE_RELAXED();
+    WAIT();
+    ARRIVE_AT(bar);
+    out[here()] = a[(blockIdx.x ^ 1) * THREADS];  // expect published_is_the_mbarrier_alone: race in global memory
+}
+
+__global__ void __cluster_dims__(2) initialised_behind_the_arrival(int *a, int *out)
+{
+    __shared__ unsigned long long bar;
+    ARRIVE();
+    if (threadIdx.x == 0)
+        INIT(bar, THREADS);  // expect initialised_behind_the_arrival: race in shared memory
+    WAIT();
+    ARRIVE_AT(bar);  // expect initialised_behind_the_arrival: race in shared memory
+    out[here()] = a[here()];
+}
+
+// No fault today, but noted: the fence of the mbarrier's initialisation is missing.
+__global__ void __cluster_dims__(2) not_published(int *a, int *out)
+{
+    __shared__ unsigned long long bar;
+    if (threadIdx.x == 0)
+        INIT(bar, THREADS);  // noted not_published
+    ARRIVE_RELAXED();
+    WAIT();
+    ARRIVE_AT(bar);  // noted not_published
+    out[here()] = a[here()];
+}
+
 #define RUN(NAME) \
     if (!strcmp(name, #NAME)) \
     NAME<<<BLOCKS, THREADS>>>(a, out)
@@ -232,8 +291,12 @@ int main(int argc, char **argv)
     RUN(one_block_waits);
     RUN(each_elsewhere);
     RUN(two_branches);
+    RUN(two_calls);
     RUN(two_waits);
     RUN(a_late_lane);
     RUN(leaves_a_loop);
+    RUN(published_is_the_mbarrier_alone);
+    RUN(initialised_behind_the_arrival);
+    RUN(not_published);
     return cudaDeviceSynchronize();
 }

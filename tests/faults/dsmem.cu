@@ -1,15 +1,13 @@
 // Shared memory of other blocks of a cluster, touched as it must not be; tests/right/dsmem.cu has the right ways. The first
 // argument picks the kernel; a comment `expect NAME: KIND` marks a line that the report on it must name.
+#include "../hopper.h"
 #include <cuda_pipeline.h>
-#include <stdio.h>
 #include <string.h>
 
 const int THREADS = 64;
 
 __device__ unsigned long long kept;
 __device__ int flag, box;
-
-static __device__ __forceinline__ unsigned in_shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 static __device__ __forceinline__ unsigned cluster_rank()
 {
@@ -180,6 +178,27 @@ __global__ void __cluster_dims__(2) added_as_own(int *out)
     CLUSTER_SYNC();
 }
 
+__global__ void __cluster_dims__(2) pairs_of_halves(int *out)
+{
+    __shared__ int array[THREADS];
+    unsigned there;
+    array[threadIdx.x] = 0x3c003c00;
+    CLUSTER_SYNC();
+    MAP_SHARED(there, array + threadIdx.x, cluster_rank() ^ 1);
+    asm volatile("red.shared::cluster.add.noftz.f16x2 [%0], %1;" ::"r"(there), "r"(0x3c003c00) : "memory");  // expect pairs_of_halves: wrong memory space, in rank
+    CLUSTER_SYNC();
+}
+
+__global__ void __cluster_dims__(2) pairs_of_halves_by_pointer(int *out)
+{
+    __shared__ int array[THREADS];
+    array[threadIdx.x] = 0x3c003c00;
+    CLUSTER_SYNC();
+    int *there = (int *)__cluster_map_shared_rank(array, cluster_rank() ^ 1);
+    asm volatile("red.add.noftz.bf16x2 [%0], %1;" ::"l"(there + threadIdx.x), "r"(0x3c003c00) : "memory");  // expect pairs_of_halves_by_pointer: wrong memory space, in rank
+    CLUSTER_SYNC();
+}
+
 __global__ void __cluster_dims__(2) matrix(int *out)
 {
     __shared__ alignas(16) int array[THREADS];
@@ -296,6 +315,40 @@ __global__ void __cluster_dims__(2) overwrites_a_copy(int *in)
     there[threadIdx.x] = 1;  // expect overwrites_a_copy: target overwritten in flight
     __pipeline_wait_prior(0);
     CLUSTER_SYNC();
+}
+
+// What one block stored, a bulk copy of the other reads.
+__global__ void __cluster_dims__(2) stored_without_a_fence(int *out)
+{
+    __shared__ alignas(128) int array[THREADS];
+    int *there;
+    CLUSTER_SYNC();
+    MAP(there, array, 0);
+    if (cluster_rank() == 1)
+        there[threadIdx.x] = threadIdx.x;  // expect stored_without_a_fence: missing proxy fence
+    CLUSTER_SYNC();
+    if (cluster_rank() == 0 && threadIdx.x == 0) {
+        BULK_STORE(out, array, (unsigned)sizeof array);  // expect stored_without_a_fence: missing proxy fence
+        BULK_COMMIT();
+        BULK_WAIT(0);
+    }
+}
+
+__global__ void __cluster_dims__(2) fence_of_global_memory(int *out)
+{
+    __shared__ alignas(128) int array[THREADS];
+    int *there;
+    CLUSTER_SYNC();
+    MAP(there, array, 0);
+    if (cluster_rank() == 1)
+        there[threadIdx.x] = threadIdx.x;  // expect fence_of_global_memory: missing proxy fence
+    FENCE_ASYNC_GLOBAL();
+    CLUSTER_SYNC();
+    if (cluster_rank() == 0 && threadIdx.x == 0) {
+        BULK_STORE(out, array, (unsigned)sizeof array);  // expect fence_of_global_memory: missing proxy fence
+        BULK_COMMIT();
+        BULK_WAIT(0);
+    }
 }
 
 // ---- scopes ----
@@ -481,6 +534,8 @@ int main(int argc, char **argv)
     CASE(of_another_cluster)<<<4, THREADS>>>(out);
     CASE(loaded_as_own)<<<2, THREADS>>>(out);
     CASE(added_as_own)<<<2, THREADS>>>(out);
+    CASE(pairs_of_halves)<<<2, THREADS>>>(out);
+    CASE(pairs_of_halves_by_pointer)<<<2, THREADS>>>(out);
     CASE(matrix)<<<2, THREADS>>>(out);
     CASE(copied_there)<<<2, THREADS>>>(out);
     CASE(no_first_barrier)<<<2, THREADS>>>(out);
@@ -490,6 +545,8 @@ int main(int argc, char **argv)
     CASE(between_the_halves)<<<2, THREADS>>>(out);
     CASE(copy_in_flight)<<<2, THREADS>>>(out);
     CASE(overwrites_a_copy)<<<2, THREADS>>>(out);
+    CASE(stored_without_a_fence)<<<2, THREADS>>>(out);
+    CASE(fence_of_global_memory)<<<2, THREADS>>>(out);
     CASE(released_to_the_block)<<<2, 1>>>(out);
     CASE(fence_of_the_block)<<<2, 1>>>(out);
     CASE(fence_of_the_cluster)<<<4, THREADS>>>(out);

@@ -43,6 +43,20 @@ __global__ void primary(int *x)
     x[threadIdx.x] = threadIdx.x;  // perhaps all: race between streams
 }
 
+__global__ void begins_the_next_and_waits(const int *x, int *y)
+{
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+__global__ void begins_the_next(const int *, int *) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
+__global__ void does_not_begin_the_next(int *x)
+{
+    x[threadIdx.x] = threadIdx.x;  // perhaps all: race between streams
+}
+
 __constant__ int table[N];
 
 __global__ void look_up(int *y)
@@ -223,6 +237,25 @@ int main(int argc, char **argv)
     }
     if (IS(programmatic_before_wait)) {
         primary<<<1, N, 0, one>>>(x);  // expect programmatic_before_wait: race between streams
+        launch_programmatically(read_before_the_wait, one);
+    }
+    if (IS(programmatic_behind_all_of_it)) {
+        does_not_begin_the_next<<<1, N, 0, one>>>(x);  // expect programmatic_behind_all_of_it: race between streams
+        launch_programmatically(read, one);
+    }
+    if (IS(programmatic_behind_an_event)) {
+        primary<<<1, N, 0, one>>>(x);  // expect programmatic_behind_an_event: race between streams
+        cudaEventRecord(event, one);
+        launch_programmatically(read, one);
+    }
+    if (IS(programmatic_third_without_wait)) {
+        primary<<<1, N, 0, one>>>(x);  // expect programmatic_third_without_wait: race between streams
+        launch_programmatically(begins_the_next_and_waits, one);
+        launch_programmatically(read, one);
+    }
+    if (IS(programmatic_third_behind_no_wait)) {
+        primary<<<1, N, 0, one>>>(x);  // expect programmatic_third_behind_no_wait: race between streams
+        launch_programmatically(begins_the_next, one);
         launch_programmatically(read_before_the_wait, one);
     }
 

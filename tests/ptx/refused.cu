@@ -108,8 +108,42 @@ REFUSED(bulk_floats_in_shared, "cp.reduce.async.bulk.shared::cluster.shared::cta
                                "[%1], [%1], 16, [%1]; mov.b32 %0, 1;")
 REFUSED(bulk_reduction_from_global, "cp.reduce.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.add.u32 "
                                     "[%1], [%2], 16, [%1]; mov.b32 %0, 1;")
+REFUSED(store_that_nothing_counts, "st.async.shared::cluster.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(store_without_mbarrier, "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%1], %1; mov.b32 %0, 1;")
+REFUSED(store_in_order,
+        "st.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(weak_store_in_a_scope,
+        "st.async.weak.cluster.shared::cluster.mbarrier::complete_tx::bytes.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(store_of_32_bytes, "{.reg .b64 w; st.async.shared::cluster"
+                           ".mbarrier::complete_tx::bytes.v4.b64 [%1], {w, w, w, w}, [%1];} mov.b32 %0, 1;")
+REFUSED(store_of_a_short_vector,
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%1], {%1, %1}, [%1]; mov.b32 %0, 1;")
+REFUSED(store_of_a_wide_register,
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%1], %2, [%1]; mov.b32 %0, 1;")
+REFUSED(store_of_halves,
+        "{.reg .b16 h; st.async.shared::cluster.mbarrier::complete_tx::bytes.b16 [%1], h, [%1];} mov.b32 %0, 1;")
+REFUSED(store_to_the_own_block, "st.async.shared::cta.mbarrier::complete_tx::bytes.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(reduction_in_no_order,
+        "red.async.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(reduction_of_a_block,
+        "red.async.relaxed.cta.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(reduction_that_nothing_counts,
+        "red.async.relaxed.cluster.shared::cluster.add.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(reduction_without_operation,
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.u32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(reduction_of_floats, "{.reg .f32 f; red.async.relaxed.cluster.shared::cluster"
+                             ".mbarrier::complete_tx::bytes.add.f32 [%1], f, [%1];} mov.b32 %0, 1;")
+REFUSED(reduction_of_64_bits,
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.u64 [%1], %2, [%1]; mov.b32 %0, 1;")
+REFUSED(reduction_of_a_pattern,
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.b32 [%1], %1, [%1]; mov.b32 %0, 1;")
+REFUSED(reduction_by_exchange, "red.async.relaxed.cluster.shared::cluster"
+                               ".mbarrier::complete_tx::bytes.exch.b32 [%1], %1, [%1]; mov.b32 %0, 1;")
 REFUSED(map_of_no_cluster, "mapa.shared::cta.u32 %0, %1, 0;")
 REFUSED(narrow_map, "mapa.u32 %0, %1, 0;")
+REFUSED(rows_of_a_cluster, "ldmatrix.sync.aligned.m8n8.x1.shared::cluster.b16 {%0}, [%1];")
+REFUSED(fragment_of_a_cluster, "{.reg .b32 r<8>; wmma.load.a.sync.aligned.row.m16n16k16.shared::cluster.f16 "
+                               "{r0, r1, r2, r3, r4, r5, r6, r7}, [%1], 16; mov.b32 %0, r0;}")
 REFUSED(tensor_without_dimensions,
         "cp.async.bulk.tensor.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
 REFUSED(tensor_of_six, "cp.async.bulk.tensor.6d.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
@@ -118,7 +152,7 @@ REFUSED(tensor_in_columns, "cp.async.bulk.tensor.3d.shared::cluster.global.im2co
 REFUSED(tensor_gathered, "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
                          "[%1], [%2, {%0, %0}], [%1]; mov.b32 %0, 1;")
 REFUSED(tensor_multicast,
-        "{.reg .b16 m; cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+        "{.reg .b16 m; cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes.multicast::cluster "
         "[%1], [%2, {%0}], [%1], m;} mov.b32 %0, 1;")
 REFUSED(tensor_by_no_place, "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%2], [%1]; mov.b32 %0, 1;")
 REFUSED(tensor_of_wide_corner, "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%2, {%2}], [%1]; mov.b32 %0, 1;")
@@ -328,8 +362,27 @@ int main(int argc, char **argv)
     RUN(bulk_exchange);
     RUN(bulk_floats_in_shared);
     RUN(bulk_reduction_from_global);
+    RUN(store_that_nothing_counts);
+    RUN(store_without_mbarrier);
+    RUN(store_in_order);
+    RUN(weak_store_in_a_scope);
+    RUN(store_of_32_bytes);
+    RUN(store_of_a_short_vector);
+    RUN(store_of_a_wide_register);
+    RUN(store_of_halves);
+    RUN(store_to_the_own_block);
+    RUN(reduction_in_no_order);
+    RUN(reduction_of_a_block);
+    RUN(reduction_that_nothing_counts);
+    RUN(reduction_without_operation);
+    RUN(reduction_of_floats);
+    RUN(reduction_of_64_bits);
+    RUN(reduction_of_a_pattern);
+    RUN(reduction_by_exchange);
     RUN(map_of_no_cluster);
     RUN(narrow_map);
+    RUN(rows_of_a_cluster);
+    RUN(fragment_of_a_cluster);
     RUN(tensor_without_dimensions);
     RUN(tensor_of_six);
     RUN(tensor_in_columns);

@@ -1,5 +1,6 @@
 // The barrier of a cluster: what was done before an arrival is there behind the wait, in the other blocks, too.
 #include "right.h"
+#include <cuda/ptx>
 
 #define ARRIVE() asm volatile("barrier.cluster.arrive;" ::: "memory")
 #define ARRIVE_ALIGNED() asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory")
@@ -16,6 +17,16 @@ template <int CLUSTER> __device__ int beside(int i)
     return i / wide * wide + (i + THREADS) % wide;
 }
 
+__device__ void wait_for(unsigned mbarrier)
+{
+    for (unsigned done = 0; !done;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0;"
+                     "selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"(mbarrier)
+                     : "memory");
+}
+
 // Arrival and wait one behind the other; each round reads what another block has written, and is not overtaken.
 __global__ void __cluster_dims__(4) rounds(int *a, int *out)
 {
@@ -28,6 +39,26 @@ __global__ void __cluster_dims__(4) rounds(int *a, int *out)
         ARRIVE();
         WAIT();
     }
+}
+
+// The same by the functions of cuda::ptx, and by intrinsics.
+__global__ void __cluster_dims__(2) by_functions(int *a, int *out)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    a[i] = i;
+    cuda::ptx::barrier_cluster_arrive(cuda::ptx::sem_release);
+    cuda::ptx::barrier_cluster_wait(cuda::ptx::sem_acquire);
+    out[i] = a[beside<2>(i)];
+    cuda::ptx::barrier_cluster_arrive();
+    cuda::ptx::barrier_cluster_wait();
+    a[i]++;
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+    out[i] += a[beside<2>(i)] - beside<2>(i) - 1;
+    cuda::ptx::barrier_cluster_arrive(cuda::ptx::sem_relaxed);
+    cuda::ptx::barrier_cluster_wait();
+    __cluster_barrier_arrive_relaxed();
+    __cluster_barrier_wait();
 }
 
 // Work between the two halves is not ordered, and need not be: it is of another array.
@@ -76,7 +107,45 @@ __global__ void __cluster_dims__(2) by_blocks(int *a, int *out)
         WAIT();
 }
 
-// Who has left is not waited for.
+// What a warp did that has left since one other warp knows by its wait, and the rest by __syncthreads().
+__global__ void __cluster_dims__(2) who_has_left(int *a, int *out)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    out[i] = i;
+    if (threadIdx.x < 32)
+        a[i] = i;
+    ARRIVE();
+    if (threadIdx.x < 64)
+        WAIT();
+    if (threadIdx.x < 32)
+        return;
+    __syncthreads();
+    if (threadIdx.x >= 64)
+        out[i] = a[i - 64];
+    if (threadIdx.x >= 64)
+        WAIT();
+}
+
+// A fence of each thread, the barrier, and a flag that one of them sets: another cluster sees what all have written.
+__global__ void __cluster_dims__(2) fence_and_flag(int *a, int *flag, int *out)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    if (blockIdx.x < 2)
+        a[i] = i;
+    __threadfence();
+    ARRIVE();
+    WAIT();
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        atomicExch(flag, 1);
+    if (blockIdx.x < 2)
+        return;
+    while (!atomicAdd(flag, 0))
+        ;
+    __threadfence();
+    out[i] = a[i % (2 * THREADS)];
+}
+
+// Who has left is not waited for: neither who never arrives, nor who does not wait.
 __global__ void __cluster_dims__(2) some_leave(int *a, int *out)
 {
     int i = blockIdx.x * THREADS + threadIdx.x;
@@ -89,8 +158,10 @@ __global__ void __cluster_dims__(2) some_leave(int *a, int *out)
     if (threadIdx.x < 40)
         return;
     ARRIVE();
+    if (threadIdx.x >= 64)
+        return;
     WAIT();
-    out[i] = threadIdx.x >= 64 ? i : a[beside<2>(i)];
+    out[i] = a[beside<2>(i)];
 }
 
 // A whole block leaves; those of the other go on alone.
@@ -126,6 +197,34 @@ __global__ void __cluster_dims__(2) relaxed(int *out)
     int i = blockIdx.x * THREADS + threadIdx.x;
     ARRIVE_RELAXED();
     out[i] = i;
+    WAIT();
+}
+
+// fence.mbarrier_init and a relaxed arrival hand on that an mbarrier has been initialised, in the own block and in the other.
+__global__ void __cluster_dims__(2) initialised(int *a, int *out)
+{
+    __shared__ unsigned long long own, both;
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    unsigned mine = (unsigned)__cvta_generic_to_shared(&own), far = (unsigned)__cvta_generic_to_shared(&both);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mine), "r"(THREADS) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(far), "r"(2 * THREADS) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    ARRIVE_RELAXED();
+    WAIT();
+    a[i] = i;
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(mine) : "memory");
+    for (int rank = 0; rank < 2; rank++)
+        asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
+                     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }" ::"r"(far),
+                     "r"(rank)
+                     : "memory");
+    wait_for(mine);
+    out[i] = a[i / THREADS * THREADS + THREADS - 1 - threadIdx.x];
+    wait_for(far);
+    out[i] += a[beside<2>(i)];
+    ARRIVE();
     WAIT();
 }
 
@@ -185,8 +284,8 @@ int main()
     r = to_host(out, N);
     for (int i = 0; i < N; i++)
         SAME(r[i], 3 * is_beside(i, 2) + 1);
-    void (*const copies[])(int *, int *) = {one_warp, by_blocks, fenced};
-    for (int k = 0; k < 3; k++) {
+    void (*const copies[])(int *, int *) = {by_functions, one_warp, by_blocks, fenced};
+    for (int k = 0; k < 4; k++) {
         copies[k]<<<BLOCKS, THREADS>>>(a, out);
         r = to_host(out, N);
         for (int i = 0; i < N; i++)
@@ -198,10 +297,23 @@ int main()
         int t = i % THREADS;
         SAME(r[i], t >= 40 && t < 64 ? is_beside(i, 2) : i);
     }
+    who_has_left<<<BLOCKS, THREADS>>>(a, out);
+    r = to_host(out, N);
+    for (int i = 0; i < N; i++)
+        SAME(r[i], i % THREADS >= 64 ? i - 64 : i);
+    CHECK(cudaMemset(b, 0, sizeof(int)));
+    fence_and_flag<<<BLOCKS, THREADS>>>(a, b, out);
+    r = to_host(out, N);
+    for (int i = 2 * THREADS; i < N; i++)
+        SAME(r[i], i % (2 * THREADS));
     one_leaves<<<BLOCKS, THREADS>>>(a, out);
     r = to_host(out, N);
     for (int i = 0; i < N; i++)
         SAME(r[i], i / THREADS % 2 ? i : i / THREADS * THREADS + THREADS - 1 - i % THREADS);
+    initialised<<<BLOCKS, THREADS>>>(a, out);
+    r = to_host(out, N);
+    for (int i = 0; i < N; i++)
+        SAME(r[i], is_beside(i, 2) + i / THREADS * THREADS + THREADS - 1 - i % THREADS);
     relaxed<<<BLOCKS, THREADS>>>(out);
     r = to_host(out, N);
     for (int i = 0; i < N; i++)

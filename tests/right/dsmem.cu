@@ -1,10 +1,9 @@
 // Distributed shared memory: the blocks of a cluster load from, store to and change each other's shared memory, by C++ pointers
 // and by PTX, and each has waited until the others have begun, and until they are done.
+#include "../hopper.h"
 #include "right.h"
 
 const int THREADS = 64, N = 8 * THREADS;
-
-static __device__ __forceinline__ unsigned in_shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 static __device__ __forceinline__ unsigned cluster_rank()
 {
@@ -202,6 +201,25 @@ __global__ void __cluster_dims__(2) flags(int *out)
     cluster_sync();
 }
 
+// What the other block stored, a bulk copy reads: behind a fence between the proxies, of the one or of the other.
+template <bool BY_WRITER> __global__ void __cluster_dims__(2) copied(int *out)
+{
+    __shared__ alignas(128) int array[THREADS];
+    int t = threadIdx.x;
+    cluster_sync();
+    map(array, cluster_rank() ^ 1)[t] = 10 * blockIdx.x + t;
+    if (BY_WRITER)
+        asm volatile("fence.proxy.async.shared::cluster;" ::: "memory");
+    cluster_sync();
+    if (!BY_WRITER && t == 0)
+        FENCE_ASYNC_SHARED();
+    if (t == 0) {
+        BULK_STORE(out + blockIdx.x * THREADS, array, (unsigned)sizeof array);
+        BULK_COMMIT();
+        BULK_WAIT(0);
+    }
+}
+
 // ---- whose threads leave when ----
 
 // Who has waited for the first phase knows that the other has begun, though an arrival is .relaxed.
@@ -241,6 +259,28 @@ __global__ void __cluster_dims__(2) reader_leaves(int *out)
         return;
     }
     cluster_sync();
+}
+
+// The first block has seen that the second is done, and leaves: it has nothing to read that would need a fence.
+__global__ void __cluster_dims__(2) sees_the_reader(int *out, int *done)
+{
+    __shared__ int array[THREADS];
+    int t = threadIdx.x;
+    array[t] = t;
+    cluster_sync();
+    if (cluster_rank() == 1) {
+        out[t] = map(array, 0)[t];
+        __syncthreads();
+        __threadfence();
+        if (t == 0)
+            atomicExch(done, 1);
+        cluster_sync();
+        return;
+    }
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+    if (t == 40)
+        while (*(volatile int *)done == 0)
+            ;
 }
 
 // The clusters of a launch follow each other in the same shared memory, in the order of no block's number.
@@ -304,6 +344,13 @@ int main()
     SAME(r[1], 8);
     SAME(r[2], 16);
     SAME(r[3], 7);
+    void (*const stored[])(int *) = {copied<true>, copied<false>};
+    for (int k = 0; k < 2; k++) {
+        stored[k]<<<8, THREADS>>>(out);
+        r = to_host(out, N);
+        for (int i = 0; i < N; i++)
+            SAME(r[i], 10 * (i / THREADS ^ 1) + i % THREADS);
+    }
     void (*const copies[])(int *) = {begun, one_warp_stays, reader_leaves};
     for (int k = 0; k < 3; k++) {
         copies[k]<<<8, THREADS>>>(out);
@@ -311,6 +358,11 @@ int main()
         for (int i = 0; i < THREADS; i++)
             SAME(r[i], i);
     }
+    CHECK(cudaMemset(out, 0, 2 * THREADS * sizeof(int)));
+    sees_the_reader<<<2, THREADS>>>(out, out + THREADS);
+    r = to_host(out, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        SAME(r[i], i);
     many<<<dim3(8, 8), THREADS>>>(out);
     r = to_host(out, 64 * THREADS);
     for (int i = 0; i < 64 * THREADS; i++) {

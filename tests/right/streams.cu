@@ -465,6 +465,25 @@ __global__ void secondary_by_one(const int *x, int *y)
     y[threadIdx.x] = x[127 - threadIdx.x];
 }
 
+// The third kernel knows what the first wrote where the second has waited before it let the third begin, and where it waits itself,
+// even if the second has not.
+__global__ void waits_and_begins_the_next(const int *x, int *y)
+{
+    SINCE_HOPPER(cudaGridDependencySynchronize();)
+    SINCE_HOPPER(cudaTriggerProgrammaticLaunchCompletion();)
+    y[threadIdx.x] = x[threadIdx.x] + 1;
+}
+__global__ void begins_the_next(const int *, int *)
+{
+    SINCE_HOPPER(asm volatile("griddepcontrol.launch_dependents;" :: : "memory");)
+}
+__global__ void reads_at_once(const int *x, int *y) { y[threadIdx.x] = x[127 - threadIdx.x]; }
+__global__ void waits_and_reads(const int *x, int *y)
+{
+    SINCE_HOPPER(cudaGridDependencySynchronize();)
+    y[threadIdx.x] = x[127 - threadIdx.x];
+}
+
 template <typename... Parameters, typename... Arguments>
 static void launch_programmatically(void (*kernel)(Parameters...), Arguments... arguments)
 {
@@ -489,6 +508,20 @@ static void programmatic()
         CHECK(cudaMemsetAsync(z, 0, BYTES, one));
         CHECK(cudaStreamSynchronize(one));
         SAME(out[5], 5);
+        primary<<<1, 128, 0, one>>>(x);
+        launch_programmatically(waits_and_begins_the_next, (const int *)x, y);
+        launch_programmatically(reads_at_once, (const int *)x, z);
+        CHECK(cudaMemcpyAsync(out, z, 512, cudaMemcpyDeviceToHost, one));
+        CHECK(cudaStreamSynchronize(one));
+        SAME(out[5], 122);
+        primary<<<1, 128, 0, one>>>(x);
+        launch_programmatically(begins_the_next, (const int *)x, y);
+        launch_programmatically(waits_and_reads, (const int *)x, z);
+        CHECK(cudaMemcpyAsync(out, z, 512, cudaMemcpyDeviceToHost, one));
+        CHECK(cudaStreamSynchronize(one));
+        SAME(out[5], 122);
+        CHECK(cudaMemsetAsync(z, 0, BYTES, one));
+        CHECK(cudaStreamSynchronize(one));
     }
 }
 

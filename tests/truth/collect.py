@@ -6,6 +6,7 @@
     python3 collect.py --program bulk h200_bulk.jsonl
     python3 collect.py --program tiles h200_tiles.jsonl
     python3 collect.py --program wgmma h200_wgmma.jsonl
+    python3 collect.py --program cluster h200_cluster.jsonl
 
 Builds the program, runs it under ncu, and writes one JSON object a line: first where the numbers come from, then for
 each launch its parameters and its counters, named as the emulator names them. Standard library only.
@@ -23,7 +24,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
-from tools.metrics import COPY, GLOBAL, SHARED, TMA, WGMMA  # noqa: E402
+from tools.metrics import COPY, DSHARED, GLOBAL, MULTICAST, SHARED, TMA, WGMMA  # noqa: E402
 
 # Read beside them for --raw only: how the two kinds, through L1 and past it, are counted apart.
 COPY_WITNESSES = [
@@ -52,6 +53,16 @@ def both(templates):
     return [template.format(op) for template in templates for op in ("ld", "st")]
 
 
+# Of cluster.cu: by an address of the cluster's, accesses to the block's own shared memory are requests of this metric alone.
+CLUSTER = DSHARED | MULTICAST | {name: TMA[name] for name in ("tma_requests", "tma_ld_requests", "tma_ld_sectors", "tma_ld_bytes")} | {
+    f"shared_{op}_{name}": ((metric if name != "requests" else "smsp__sass_inst_executed_op_shared_{}.sum").format(op),)
+    for op in ("ld", "st") for name, metric in SHARED.items()}
+# Read beside them for --raw only: what the request coalescer in front of L2 does.
+CLUSTER_WITNESSES = [
+    "l1tex__m_l1tex2xbar_read_requests_mem_global_op_tma_ld_dest_multicast.sum", "l1tex__m_xbar2l1tex_read_sectors_mem_dshared_op_ld.sum",
+    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared_op_st.sum", "l1tex__m_l1tex2xbar_write_sectors_mem_dshared_op_atom.sum",
+    "lrc__xbar2lrc_requests_op_read.sum", "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum"]
+
 METRICS = both([*SHARED.values(), *GLOBAL.values()])
 # A program -> the metrics of its table, and those for --raw.
 PROGRAMS = {
@@ -60,6 +71,7 @@ PROGRAMS = {
     "bulk": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
     "tiles": ([metric for metrics in TMA.values() for metric in metrics], TMA_WITNESSES),
     "wgmma": ([metric for metrics in WGMMA.values() for metric in metrics], WGMMA_WITNESSES),
+    "cluster": ([metric for metrics in CLUSTER.values() for metric in metrics], CLUSTER_WITNESSES),
 }
 
 
@@ -122,10 +134,15 @@ def known_metrics(program, wanted):
     return known
 
 
+# How the names of kernels begin -> their counters.
+NAMED = {"copy": COPY, "bulk_": TMA, "tile_": TMA, "wgmma_": WGMMA, "cluster_": CLUSTER}
+
+
 def counters(kernel, row):
-    if kernel == "copy" or kernel.startswith(("bulk_", "tile_", "wgmma_")):
+    named = next((names for begins, names in NAMED.items() if kernel.startswith(begins)), None)
+    if named:
         return {name: next((n for metric in metrics if (n := number(row.get(metric))) is not None), None)
-                for name, metrics in (COPY if kernel == "copy" else WGMMA if kernel.startswith("wgmma_") else TMA).items()}
+                for name, metrics in named.items()}
     space, op = kernel.split("_")
     names = SHARED if space == "shared" else GLOBAL
     return {f"{kernel}_{name}": number(row.get(metric.format(op))) for name, metric in names.items()}

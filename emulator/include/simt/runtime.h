@@ -287,6 +287,7 @@ struct simt_configuration {
     unsigned preferred[3]; /* cudaLaunchAttributePreferredClusterDimension; 0: none */
 };
 void simt_grid_dependency_wait(void);         /* for the launch in front, by a kernel of a programmatic one */
+void simt_grid_launch_dependents(void);       /* the next launch may begin, if it is a programmatic one */
 bool simt_default_stream_is_per_thread(void); /* from now on */
 void simt_configure(const struct simt_configuration *configuration);
 

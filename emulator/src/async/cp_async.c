@@ -54,7 +54,7 @@ void async_copy(void *to, const void *from, unsigned bytes, unsigned source_byte
         struct access write = access_of(b, pc, to, bytes, ACCESS_STORE);
         check_places(&read, &write, bytes);
     }
-    transfer_begin(b, &c->engine, &t);
+    transfer_begin(&c->engine, &t, 0);
     c->bytes += source_bytes;
     if (simt_checked && b->counting)
         counters_copy(b, pc, to, source_bytes ? from : NULL, bytes, past_l1);
@@ -67,12 +67,12 @@ void async_commit(const void *pc)
     copies_of(b, b->cur)->engine.committed++;
 }
 
-static void land_oldest(struct block *b, struct copies *c, const void *pc)
+static void land_oldest(struct copies *c, const void *pc)
 {
     const struct flying *f = engine_oldest(&c->engine);
     if (f->stamp > c->attached)
         c->bytes -= f->source_bytes;
-    transfer_land_oldest(b, &c->engine, pc);
+    transfer_land_oldest(&c->engine, pc);
 }
 
 static void land_groups(struct block *b, u64 groups, unsigned groups_left, const void *pc)
@@ -80,7 +80,7 @@ static void land_groups(struct block *b, u64 groups, unsigned groups_left, const
     struct copies *c = copies_of(b, b->cur);
     struct engine *e = &c->engine;
     while (e->n && engine_oldest(e)->group < groups)
-        land_oldest(b, c, pc);
+        land_oldest(c, pc);
     if (simt_checked)
         order_learn(b, b->cur, e->actor, e->landed);
     engine_waited(e, groups_left, pc);
@@ -115,7 +115,7 @@ void async_land(struct block *b, unsigned thread, uint32_t issued, const void *p
 {
     struct copies *c = copies_of(b, thread);
     while (c->engine.n && engine_oldest(&c->engine)->stamp <= issued)
-        land_oldest(b, c, pc);
+        land_oldest(c, pc);
 }
 
 /* ---- as kernels call them ---- */

@@ -19,11 +19,11 @@ struct flight *flight_of(struct block *b)
         return f;
     f = base_reserve(sizeof *f);
     for (unsigned t = 0; t < MAX_THREADS; t++) {
-        f->copies[t].engine = (struct engine){.actor = engine_of(COPIES, t), .completed_by = BY_GROUP};
-        f->bulk[t] = (struct engine){.actor = engine_of(BULK_WRITES, t), .completed_by = BY_BULK_GROUP};
+        f->copies[t].engine = (struct engine){.actor = engine_of(COPIES, t), .block = b, .completed_by = BY_GROUP};
+        f->bulk[t] = (struct engine){.actor = engine_of(BULK_WRITES, t), .block = b, .completed_by = BY_BULK_GROUP};
     }
     for (unsigned i = 0; i < MAX_WARPS / WARPGROUP; i++)
-        f->products[i] = (struct engine){.actor = engine_of(PRODUCTS, i), .completed_by = BY_WARP_GROUP};
+        f->products[i] = (struct engine){.actor = engine_of(PRODUCTS, i), .block = b, .completed_by = BY_WARP_GROUP};
     b->flight = f;
     return f;
 }
@@ -42,7 +42,8 @@ void engine_clear(struct engine *e)
 {
     for (unsigned i = 0; i < e->n; i++)
         forget(&e->flying[e->first + i]);
-    *e = (struct engine){.actor = e->actor, .completed_by = e->completed_by, .flying = e->flying, .room = e->room};
+    *e = (struct engine){
+        .actor = e->actor, .block = e->block, .completed_by = e->completed_by, .flying = e->flying, .room = e->room};
 }
 
 void engine_free(struct engine *e)
@@ -180,6 +181,16 @@ static bool reads_from(const struct flying *f, const void *address, unsigned byt
     return false;
 }
 
+const struct flying *flight_to(struct block *b, const void *address, unsigned bytes)
+{
+    if (!guard_forbids(b, address, bytes, false))
+        return NULL;
+    for (struct flight_search s = {0}; flight_next(b, &s);)
+        if (writes_to(s.flying, address, bytes))
+            return s.flying;
+    return NULL;
+}
+
 /* ---- reports ---- */
 
 struct words {
@@ -215,18 +226,17 @@ static struct words of_groups(const struct engine *e, const struct flying *f, bo
     return w;
 }
 
-/* b: whose transfer it is. */
-static void report_in_flight(const struct access *a, const struct block *b, const struct engine *e,
-                             const struct flying *f, bool source)
+static void report_in_flight(const struct access *a, const struct engine *e, const struct flying *f, bool source)
 {
-    struct actor other = {b->serial, f->thread, f->pc};
+    struct actor other = {f->block->serial, f->thread, f->pc};
     const char *kind = source                   ? "source overwritten in flight"
                        : access_stores(a->kind) ? "target overwritten in flight"
                                                 : "copy still in flight";
     struct words w;
     char did[160];
+    bool is_named = !f->generic || f->sent;
     if (e->completed_by == BY_MBARRIER)
-        mbarrier_say_missing(e, f, a->thread, w.text, sizeof w.text);
+        mbarrier_say_missing(e, f, a, w.text, sizeof w.text);
     else if (e->completed_by == BY_WARP_GROUP)
         wgmma_say_missing(e, f, w.text, sizeof w.text);
     else
@@ -234,15 +244,19 @@ static void report_in_flight(const struct access *a, const struct block *b, cons
     if (e->completed_by == BY_WARP_GROUP)
         snprintf(did, sizeof did, "began a product that reads it (%s)", f->call);
     else
-        snprintf(did, sizeof did, "began to copy %s it%s%s%s", source ? "from" : "to", f->generic ? "" : " (",
-                 f->generic ? "" : f->call, f->generic ? "" : ")");
+        snprintf(did, sizeof did, "began to %s %s it%s%s%s", flying_does(f), source ? "from" : "to",
+                 is_named ? " (" : "", is_named ? f->call : "", is_named ? ")" : "");
     report_meeting(a, kind, &other, did, w.text);
 }
 
-/* Bulk copies in groups read as one actor and write as another; they are kept as the latter's. */
+/* Bulk copies in groups read as one actor and write as another, and are kept as the latter's; what an mbarrier counts of the
+ * generic proxy is kept with the rest. */
 static unsigned kept_as(unsigned actor)
 {
-    return engine_kind(actor) == BULK_READS ? engine_of(BULK_WRITES, actor % MAX_THREADS) : actor;
+    enum engine_kind kind = engine_kind(actor);
+    return kind == BULK_READS ? engine_of(BULK_WRITES, actor % MAX_THREADS)
+           : kind == SENT     ? engine_of(COUNTED, actor % MAX_THREADS)
+                              : actor;
 }
 
 /* A block's transfers in flight that do not go with the access. */
@@ -250,12 +264,13 @@ static void check_flight(const struct access *a, struct block *b)
 {
     bool stores = access_stores(a->kind);
     for (struct flight_search s = {0}; flight_next(b, &s);) {
-        if (b == a->block && kept_as(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
+        if (b->serial == a->serial && kept_as(a->engine) == s.engine->actor && a->stamp == s.flying->stamp)
             continue; /* it is being issued, and this is its own access */
-        if (writes_to(s.flying, a->address, a->bytes))
-            report_in_flight(a, b, s.engine, s.flying, false);
+        bool goes_with = a->kind == ACCESS_ATOMIC && s.flying->as.reduces; /* which is first makes no difference */
+        if (!goes_with && writes_to(s.flying, a->address, a->bytes))
+            report_in_flight(a, s.engine, s.flying, false);
         if (stores && !s.flying->read && reads_from(s.flying, a->address, a->bytes))
-            report_in_flight(a, b, s.engine, s.flying, true);
+            report_in_flight(a, s.engine, s.flying, true);
     }
 }
 
@@ -281,8 +296,8 @@ bool async_meets(const struct access *a, uint32_t serial, unsigned actor, uint32
         if (s.engine->actor != kept_as(actor) || f->stamp != stamp)
             continue;
         if (stored)
-            report_in_flight(a, other, s.engine, f, false);
-        return !f->read && order_before(a->block, a->thread, serial, f->thread, f->issued);
+            report_in_flight(a, s.engine, f, false);
+        return !f->read && order_before(a->block, a->thread, f->block->serial, f->thread, f->issued);
     }
     return false;
 }

@@ -14,11 +14,13 @@
 struct flying {
     const char *call;
     const void *pc;
-    unsigned thread; /* that issued it */
-    uint32_t stamp;  /* its engine's, and when it was issued, by the block's clock */
+    struct block *block; /* and the thread of it that issued it */
+    unsigned thread;
+    uint32_t stamp; /* its engine's, and when it was issued, by the block's clock */
     uint32_t issued;
     u64 group;    /* how many its thread had committed before; of one that an mbarrier counts, the phase */
     bool generic; /* by that proxy */
+    bool sent;    /* it writes what registers held: st.async, red.async */
     bool read;    /* it has been: what it is to write is held */
     bool rounds;  /* as the transfer says */
     struct reducing {
@@ -42,8 +44,9 @@ struct waited {     /* when a thread, or a warp, last waited for groups */
     unsigned groups_left;
 };
 
-struct engine {     /* its transfers in flight, oldest first */
-    unsigned actor; /* order.h */
+struct engine {          /* its transfers in flight, oldest first */
+    unsigned actor;      /* order.h, */
+    struct block *block; /* of that one: of an mbarrier's, other blocks of the cluster may issue some */
     enum completion completed_by;
     struct flying *flying;
     unsigned first, n, room;
@@ -77,6 +80,8 @@ void flight_begin_block(struct block *b);
 struct flight *flight_of(struct block *b); /* made if there is none */
 
 static inline const struct piece *flying_pieces(const struct flying *f) { return f->many ? f->many : f->few; }
+/* What it does with its target, and what that is called. */
+static inline const char *flying_does(const struct flying *f) { return f->sent ? "store" : "copy"; }
 static inline unsigned char *flying_held(struct flying *f) { return f->many_held ? f->many_held : f->few_held; }
 
 void engine_clear(struct engine *e); /* forgets what is in flight; keeps its memory */
@@ -99,6 +104,8 @@ struct flight_search {
     unsigned i;
 };
 bool flight_next(struct block *b, struct flight_search *s);
+/* The first of them that is to write there, if that is shared memory of the block; NULL: none. */
+const struct flying *flight_to(struct block *b, const void *address, unsigned bytes);
 
 /* Their bytes are forbidden, or to be read alone, until they are let go: of any block of the cluster. */
 void guard_close(struct block *b, const void *address, u64 bytes);

@@ -53,6 +53,8 @@ struct mbarrier {
     unsigned expected, pending, n_waiting;
     long long bytes;      /* that are pending; less than 0: more have come than were expected */
     struct engine engine; /* of the bulk copies that it counts */
+    bool counts_sent;     /* it has counted such of st.async or red.async */
+    bool fenced;          /* by fence.mbarrier_init, or a relaxed arrival without it has been noted */
     bool published;       /* the async proxy sees that it was initialised, or has been noted not to */
     struct attachment *attached;
     unsigned n_attached, room;
@@ -166,14 +168,46 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
     return p;
 }
 
-/* Whoever uses the object must know that it was initialised. */
-static void check_order(struct block *b, const struct mbarrier *m, enum access_kind kind, const void *pc)
+/* It was initialised before, as far as relaxed arrivals say. */
+static void note_unfenced(struct mbarrier *m, const void *pc)
 {
+    char text[1024];
+    struct source_line l = lines_of(m->initialised.pc);
+    if (m->fenced)
+        return;
+    m->fenced = true;
+    snprintf(
+        text, sizeof text,
+        "An mbarrier is used that was initialised at %s:%d, and only arrivals that are .relaxed lie between, which order "
+        "nothing: fence.mbarrier_init.release.cluster, by the thread that has initialised it, is missing before them.",
+        l.file, l.line);
+    note_once(pc, text);
+}
+
+static void report_invisible(const struct access *a, const struct mbarrier *m)
+{
+    report_meeting(
+        a, "mbarrier not visible", &m->initialised, "initialised it",
+        "Nothing that this thread has waited for tells it so. The thread that initialises an mbarrier for the other blocks of its "
+        "cluster does fence.mbarrier_init.release.cluster behind that, and then all meet in the cluster's barrier.");
+}
+
+/* Whoever uses the object must know that it was initialised. */
+static void check_order(const struct access *a, struct mbarrier *m)
+{
+    struct block *b = a->block;
     const struct actor *first = &m->initialised;
     if (!simt_checked || order_before(b, b->cur, first->serial, first->thread, m->initialised_then))
         return;
-    struct conflict c = {.block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = kind, .before = ACCESS_STORE};
-    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = pc;
+    if (order_before(b, b->cur, first->serial, engine_of(INITIALISATIONS, first->thread), m->initialised_then)) {
+        note_unfenced(m, a->pc);
+        return;
+    }
+    if (m->block != b)
+        report_invisible(a, m);
+    struct conflict c = {
+        .block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
     report_race(&c);
 }
@@ -193,13 +227,19 @@ static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
     place_of_mbarrier(b, barrier, pc);
     struct block *owner = shared_owner(b, barrier);
     struct access a = access_of_mbarrier(b, barrier, pc);
+    struct mbarrier *m = *find(owner, barrier);
+    for (unsigned i = 0; simt_checked && !m && owner != b && i < MOST_TESTS; i++) {
+        give_way(b, pc); /* it is too early: who initialises it is to be named */
+        m = *find(owner, barrier);
+    }
+    if (m)
+        check_order(&a, m);
+    a.stamp = b->now;
     a.engine = engine;
     if (simt_checked && owner != b)
         touch_other(&a, owner);
-    struct mbarrier *m = *find(owner, barrier);
     if (!m)
         report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
-    check_order(b, m, ACCESS_ATOMIC, pc);
     return m;
 }
 
@@ -249,6 +289,9 @@ static void end_phase(struct mbarrier *m)
     clock_free(&done->others);
     if (m->engine.landed)
         clock_add(&m->arriving.others, (struct entry){b->serial, m->engine.actor, m->engine.landed});
+    if (m->engine.landed && m->counts_sent)
+        clock_add(&m->arriving.others,
+                  (struct entry){b->serial, engine_of(SENT, m->engine.actor % MAX_THREADS), m->engine.landed});
     *done = m->arriving;
     m->arriving = (struct release){.serial = b->serial};
     clock_free(heard);
@@ -274,7 +317,8 @@ static void settle(struct mbarrier *m, const void *pc)
     m->n_attached = 0;
     while (m->bytes > 0 && m->engine.n) {
         m->bytes -= (long long)engine_oldest(&m->engine)->bytes;
-        transfer_land_oldest(b, &m->engine, pc);
+        clock_add(&m->heard, (struct entry){engine_oldest(&m->engine)->block->serial, 0, 0});
+        transfer_land_oldest(&m->engine, pc);
     }
     if (!m->pending && !m->bytes)
         end_phase(m);
@@ -328,9 +372,14 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
     m->bytes += (long long)bytes;
 }
 
+/* Another block's is another object: its address has the rank in its high bits. */
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
-    counters_event_of(running(), pc, what, shared_offset(m->block, address_of(m)), (unsigned)phase);
+    struct block *b = running();
+    unsigned object = shared_offset(b, address_of(m));
+    if (m->block != b)
+        object += m->block->rank * SHARED_BYTES;
+    counters_event_of(b, pc, what, object, (unsigned)phase);
 }
 
 /* Does the running thread know that so many phases are over: has each arrival of the last of them happened before? Only
@@ -445,9 +494,10 @@ static u64 token_of(const struct mbarrier *m) { return m->phase << 32 | m->pendi
 /* ---- operations ---- */
 
 /* The running thread writes the object's bytes, which say nothing to a program. */
-static void store(struct block *b, void *barrier, u64 bits, const void *pc)
+static void store(struct block *b, void *barrier, u64 bits, enum engine_kind engine, const void *pc)
 {
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+    a.engine = engine ? engine_of(engine, b->cur) : 0;
     if (simt_checked)
         access_touch(&a);
     memcpy(barrier, &bits, sizeof bits);
@@ -491,10 +541,12 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
         report_count(expected, pc);
     if (*at) {
         check_use(*at, "had initialised it before", pc);
-        check_order(b, *at, ACCESS_STORE, pc);
+        struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+        check_order(&a, *at);
         remove_mbarrier(at);
     }
-    store(b, barrier, expected, pc);
+    store(b, barrier, expected, INITIALISATIONS, pc);
+    order_learn(b, b->cur, engine_of(INITIALISATIONS, b->cur), b->now);
     struct mbarrier *m = calloc(1, sizeof *m);
     if (!m)
         base_out_of_memory();
@@ -510,6 +562,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     b->mbarriers = m;
     struct flight *f = flight_of(b);
     m->engine.actor = engine_of(COUNTED, b->n_mbarriers < MAX_THREADS ? b->n_mbarriers : MAX_THREADS - 1);
+    m->engine.block = b;
     m->engine.completed_by = BY_MBARRIER;
     m->engine.next = f->counted;
     f->counted = &m->engine;
@@ -524,7 +577,7 @@ void mbarrier_invalidate(void *barrier, const void *pc)
     touch(m, pc);
     check_use(m, "had initialised it", pc);
     remove_mbarrier(find(b, barrier));
-    store(b, barrier, ~0ull, pc);
+    store(b, barrier, ~0ull, NO_ENGINE, pc);
 }
 
 static bool is_last(const struct mbarrier *m, unsigned count)
@@ -574,13 +627,14 @@ void mbarrier_fence_init(void)
 {
     struct block *b = running();
     for (struct mbarrier *m = b->mbarriers; m; m = m->next)
-        m->published |= m->initialised.thread == b->cur;
+        if (m->initialised.thread == b->cur)
+            m->published = m->fenced = true;
 }
 
 /* A bulk copy is about to count bytes there, by the async proxy. */
 static void check_published(struct mbarrier *m, const void *pc)
 {
-    struct block *b = m->block;
+    struct block *b = running();
     m->published = true;
     if (proxy_fenced(b, b->cur, PROXY_SHARED, m->initialised.serial, m->initialised.thread, m->initialised_then))
         return;
@@ -595,34 +649,128 @@ static void check_published(struct mbarrier *m, const void *pc)
     note_once(pc, text);
 }
 
-void mbarrier_issue(const struct transfer *t)
+/* What is sent from block to block lets its receiver know what its sender had done: it answers by it, perhaps. */
+static bool releases(const struct transfer *t)
 {
-    struct mbarrier *m = use(t->mbarrier, t->pc);
-    if (simt_checked && !m->published)
+    return t->value || (t->n_pieces && shared_owner(running(), t->pieces[0].from));
+}
+
+/* Lanes may store one thing to one place. */
+static bool stores_the_same(const struct flying *f, const struct transfer *t, long further)
+{
+    const struct piece *p = t->pieces;
+    return f->sent && t->value && flying_pieces(f)->to == p->to + further && f->bytes == p->bytes &&
+           !memcmp(f->few_held, t->value, p->bytes);
+}
+
+/* What is in the way of a transfer that goes to another block: one in flight. NULL: nothing is. */
+static const struct flying *in_the_way(const struct transfer *t, struct block *to, long further)
+{
+    const struct flying *f = NULL;
+    for (unsigned i = 0; to != running() && !t->reduces && i < t->n_pieces && !f; i++)
+        f = flight_to(to, t->pieces[i].to + further, t->pieces[i].bytes);
+    return f && !stores_the_same(f, t, further) ? f : NULL;
+}
+
+/* The same, by the way of those who wait for it and read it: they are to be named, if anybody is. */
+static void begin(struct mbarrier *m, const struct transfer *t, long further)
+{
+    struct block *b = running();
+    const struct flying *first = simt_checked ? in_the_way(t, m->block, further) : NULL;
+    if (!first) {
+        transfer_begin(&m->engine, t, further)->group = m->phase;
+        return;
+    }
+    struct actor issuer = {first->block->serial, first->thread, first->pc};
+    struct transfer kept = *t; /* pieces of a tensor's box are valid as long as no other thread runs */
+    char did[160];
+    snprintf(did, sizeof did, "began to %s to it (%s)", flying_does(first), first->call);
+    kept.pieces = base_reserve(t->n_pieces * sizeof *t->pieces);
+    memcpy(kept.pieces, t->pieces, t->n_pieces * sizeof *t->pieces);
+    t = &kept;
+    for (unsigned i = 0; i < MOST_TESTS && in_the_way(t, m->block, further); i++)
+        give_way(b, t->pc);
+    transfer_begin(&m->engine, t, further)->group = m->phase;
+    if (report_has_races())
+        return;
+    struct access a = access_of(b, t->pc, t->pieces[0].to + further, t->pieces[0].bytes, ACCESS_STORE);
+    report_meeting(&a, "target overwritten in flight", &issuer, did,
+                   "Nothing that this thread has waited for tells it that somebody has waited for that.");
+}
+
+/* To the block of that rank. counted: it is already, as a multicast is once for all its receivers. */
+static void issue_to(const struct transfer *t, unsigned rank, bool counted)
+{
+    struct block *b = running();
+    void *barrier = shared_of_rank(b, t->mbarrier, rank);
+    struct mbarrier *m = object(barrier, engine_of(COUNTED, 0), t->pc);
+    touch(m, t->pc);
+    if (simt_checked && !m->published && !t->generic)
         check_published(m, t->pc);
-    counters_transfer(m->block, t, (struct event_of){shared_offset(m->block, address_of(m)), (unsigned)m->phase});
+    struct event_of of = {shared_offset(b, barrier), (unsigned)m->phase};
+    if (!t->value && !counted)
+        counters_transfer(b, t, of);
     if (transfer_writes_nothing(t))
         return;
-    transfer_begin(m->block, &m->engine, t)->group = m->phase;
+    const unsigned char *to = t->pieces[0].to;
+    long further = (const unsigned char *)shared_of_rank(b, to, rank) - to;
+    m->counts_sent |= t->generic;
+    begin(m, t, further);
+    if (simt_checked && releases(t))
+        order_release(b, b->cur, &m->arriving);
     if (m->n_waiting)
         settle(m, t->pc);
 }
 
-void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size)
+static void report_ranks(const struct transfer *t, unsigned data, unsigned counted)
+{
+    char did[160];
+    snprintf(
+        did, sizeof did,
+        "begins %s to the shared memory of the block of rank %u, to be counted by an mbarrier of the block of rank %u",
+        t->call, data, counted);
+    report_call(
+        "wrong rank", t->pc, did,
+        "Bytes are counted by an mbarrier of the block whose shared memory they come to; others never hear of them.");
+}
+
+void mbarrier_issue(const struct transfer *t)
+{
+    struct block *b = running();
+    const struct block *owner = shared_owner(b, t->mbarrier);
+    for (unsigned rank = 0; t->multicast && rank < b->cluster->n; rank++)
+        if (t->blocks >> rank & 1)
+            issue_to(t, rank, rank != (unsigned)__builtin_ctz(t->blocks));
+    if (t->multicast)
+        return;
+    if (!owner)
+        object(t->mbarrier, 0, t->pc); /* which says what is there */
+    const struct block *to = transfer_writes_nothing(t) ? owner : shared_owner(b, t->pieces[0].to);
+    if (to && to != owner)
+        report_ranks(t, to->rank, owner->rank);
+    issue_to(t, owner->rank, false);
+}
+
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,
+                          size_t size)
 {
     const struct mbarrier *m = (const struct mbarrier *)((uintptr_t)e - offsetof(struct mbarrier, engine));
-    const struct asked *asked = &m->asked[thread];
+    const struct asked *asked = &m->asked[a->thread];
     char name[256];
     name_of(m, name, sizeof name);
     FILE *out = fmemopen(text, size, "w");
     if (!out)
         base_out_of_memory();
-    fprintf(out, "Phase %llu (parity %u) of %s counts the copy, ", f->group, (unsigned)f->group & 1, name);
-    if (!asked->pc) {
-        fprintf(out, "and this thread has not waited for that.");
-    } else {
+    const char *what = flying_does(f);
+    fprintf(out, "Phase %llu (parity %u) of %s", f->group, (unsigned)f->group & 1, name);
+    if (a->block != m->block)
+        fprintf(out, " of the block of rank %u counts the %s, and no thread of that block has waited for it.",
+                m->block->rank, what);
+    else if (!asked->pc)
+        fprintf(out, " counts the %s, and this thread has not waited for that.", what);
+    if (a->block == m->block && asked->pc) {
         struct source_line l = lines_of(asked->pc);
-        fprintf(out, "and the wait at %s:%d was ", l.file, l.line);
+        fprintf(out, " counts the %s, and the wait at %s:%d was ", what, l.file, l.line);
         if (asked->over)
             fprintf(out, "for phase %llu.", asked->over - 1);
         else

@@ -46,8 +46,9 @@ struct flying;
 struct transfer;
 
 void mbarrier_issue(const struct transfer *t); /* one that an mbarrier counts */
-/* Whose phase a thread has to wait for, so that a transfer of that engine lands, in words. */
-void mbarrier_say_missing(const struct engine *e, const struct flying *f, unsigned thread, char *text, size_t size);
+/* Whose phase has to be waited for ahead of that access, so that a transfer of that engine lands, in words. */
+void mbarrier_say_missing(const struct engine *e, const struct flying *f, const struct access *a, char *text,
+                          size_t size);
 /* The mbarrier object on these bytes: its address; NULL: none. */
 const void *mbarrier_on(const struct block *b, const void *address, unsigned bytes, struct actor *initialised);
 

@@ -24,18 +24,23 @@
 /* ---- who does what ---- */
 
 /* Bulk copies in groups read by one engine and write by another: a wait may be for the former alone. */
-static unsigned actor_of(const struct engine *e, bool stores)
+static unsigned reader_of(const struct engine *e) { return engine_of(BULK_READS, e->actor % MAX_THREADS); }
+
+/* So do transfers by different proxies, which one mbarrier counts. */
+static unsigned actor_of(const struct engine *e, const struct flying *f, bool stores)
 {
-    bool reads = e->completed_by == BY_BULK_GROUP && !stores;
-    return reads ? engine_of(BULK_READS, e->actor % MAX_THREADS) : e->actor;
+    if (e->completed_by == BY_BULK_GROUP && !stores)
+        return reader_of(e);
+    return e->completed_by == BY_MBARRIER && f->generic ? engine_of(SENT, e->actor % MAX_THREADS) : e->actor;
 }
 
-struct access transfer_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
-                              unsigned bytes, enum access_kind kind)
+struct access transfer_access(const struct engine *e, const struct flying *f, const void *address, unsigned bytes,
+                              enum access_kind kind)
 {
-    struct access a = access_of(b, f->pc, address, bytes, kind);
+    struct access a = access_of(f->block, f->pc, address, bytes, kind);
     a.thread = f->thread;
-    a.engine = actor_of(e, access_stores(kind));
+    a.serial = e->block->serial;
+    a.engine = actor_of(e, f, access_stores(kind));
     a.stamp = f->stamp;
     a.scope = SIMT_SCOPE_DEVICE; /* of a reduction */
     a.proxy = f->generic ? GENERIC_PROXY : ASYNC_PROXY;
@@ -81,13 +86,13 @@ static bool others_copy_the_same(struct block *b, struct flying *mine)
 {
     const struct piece *p = flying_pieces(mine);
     bool any = false;
-    if (!mine->generic || !guard_forbids(b, p->to, mine->bytes, false))
+    if (!mine->generic || mine->as.reduces || !guard_forbids(b, p->to, mine->bytes, false))
         return false;
     for (struct flight_search s = {0}; flight_next(b, &s);) {
         const struct piece *q = flying_pieces(s.flying);
         if (s.flying == mine || q->to >= p->to + mine->bytes || p->to >= q->to + s.flying->bytes)
             continue;
-        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic ||
+        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic || s.flying->as.reduces ||
             memcmp(flying_held(s.flying), flying_held(mine), mine->bytes))
             return false;
         any = true;
@@ -122,11 +127,11 @@ static bool another_lane_stores_the_same(struct block *b, const struct engine *e
     return false;
 }
 
-static void touch_sources(struct block *b, const struct engine *e, const struct flying *f)
+static void touch_sources(const struct engine *e, const struct flying *f)
 {
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
-        struct access a = transfer_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
+        struct access a = transfer_access(e, f, p->from, p->bytes, ACCESS_LOAD);
         if (p->from)
             access_touch(&a);
     }
@@ -137,7 +142,7 @@ static void touch_targets(struct block *b, const struct engine *e, struct flying
     const unsigned char *stores = flying_held(f);
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
-        struct access a = transfer_access(b, e, f, p->to, p->bytes, f->as.reduces ? ACCESS_ATOMIC : ACCESS_STORE);
+        struct access a = transfer_access(e, f, p->to, p->bytes, f->as.reduces ? ACCESS_ATOMIC : ACCESS_STORE);
         access_touch(&a);
         race_judge_copy(b, p->to, stores);
         stores += p->bytes;
@@ -155,27 +160,31 @@ static void guard(struct block *b, const struct flying *f)
 
 static void announce(struct block *b, const struct engine *e, struct flying *f)
 {
-    touch_sources(b, e, f);
-    hold_contents(f);
-    if (!others_copy_the_same(b, f) && !another_lane_stores_the_same(b, e, f))
+    touch_sources(e, f);
+    if (!f->read)
+        hold_contents(f);
+    if (!others_copy_the_same(e->block, f) && !another_lane_stores_the_same(b, e, f))
         touch_targets(b, e, f);
     guard(b, f);
 }
 
-struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t)
+struct flying *transfer_begin(struct engine *e, const struct transfer *t, long further)
 {
+    struct block *b = running();
     struct flying *f = engine_add(e);
-    uint32_t *stamp = e->completed_by == BY_MBARRIER ? &b->flight->counted_stamp : &e->issued;
+    uint32_t *stamp = e->completed_by == BY_MBARRIER ? &e->block->flight->counted_stamp : &e->issued;
     (*stamp)++;
     e->issued = *stamp;
     f->call = t->call;
     f->pc = t->pc;
+    f->block = b;
     f->thread = b->cur;
     f->stamp = e->issued;
     f->issued = b->now;
     f->group = e->committed;
     f->generic = t->generic;
-    f->read = false;
+    f->sent = t->value;
+    f->read = f->sent;
     f->rounds = t->rounds;
     f->as = (struct reducing){t->reduces, t->op, t->type};
     f->fill = t->fill;
@@ -187,9 +196,12 @@ struct flying *transfer_begin(struct block *b, struct engine *e, const struct tr
     struct piece *pieces = f->many ? f->many : f->few;
     for (unsigned i = 0; i < t->n_pieces; i++) {
         pieces[i] = t->pieces[i];
+        pieces[i].to += further;
         f->bytes += t->pieces[i].bytes;
         f->source_bytes += t->pieces[i].from ? t->pieces[i].bytes : 0;
     }
+    if (t->value)
+        memcpy(flying_held(f), t->value, f->bytes);
     if (simt_checked)
         announce(b, e, f);
     return f;
@@ -208,13 +220,14 @@ void transfer_issue(const struct transfer *t)
     }
     counters_transfer(b, t, (struct event_of){ALL_GROUPS, 0});
     if (!transfer_writes_nothing(t))
-        transfer_begin(b, &flight_of(b)->bulk[b->cur], t);
+        transfer_begin(&flight_of(b)->bulk[b->cur], t, 0);
 }
 
 /* ---- reading and writing ---- */
 
-static void check_sources(struct block *b, const struct engine *e, struct flying *f, const void *waited_at)
+static void check_sources(const struct engine *e, struct flying *f, const void *waited_at)
 {
+    struct block *b = f->block;
     const unsigned char *held = flying_held(f);
     for (unsigned i = 0; i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
@@ -225,7 +238,7 @@ static void check_sources(struct block *b, const struct engine *e, struct flying
         if (!p->from || at == p->bytes)
             continue;
         char why[800];
-        struct access a = transfer_access(b, e, f, p->from, p->bytes, ACCESS_LOAD);
+        struct access a = transfer_access(e, f, p->from, p->bytes, ACCESS_LOAD);
         struct place place = place_of(b, p->from + at, 1);
         struct source_line l = lines_of(waited_at);
         struct actor writer;
@@ -237,17 +250,17 @@ static void check_sources(struct block *b, const struct engine *e, struct flying
     }
 }
 
-void transfer_read(struct block *b, struct engine *e, struct flying *f, const void *waited_at)
+void transfer_read(struct engine *e, struct flying *f, const void *waited_at)
 {
     if (f->read)
         return;
     if (simt_checked)
-        check_sources(b, e, f, waited_at);
+        check_sources(e, f, waited_at);
     else
         hold_contents(f);
     for (unsigned i = 0; simt_checked && i < f->n_pieces; i++) {
         const struct piece *p = &flying_pieces(f)[i];
-        guard_free(b, p->from, p->from ? p->bytes : 0);
+        guard_free(e->block, p->from, p->from ? p->bytes : 0);
     }
     f->read = true;
 }
@@ -282,13 +295,14 @@ static void reduce(struct block *b, const struct flying *f, const struct piece *
     }
 }
 
-void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_at)
+void transfer_land_oldest(struct engine *e, const void *waited_at)
 {
+    struct block *b = e->block;
     struct flying *f = engine_oldest(e);
     const unsigned char *held = flying_held(f);
     bool moves = !simt_checked && !f->read && !f->as.reduces; /* at once: nothing need be held */
     if (!moves) {
-        transfer_read(b, e, f, waited_at);
+        transfer_read(e, f, waited_at);
         held = flying_held(f);
     }
     for (unsigned i = 0; i < f->n_pieces; i++) {
@@ -322,24 +336,24 @@ void transfer_commit(void)
 }
 
 /* The stamp of the last that has been read. */
-static uint32_t read_groups(struct block *b, struct engine *e, u64 groups, const void *pc)
+static uint32_t read_groups(struct engine *e, u64 groups, const void *pc)
 {
     uint32_t stamp = e->landed;
     unsigned n = 0;
     for (; n < e->n && e->flying[e->first + n].group < groups; n++) {
         struct flying *f = &e->flying[e->first + n];
-        transfer_read(b, e, f, pc);
+        transfer_read(e, f, pc);
         stamp = f->stamp;
     }
     for (; n > MOST_READ; n--)
-        transfer_land_oldest(b, e, pc);
+        transfer_land_oldest(e, pc);
     return stamp;
 }
 
-static void land_groups(struct block *b, struct engine *e, u64 groups, const void *pc)
+static void land_groups(struct engine *e, u64 groups, const void *pc)
 {
     while (e->n && engine_oldest(e)->group < groups)
-        transfer_land_oldest(b, e, pc);
+        transfer_land_oldest(e, pc);
 }
 
 void transfer_wait(unsigned groups_left, bool read, const void *pc)
@@ -349,24 +363,25 @@ void transfer_wait(unsigned groups_left, bool read, const void *pc)
     u64 groups = e->committed > groups_left ? e->committed - groups_left : 0;
     uint32_t stamp;
     if (read) {
-        stamp = read_groups(b, e, groups, pc);
+        stamp = read_groups(e, groups, pc);
     } else {
-        land_groups(b, e, groups, pc);
+        land_groups(e, groups, pc);
         stamp = e->landed;
         if (simt_checked)
             order_learn(b, b->cur, e->actor, stamp);
     }
     if (simt_checked)
-        order_learn(b, b->cur, actor_of(e, false), stamp);
+        order_learn(b, b->cur, reader_of(e), stamp);
     engine_waited(e, groups_left, pc);
 }
 
 /* ---- ends ---- */
 
+/* Of the shared memory of that block. */
 static bool reads_shared(const struct block *b, const struct flying *f)
 {
     for (unsigned i = 0; !f->read && i < f->n_pieces; i++)
-        if (shared_owner(b, flying_pieces(f)[i].from))
+        if (shared_owner(b, flying_pieces(f)[i].from) == b)
             return true;
     return false;
 }
@@ -374,7 +389,7 @@ static bool reads_shared(const struct block *b, const struct flying *f)
 static bool writes_shared(const struct block *b, const struct flying *f)
 {
     for (unsigned i = 0; i < f->n_pieces; i++)
-        if (shared_owner(b, flying_pieces(f)[i].to))
+        if (shared_owner(b, flying_pieces(f)[i].to) == b)
             return true;
     return false;
 }
@@ -387,7 +402,7 @@ static void report_unfinished(const struct block *b, const struct engine *e,
     for (unsigned i = 0; simt_checked && i < e->n; i++) {
         const struct flying *f = &e->flying[e->first + i];
         if (holds(b, f))
-            report_call_of(b, f->thread, "transfer unfinished", f->pc, did, why);
+            report_call_of(f->block, f->thread, "transfer unfinished", f->pc, did, why);
     }
 }
 
@@ -411,19 +426,28 @@ void transfer_thread_left(struct block *b)
             "by cp.async.bulk.wait_group.read at least.");
 }
 
-void transfer_block_left(struct block *b)
+/* Of those that mbarriers of a block count, which may be the one that leaves. */
+static void report_counted(const struct block *leaves, const struct block *b)
 {
-    struct flight *f = b->flight;
-    for (struct engine *e = f ? f->counted : NULL; e; e = e->next) {
+    for (const struct engine *e = b->flight ? b->flight->counted : NULL; e; e = e->next) {
         report_unfinished(
-            b, e, reads_shared, "begins to copy from shared memory, and its block ends before that has been read",
+            leaves, e, reads_shared,
+            "begins to copy from shared memory, and the block whose it is ends before that has been read",
             "Shared memory is given up at the end: somebody must wait for the mbarrier that counts the copy.");
         report_unfinished(
-            b, e, writes_shared, "begins to copy to shared memory, and its block ends before that is there",
+            leaves, e, writes_shared,
+            "begins to copy to shared memory, and the block whose it is ends before that is there",
             "On a GPU the bytes come all the same, into what may be another block's shared memory by then: somebody must wait for the "
             "mbarrier that counts the copy.");
     }
+}
+
+void transfer_block_left(struct block *b)
+{
+    struct flight *f = b->flight;
+    for (unsigned rank = 0; rank < b->cluster->n; rank++)
+        report_counted(b, b->cluster->blocks[rank]);
     for (unsigned t = 0; f && t < b->launch->threads; t++)
         while (f->bulk[t].n)
-            transfer_land_oldest(b, &f->bulk[t], engine_oldest(&f->bulk[t])->pc);
+            transfer_land_oldest(&f->bulk[t], engine_oldest(&f->bulk[t])->pc);
 }

@@ -28,14 +28,14 @@ struct flying;
 
 /* A prefetch, or a copy of no bytes: it is done when it is issued. */
 bool transfer_writes_nothing(const struct transfer *t);
-/* Issues it by that engine. */
-struct flying *transfer_begin(struct block *b, struct engine *e, const struct transfer *t);
+/* The running thread issues it by that engine, and all that it writes lies so many bytes further. */
+struct flying *transfer_begin(struct engine *e, const struct transfer *t, long further);
 /* Reads its sources if it has not; waited_at: where somebody waits for it. */
-void transfer_read(struct block *b, struct engine *e, struct flying *f, const void *waited_at);
+void transfer_read(struct engine *e, struct flying *f, const void *waited_at);
 /* The oldest of an engine's: reads its sources if it has not, and writes. */
-void transfer_land_oldest(struct block *b, struct engine *e, const void *waited_at);
+void transfer_land_oldest(struct engine *e, const void *waited_at);
 /* What it reads and writes, in the name of the thread that issued it. */
-struct access transfer_access(struct block *b, const struct engine *e, const struct flying *f, const void *address,
-                              unsigned bytes, enum access_kind kind);
+struct access transfer_access(const struct engine *e, const struct flying *f, const void *address, unsigned bytes,
+                              enum access_kind kind);
 
 #endif

@@ -287,8 +287,13 @@ static void announce(const struct reading *r, const struct issued *p, u64 group)
         return;
     struct engine *e = engine_of_products(r->b, r->warp);
     struct flying *f = engine_add(e);
-    *f = (struct flying){
-        .call = CALL, .pc = r->pc, .thread = r->warp * WARP, .stamp = r->stamp, .issued = r->b->now, .group = group};
+    *f = (struct flying){.call = CALL,
+                         .pc = r->pc,
+                         .block = r->b,
+                         .thread = r->warp * WARP,
+                         .stamp = r->stamp,
+                         .issued = r->b->now,
+                         .group = group};
     f->many = allocate((n_a + n_b) * sizeof *f->many);
     f->n_pieces = add_pieces(r->b, f->many, 0, a, n_a);
     f->n_pieces = add_pieces(r->b, f->many, f->n_pieces, b, n_b);

@@ -14,6 +14,7 @@ struct access {
     unsigned
         thread; /* of the block: that does it, or for whom an engine does: what this one knows has happened before */
     unsigned engine; /* 0: none, the thread itself */
+    uint32_t serial; /* of the block, or of the engine's, which may be another of the cluster */
     uint32_t stamp;  /* the engine's, or of the block's clock */
     enum access_kind kind;
     enum simt_scope scope; /* of a strong one */

@@ -61,10 +61,12 @@ uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread)
     return found ? c->entries[at].stamp : 0;
 }
 
-bool clock_knows_of(const struct clock *c, uint32_t serial)
+uint32_t clock_latest(const struct clock *c, uint32_t serial)
 {
-    unsigned at = find(c, serial, 0);
-    return at < c->n && c->entries[at].serial == serial;
+    uint32_t latest = 0;
+    for (unsigned at = find(c, serial, 0); at < c->n && c->entries[at].serial == serial; at++)
+        latest = c->entries[at].stamp > latest ? c->entries[at].stamp : latest;
+    return latest;
 }
 
 bool clock_knows(const struct clock *c, uint32_t serial, unsigned thread, uint32_t stamp)

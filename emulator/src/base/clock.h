@@ -26,7 +26,7 @@ void clock_add(struct clock *c, struct entry e);
 void clock_join(struct clock *into, const struct clock *from);                 /* into knows what either knew */
 void clock_forget(struct clock *c, uint32_t serial);                           /* what it knows of that block */
 uint32_t clock_stamp(const struct clock *c, uint32_t serial, unsigned thread); /* up to which it knows that actor */
-bool clock_knows_of(const struct clock *c, uint32_t serial); /* anything that somebody of that block did? */
+uint32_t clock_latest(const struct clock *c, uint32_t serial); /* stamp of what it knows of that block; 0: nothing */
 bool clock_knows(const struct clock *c, uint32_t serial, unsigned thread, uint32_t stamp);
 
 #endif

@@ -13,6 +13,7 @@ struct undefined_read;
 void report_race(const struct conflict *c);
 /* Lanes of a warp store to one place by the instruction at pc: no race, but it tells what a race there comes of. */
 void report_stored_together(const void *pc);
+bool report_has_races(void);
 void report_races(void); /* prints those that are kept: the launch is at its end */
 void report_uninitialised(const struct access *a, bool shared);
 /* An access to the shared memory of another block of the cluster, which may not have begun, or of which that thread was the last to

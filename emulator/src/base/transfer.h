@@ -22,8 +22,12 @@ struct transfer {
     const void *pc;
     enum completion completed_by;
     void *mbarrier; /* BY_MBARRIER: its generic address; its phase in hand counts all bytes of the pieces */
-    bool generic;   /* by the generic proxy, as cp.async; else by the async proxy */
-    bool reduces;   /* writes op(what is there, what was read), by elements of that type */
+    bool
+        multicast; /* to the same place of each block of the cluster whose rank is a bit in `blocks`, counted there likewise */
+    unsigned blocks;
+    const void *value; /* NULL; else what is written instead of what would be read */
+    bool generic;      /* by the generic proxy, as cp.async; else by the async proxy */
+    bool reduces;      /* writes op(what is there, what was read), by elements of that type */
     enum simt_atomic_op op;
     enum simt_type type;
     bool rounds;        /* what is read are floats, which are written rounded to tf32 */

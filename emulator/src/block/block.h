@@ -46,7 +46,7 @@ struct warp {
 enum meeting { MEET_ANYWHERE, MEET_ALIGNED, MEET_SYNCTHREADS };
 
 struct arrival {
-    const void *pc;
+    const void *pc, *in; /* in: where the function that holds it was called; NULL: not known, or not asked for */
     unsigned thread;
     enum meeting as;
 };

@@ -10,9 +10,10 @@
 /* Of all threads of all blocks (run/cluster_barrier.c). */
 struct cluster_barrier {
     struct waiting waiting;
-    u64 phase;         /* how many are over */
-    unsigned missing;  /* threads that have not left, and not arrived in this phase */
-    struct clock done; /* what those had done who arrived in the phase before */
+    u64 phase;                           /* how many are over */
+    unsigned missing;                    /* threads that have not left, and not arrived in this phase */
+    struct clock done;                   /* what those had done who arrived in the phase before */
+    struct clock fenced[ORDERED_SCOPES]; /* and what their fences had covered, by scope */
     u64 sequential;
 };
 

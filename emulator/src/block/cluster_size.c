@@ -60,11 +60,12 @@ void cluster_get_attributes(struct cudaFuncAttributes *attributes, const struct 
 
 static bool says_any(const unsigned extent[3]) { return extent[0] || extent[1] || extent[2]; }
 
-/* A launch that speaks of clusters says all of their extents, and those that the kernel requires. */
+static bool says_all(const unsigned extent[3]) { return extent[0] && extent[1] && extent[2]; }
+
 static bool agree(const unsigned asked[3], const unsigned required[3])
 {
     for (int i = 0; i < 3; i++)
-        if (!asked[i] || (required[i] && required[i] != asked[i]))
+        if (required[i] && required[i] != asked[i])
             return false;
     return true;
 }
@@ -87,6 +88,10 @@ cudaError_t cluster_size(struct cluster_size *size, const struct simt_kernel *ke
     find_required(kernel, required);
     const unsigned *said = says_any(asked->cluster) ? asked->cluster : required;
     *size = (struct cluster_size){.extent = {1, 1, 1}, .blocks = 1, .is_explicit = says_any(said)};
+    if (size->is_explicit && !says_all(said))
+        return cudaErrorInvalidClusterSize;
+    if (!says_all(asked->grid))
+        return cudaErrorInvalidValue;
     if (size->is_explicit) {
         if (!agree(said, required) || !gpu_described()->groups)
             return cudaErrorInvalidClusterSize;
@@ -117,46 +122,41 @@ u64 cluster_room(u64 blocks, int threads, size_t dynamic_shared)
 
 /* ---- occupancy ---- */
 
-/* Of such blocks of the kernel: cudaErrorInvalidValue where there cannot be any, *fits is false where none fits an SM. */
-static cudaError_t look_at_blocks(bool *fits, const struct simt_kernel *kernel, const struct simt_configuration *asked)
+/* The launch's clusters. *threads is 0 where no block of so many threads, or of so much shared memory, fits an SM. */
+static cudaError_t look_at(struct cluster_size *size, int *threads, const struct simt_kernel *kernel,
+                           const struct simt_configuration *asked)
 {
-    u64 threads = (u64)asked->block[0] * asked->block[1] * asked->block[2];
-    if (!threads || !asked->grid[0] || !asked->grid[1] || !asked->grid[2])
+    u64 n = (u64)asked->block[0] * asked->block[1] * asked->block[2];
+    cudaError_t error = cluster_size(size, kernel, asked);
+    if (error != cudaSuccess)
+        return error;
+    if (!n)
         return cudaErrorInvalidValue;
-    *fits = threads <= MAX_THREADS && asked->dynamic_shared <= function_dynamic_limit(kernel);
+    *threads = n <= MAX_THREADS && asked->dynamic_shared <= function_dynamic_limit(kernel) ? (int)n : 0;
     return cudaSuccess;
-}
-
-static int threads_of(const struct simt_configuration *asked)
-{
-    return (int)(asked->block[0] * asked->block[1] * asked->block[2]);
 }
 
 cudaError_t cluster_most_active(int *clusters, const struct simt_kernel *kernel, const struct simt_configuration *asked)
 {
     struct cluster_size size;
-    bool fits;
-    cudaError_t error = look_at_blocks(&fits, kernel, asked);
-    if (error == cudaSuccess)
-        error = cluster_size(&size, kernel, asked);
+    int threads;
+    cudaError_t error = look_at(&size, &threads, kernel, asked);
     if (error != cudaSuccess)
         return error;
-    *clusters = fits && size.is_explicit ? (int)cluster_room(size.blocks, threads_of(asked), asked->dynamic_shared) : 0;
+    bool any = threads && size.is_explicit;
+    *clusters = any ? (int)cluster_room(size.blocks, threads, asked->dynamic_shared) : 0;
     return cudaSuccess;
 }
 
 cudaError_t cluster_largest(int *blocks, const struct simt_kernel *kernel, const struct simt_configuration *asked)
 {
-    unsigned required[3], most = may_be_large(kernel) ? MOST_IN_CLUSTER : PORTABLE;
-    bool fits;
-    cudaError_t error = look_at_blocks(&fits, kernel, asked);
+    struct cluster_size size;
+    int threads;
+    cudaError_t error = look_at(&size, &threads, kernel, asked);
     if (error != cudaSuccess)
         return error;
-    find_required(kernel, required);
-    if ((u64)required[0] * required[1] * required[2] > most)
-        return cudaErrorInvalidClusterSize;
-    *blocks = fits ? (int)most : 0;
-    while (*blocks && !cluster_room((u64)*blocks, threads_of(asked), asked->dynamic_shared))
+    *blocks = !threads ? 0 : may_be_large(kernel) ? MOST_IN_CLUSTER : PORTABLE;
+    while (*blocks && !cluster_room((u64)*blocks, threads, asked->dynamic_shared))
         --*blocks;
     return cudaSuccess;
 }

@@ -11,7 +11,7 @@ struct cluster_size {
     u64 blocks;
     bool is_explicit; /* the kernel or the launch says so, if only of one block each */
 };
-/* As the kernel and the launch say together; cudaErrorInvalidClusterSize where CUDA refuses that. */
+/* As the kernel and the launch say together, for a grid of some blocks; or the error by which CUDA refuses that. */
 cudaError_t cluster_size(struct cluster_size *size, const struct simt_kernel *kernel,
                          const struct simt_configuration *asked);
 u64 cluster_room(u64 blocks, int threads, size_t dynamic_shared); /* clusters of so many blocks of so many threads */

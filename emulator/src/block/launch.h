@@ -29,12 +29,13 @@ struct launch {
     unsigned most_in_hand;   /* clusters that one worker may have begun */
     cudaError_t cancelled;   /* the error that ended it early */
     bool many_workers;
-    bool has_clusters;  /* it speaks of them, if only of one block each */
-    struct grid grid;   /* whose blocks may wait for each other, if the launch is cooperative */
-    unsigned n_lent;    /* race.c: words that hold an older value for now */
-    bool releases_maps; /* map.c: some thread has released a tensor map that it changed */
-    bool synchronises;  /* order.c: some thread has used a fence or a volatile access */
-    unsigned n_fenced;  /* proxy.c: fences between the proxies, for global memory, of all blocks */
+    bool lets_next_begin; /* overlap.c: some thread has, without waiting for the kernel in front */
+    bool has_clusters;    /* it speaks of them, if only of one block each */
+    struct grid grid;     /* whose blocks may wait for each other, if the launch is cooperative */
+    unsigned n_lent;      /* race.c: words that hold an older value for now */
+    bool releases_maps;   /* map.c: some thread has released a tensor map that it changed */
+    bool synchronises;    /* order.c: some thread has used a fence or a volatile access */
+    unsigned n_fenced;    /* proxy.c: fences between the proxies, for global memory, of all blocks */
     /* shared.c */
     unsigned n_arrays, static_bytes, arena_bytes;
     struct array_place arrays[MAX_ARRAYS];

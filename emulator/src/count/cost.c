@@ -1,6 +1,8 @@
 #include "count/cost.h"
 #include <string.h>
 
+#define SECTOR 32
+
 /* Are all active lanes that differ in this bit of their number at one address, or alone? */
 static bool pairs_agree(const struct lane_accesses *a, unsigned bit)
 {
@@ -69,40 +71,60 @@ static u64 count_distinct(const struct lane_accesses *a, unsigned bytes)
 void cost_in_global(const struct lane_accesses *a, struct access_counts *counts)
 {
     counts->requests++;
-    counts->sectors += count_distinct(a, 32);
+    counts->sectors += count_distinct(a, SECTOR);
     counts->bytes += count_distinct(a, a->bytes) * a->bytes;
+}
+
+/* Lanes that change one place do so one after another, each with a sector of its own. */
+void cost_of_remote_atomics(const struct lane_accesses *a, struct access_counts *counts)
+{
+    struct lane_accesses left = *a;
+    counts->requests++;
+    while (left.lanes) {
+        struct lane_accesses once = left;
+        for (unsigned lane = 0; lane < WARP; lane++)
+            for (unsigned before = 0; before < lane; before++)
+                if ((left.lanes >> before & 1) && a->address[before] == a->address[lane])
+                    once.lanes &= ~(1u << lane);
+        counts->sectors += count_distinct(&once, SECTOR);
+        counts->bytes += (u64)__builtin_popcount(once.lanes) * a->bytes;
+        left.lanes &= ~once.lanes;
+    }
 }
 
 /* ---- bulk copies ---- */
 
 #define LINE 128 /* of shared memory */
-#define SECTOR 32
+
+static unsigned unit_of(const struct bulk_cost *c) { return c->in_pairs ? 2 * SECTOR : SECTOR; }
+
+static void add_units(struct bulk_cost *c, u64 units)
+{
+    c->counts->sectors += units * unit_of(c) / SECTOR;
+    c->counts->bytes += units * unit_of(c);
+}
 
 /* What lies in one line of shared memory is moved at once, by whole sectors. */
-u64 cost_of_bytes(const void *global, const void *shared, unsigned bytes, u64 counted, struct access_counts *counts)
+void cost_of_bytes(struct bulk_cost *c, const void *global, const void *shared, unsigned bytes)
 {
     u64 at = (u64)(uintptr_t)global, place = (u64)(uintptr_t)shared, end = at + bytes;
     while (at < end) {
         u64 part = LINE - place % LINE < end - at ? LINE - place % LINE : end - at;
-        u64 first = at / SECTOR, last = (at + part - 1) / SECTOR, sectors = last - first + (first != counted);
-        counts->sectors += sectors;
-        counts->bytes += SECTOR * sectors;
+        u64 first = at / unit_of(c), last = (at + part - 1) / unit_of(c);
+        add_units(c, last - first + (first != c->last));
         at += part;
         place += part;
-        counted = at < end ? ~0ull : last;
+        c->last = at < end ? ~0ull : last;
     }
-    return counted;
 }
 
 /* They come from L2 as the others do, those of each row of the box by sectors of their own. */
-void cost_of_fill(u64 at, u64 bytes, unsigned row_bytes, struct access_counts *counts)
+void cost_of_fill(struct bulk_cost *c, u64 at, u64 bytes, unsigned row_bytes)
 {
     u64 end = at + bytes;
     while (at < end) {
         u64 left = row_bytes - at % row_bytes, part = left < end - at ? left : end - at;
-        u64 sectors = (part + SECTOR - 1) / SECTOR;
-        counts->sectors += sectors;
-        counts->bytes += SECTOR * sectors;
+        add_units(c, (part + unit_of(c) - 1) / unit_of(c));
         at += part;
     }
 }

@@ -256,8 +256,10 @@ static enum counted kind_of(const struct block *b, const struct transfer *t)
         within &= in_shared(b, t->pieces[i].to) && in_shared(b, t->pieces[i].from);
         prefetches &= !t->pieces[i].to;
     }
-    if (t->n_pieces && (within || prefetches))
+    if (t->n_pieces && prefetches)
         return TMA_OTHER;
+    if (t->n_pieces && within)
+        return t->reduces ? DSHARED_TMA_RED : DSHARED_TMA_ST;
     if (t->completed_by == BY_MBARRIER)
         return TMA_LD;
     return t->reduces ? TMA_RED : TMA_ST;
@@ -285,21 +287,25 @@ void counters_transfer(struct block *b, const struct transfer *t, struct event_o
         return;
     enum counted what = kind_of(b, t);
     unsigned site = site_index(b->counting, t->pc, what);
-    struct access_counts *counts = &b->counting->sites[site].counts.access[what];
-    u64 counted = ~0ull;    /* the last sector: the next piece may begin in it */
+    struct access_counts *counts = &b->counting->sites[site].counts.access[what], once = {0};
+    struct bulk_cost cost = {.in_pairs = t->multicast, .last = ~0ull, .counts = &once};
     u64 at = 0, filled = 0; /* bytes of the pieces so far; the last of them, which lie beyond a tensor's edge */
-    counts->requests++;
     for (unsigned i = 0; i < t->n_pieces && what != TMA_OTHER; i++) {
         const struct piece *p = &t->pieces[i];
         const void *global = what == TMA_LD ? p->from : p->to, *shared = what == TMA_LD ? p->to : p->from;
-        if (global) {
-            cost_of_fill(at - filled, filled, t->row_bytes, counts);
-            counted = cost_of_bytes(global, shared, p->bytes, counted, counts);
+        if (global) { /* of copies within shared memory their target */
+            cost_of_fill(&cost, at - filled, filled, t->row_bytes);
+            cost_of_bytes(&cost, global, shared, p->bytes);
         }
         filled = global ? 0 : filled + p->bytes;
         at += p->bytes;
     }
-    cost_of_fill(at - filled, filled, t->row_bytes, counts);
+    cost_of_fill(&cost, at - filled, filled, t->row_bytes);
+    u64 receivers = t->multicast ? (u64)__builtin_popcount(t->blocks) : 1;
+    counts->requests++;
+    counts->sectors += once.sectors * receivers;
+    counts->bytes += once.bytes * receivers;
+    counts->l2_sectors += once.sectors;
     if (b->timeline)
         touch_pieces(b, t, &join_request(b, b->cur, site, of)->accesses, b->cur % WARP);
 }
@@ -335,6 +341,11 @@ static void count_in_flight(struct in_flight_counts *c, u64 bytes)
 /* The block's own. */
 static bool touches_shared(enum counted what) { return what < DSHARED_LD && what != GLOBAL_LD && what != GLOBAL_ST; }
 
+static bool is_bulk(enum counted what)
+{
+    return (what >= TMA_LD && what <= TMA_OTHER) || what == DSHARED_TMA_ST || what == DSHARED_TMA_RED;
+}
+
 static void count_request(struct site *site, const struct request *r)
 {
     struct counts *c = &site->counts;
@@ -344,7 +355,7 @@ static void count_request(struct site *site, const struct request *r)
         c->event[EVENT_ARRIVE]++;
     else if (site->what == COUNTED_ACCESSES + EVENT_BULK_COMMIT)
         c->access[TMA_OTHER].requests++;
-    else if ((site->what >= TMA_LD && site->what <= TMA_OTHER) || site->what == WGMMA_LD) /* counted as it was begun */
+    else if (is_bulk(site->what) || site->what == WGMMA_LD) /* counted as it was begun */
         return;
     else if (site->what >= COUNTED_ACCESSES + COUNTED_EVENTS)
         return;
@@ -352,6 +363,8 @@ static void count_request(struct site *site, const struct request *r)
         c->event[site->what - COUNTED_ACCESSES]++;
     else if (site->what == COPY_ST)
         cost_of_copy(&r->accesses, &c->access[COPY_LD], &c->access[COPY_ST]);
+    else if (site->what == DSHARED_ATOMIC || site->what == DSHARED_RED)
+        cost_of_remote_atomics(&r->accesses, &c->access[site->what]);
     else if (!touches_shared(site->what))
         cost_in_global(&r->accesses, &c->access[site->what]);
     else

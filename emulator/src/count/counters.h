@@ -20,10 +20,13 @@ enum counted {
     TMA_LD, /* bulk copies and copies of tensors, of global memory: what they read, write and reduce there */
     TMA_ST,
     TMA_RED,
-    TMA_OTHER,  /* within shared memory, prefetches, commits to a group */
-    DSHARED_LD, /* of shared memory of other blocks of the cluster, which goes by sectors, as global memory does */
-    DSHARED_ST,
-    DSHARED_ATOMIC, /* counted as EVENT_ATOMIC, too */
+    TMA_OTHER,       /* prefetches, commits to a group */
+    DSHARED_LD,      /* of shared memory of other blocks of the cluster, which goes by sectors, as global memory does */
+    DSHARED_ST,      /* st.async, too, also to the block's own */
+    DSHARED_ATOMIC,  /* counted as EVENT_ATOMIC, too */
+    DSHARED_RED,     /* red.async, also of the block's own */
+    DSHARED_TMA_ST,  /* bulk copies within shared memory, also in the block's own */
+    DSHARED_TMA_RED, /* and those that reduce */
     COUNTED_ACCESSES
 };
 /* EVENT_MMA: products of fragments, as many as the instructions that ptxas makes of one; but those of a warpgroup, of which
@@ -66,6 +69,7 @@ enum use { USE_SHARED_LD, USE_LDMATRIX, USE_SHUFFLE, USE_MMA, USE_WGMMA, USES };
 
 struct access_counts {
     u64 requests, bytes, wavefronts, conflicts, sectors;
+    u64 l2_sectors; /* TMA_LD: what is asked of L2, by a multicast once for all its receivers */
 };
 struct in_flight_counts {
     /* during which copies by cp.async of the same warp are in flight; of wgmma, the block's that mbarriers count */

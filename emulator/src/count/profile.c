@@ -169,7 +169,7 @@ static void table_row(FILE *f, const char *name, const struct counts *c, const c
 static u64 tma_requests(const struct counts *c)
 {
     return c->access[TMA_LD].requests + c->access[TMA_ST].requests + c->access[TMA_RED].requests +
-           c->access[TMA_OTHER].requests;
+           c->access[TMA_OTHER].requests + c->access[DSHARED_TMA_ST].requests + c->access[DSHARED_TMA_RED].requests;
 }
 
 /* Copies by cp.async, of which most lines have none. */
@@ -197,6 +197,8 @@ static void print_bulk(FILE *f, const struct counts *c)
         const struct access_counts *a = &c->access[kinds[i].what];
         if (a->requests)
             fprintf(f, "; %s %llu, sectors %llu, bytes %llu", kinds[i].words, a->requests, a->sectors, a->bytes);
+        if (kinds[i].what == TMA_LD && a->l2_sectors != a->sectors)
+            fprintf(f, ", sectors asked of L2 %llu", a->l2_sectors);
     }
     fprintf(f, "\n");
 }
@@ -207,7 +209,8 @@ static void print_distributed(FILE *f, const struct counts *c)
     static const struct {
         enum counted what;
         const char *words;
-    } kinds[] = {{DSHARED_LD, "loads"}, {DSHARED_ST, "stores"}, {DSHARED_ATOMIC, "atomics"}};
+    } kinds[] = {{DSHARED_LD, "loads"},       {DSHARED_ST, "stores"},          {DSHARED_ATOMIC, "atomics"},
+                 {DSHARED_RED, "reductions"}, {DSHARED_TMA_ST, "bulk copies"}, {DSHARED_TMA_RED, "bulk reductions"}};
     const char *between = "       shared memory of other blocks:";
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct access_counts *a = &c->access[kinds[i].what];
@@ -305,11 +308,24 @@ static void json_counts(FILE *f, const struct counts *c)
         enum counted what;
         bool shared;
     } accesses[] = {
-        {"shared_ld", SHARED_LD, true},    {"shared_st", SHARED_ST, true},    {"ldmatrix", MATRIX_LD, true},
-        {"stmatrix", MATRIX_ST, true},     {"wgmma_ld", WGMMA_LD, true},      {"copy_st", COPY_ST, true},
-        {"global_ld", GLOBAL_LD, false},   {"global_st", GLOBAL_ST, false},   {"copy_ld", COPY_LD, false},
-        {"tma_ld", TMA_LD, false},         {"tma_st", TMA_ST, false},         {"tma_red", TMA_RED, false},
-        {"dshared_ld", DSHARED_LD, false}, {"dshared_st", DSHARED_ST, false}, {"dshared_atom", DSHARED_ATOMIC, false},
+        {"shared_ld", SHARED_LD, true},
+        {"shared_st", SHARED_ST, true},
+        {"ldmatrix", MATRIX_LD, true},
+        {"stmatrix", MATRIX_ST, true},
+        {"wgmma_ld", WGMMA_LD, true},
+        {"copy_st", COPY_ST, true},
+        {"global_ld", GLOBAL_LD, false},
+        {"global_st", GLOBAL_ST, false},
+        {"copy_ld", COPY_LD, false},
+        {"tma_ld", TMA_LD, false},
+        {"tma_st", TMA_ST, false},
+        {"tma_red", TMA_RED, false},
+        {"dshared_ld", DSHARED_LD, false},
+        {"dshared_st", DSHARED_ST, false},
+        {"dshared_atom", DSHARED_ATOMIC, false},
+        {"dshared_red", DSHARED_RED, false},
+        {"dshared_tma_st", DSHARED_TMA_ST, false},
+        {"dshared_tma_red", DSHARED_TMA_RED, false},
     };
     static const char *const events[] = {"barriers", "warp_barriers", "shuffles", "votes",
                                          "atomics",  "mma",           "wgmma",    "mbarrier_arrivals"};
@@ -321,7 +337,7 @@ static void json_counts(FILE *f, const struct counts *c)
                 accesses[i].shared ? "wavefronts" : "sectors", accesses[i].shared ? a->wavefronts : a->sectors, name,
                 accesses[i].shared ? "conflicts" : "bytes", accesses[i].shared ? a->conflicts : a->bytes);
     }
-    fprintf(f, "\"tma_requests\":%llu,", tma_requests(c));
+    fprintf(f, "\"tma_requests\":%llu,\"tma_ld_l2_sectors\":%llu,", tma_requests(c), c->access[TMA_LD].l2_sectors);
     for (int i = 0; i < COUNTED_EVENTS; i++)
         fprintf(f, "\"%s\":%llu,", events[i], i == EVENT_MMA ? c->event[i] + c->event[EVENT_WGMMA] : c->event[i]);
     for (int i = 0; i < USES; i++)

@@ -67,7 +67,7 @@ struct record record_covered(const struct record *r)
 
 bool record_join(struct record *r, const struct record *added)
 {
-    if (r->serial != added->serial || r->key != added->key || r->engine != added->engine)
+    if (r->serial != added->serial || r->key != added->key || r->engine != added->engine || r->issuer != added->issuer)
         return false;
     bool same_lanes = r->who == added->who, same_warps = r->warps == added->warps;
     if (same_lanes)

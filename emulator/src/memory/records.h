@@ -32,11 +32,12 @@ enum strength {
 #define STAMP_BITS 29
 
 struct record {
-    uint32_t serial; /* of the block; 0: nobody */
+    uint32_t serial; /* of the block, or of the engine's; 0: nobody */
     uint32_t who;    /* the lanes; of a cell's last write: lane 5 | turn 8, and the flags below */
     u64 key;         /* stamp STAMP_BITS | collective 1 | strength 3 | read-only 1 | code address 30 */
     uint32_t warps;  /* a bit for each */
-    uint32_t engine; /* 0: these threads themselves; else it did it for the one of them */
+    uint16_t engine; /* 0: these threads themselves; else it did it for the one of them, */
+    int16_t issuer;  /* whose block has a serial so much greater */
 };
 #define SPLIT 0x80000000u
 #define CARELESS 0x2000u
@@ -92,6 +93,9 @@ const void *record_pc(const struct record *r);
 
 /* Who did it, where that is one of these threads, or for it. */
 static inline unsigned record_actor(const struct record *r, unsigned thread) { return r->engine ? r->engine : thread; }
+
+/* The serial of the block of those threads. */
+static inline uint32_t record_issuer(const struct record *r) { return r->serial + (uint32_t)r->issuer; }
 
 /* Adds what one more lane has done. False: the record would then stand for more than has been done. */
 static inline bool record_extend(struct record *r, uint32_t lane, uint32_t warp)

@@ -15,6 +15,7 @@ static inline struct access access_of(struct block *b, const void *pc, const voi
                            .address = address,
                            .bytes = bytes,
                            .thread = b->cur,
+                           .serial = b->serial,
                            .stamp = b->now,
                            .kind = kind,
                            .scope = SIMT_SCOPE_SYSTEM,

@@ -1,5 +1,6 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
+#include "memory/shared.h"
 #include "order/atomic.h"
 #include "base/report.h"
 #include "block/launch.h"
@@ -7,6 +8,7 @@
 #include "memory/memory.h"
 #include "memory/place.h"
 #include "memory/protection.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/messages.h"
 #include "../../include/simt/half_bits.h"
@@ -207,6 +209,16 @@ static void begin(struct block *b, const void *address, unsigned bytes, const vo
     may_poll(b, QUIET_ATOMIC, pc);
 }
 
+/* By any pointer: the instruction is one for global and for shared memory. */
+static void check_pair(const struct access *access)
+{
+    const struct block *owner = shared_owner(access->block, access->address);
+    if (owner && owner != access->block)
+        report_access(
+            access, "wrong memory space",
+            "In another block's shared memory an H200 adds two numbers of 16 bits as one whole number of 32.");
+}
+
 static u128 change(struct block *b, const struct atomic *a, void *address, u128 value, u128 compare, const void *pc)
 {
     unsigned bytes = types[a->type].bytes;
@@ -215,6 +227,8 @@ static u128 change(struct block *b, const struct atomic *a, void *address, u128 
     access.compares = a->op == SIMT_ATOMIC_CAS;
     if (simt_checked)
         access_check(&access);
+    if (simt_checked && types[a->type].pair)
+        check_pair(&access);
     if (!simt_checked && a->scope == SIMT_SCOPE_SYSTEM)
         note_system_scope(address);
     if (simt_checked && access.compares)

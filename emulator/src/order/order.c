@@ -213,6 +213,13 @@ void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes)
     b->now++;
 }
 
+/* Up to which stamp does it know what that thread of the block did, by itself or as one of all? */
+static uint32_t own_stamp(const struct block *b, const struct clock *c, unsigned thread)
+{
+    uint32_t alone = clock_stamp(c, b->serial, thread), all = clock_stamp(c, b->serial, EVERY_THREAD);
+    return alone > all ? alone : all;
+}
+
 /* Up to which stamp does the first thread know what the second did, other than by barriers of the block? */
 static uint32_t known_of(const struct block *b, unsigned thread, unsigned other)
 {
@@ -222,7 +229,7 @@ static uint32_t known_of(const struct block *b, unsigned thread, unsigned other)
         stamp = b->warps[thread / WARP].known[thread % WARP][other % WARP];
     if (k && k->acquired_own && k->acquired_own[other] > stamp)
         stamp = k->acquired_own[other];
-    uint32_t acquired = k ? clock_stamp(&k->acquired, b->serial, other) : 0;
+    uint32_t acquired = k ? own_stamp(b, &k->acquired, other) : 0;
     return acquired > stamp ? acquired : stamp;
 }
 
@@ -234,7 +241,7 @@ static void meet_without_left(struct block *b)
         struct thread *gone = &b->threads[t];
         if (!has_left(b, t) || gone->touched <= gone->met)
             continue;
-        uint32_t by_block = clock_stamp(&b->acquired, b->serial, t);
+        uint32_t by_block = own_stamp(b, &b->acquired, t);
         gone->met = by_block > gone->met ? by_block : gone->met;
         for (unsigned other = 0; other < b->launch->threads; other++) {
             uint32_t stamp = has_left(b, other) ? 0 : known_of(b, other, t);
@@ -380,11 +387,23 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
     k->sequential = later(k->sequential, from->sequential);
 }
 
+/* Of the block's own engine. */
+static uint32_t engine_stamp(const struct block *b, const struct knowledge *k, unsigned engine)
+{
+    uint32_t met = b->engines ? b->engines->stamp[engine - MAX_THREADS] : 0;
+    uint32_t known = k ? clock_stamp(&k->acquired, b->serial, engine) : 0;
+    return met > known ? met : known;
+}
+
 void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
+    unsigned initialised = engine_of(INITIALISATIONS, thread);
+    uint32_t stamp = engine_stamp(b, k, initialised);
     if (b->cluster->n == 1)
         scope = SIMT_SCOPE_BLOCK;
+    if (stamp)
+        clock_add(&into->others, (struct entry){b->serial, initialised, stamp});
     if (k)
         clock_join(&into->others, &k->released[scope]);
     clock_join(&into->others, &b->released[scope]);
@@ -403,26 +422,31 @@ void order_see(struct block *b, unsigned thread, const struct release *from)
 /* ---- barriers of a cluster ---- */
 
 /* What all threads of a block know of each other: what its barriers have ordered. */
-static void release_met(const struct block *b, struct release *into)
+static void release_met(const struct block *b, struct arrivals *into)
 {
+    uint32_t *threads = into->done.threads;
     into->met = b->met;
     for (unsigned t = 0; t < b->launch->threads; t++) {
         uint32_t met = has_left(b, t) ? b->threads[t].met : b->met;
-        into->threads[t] = met > into->threads[t] ? met : into->threads[t];
+        threads[t] = met > threads[t] ? met : threads[t];
     }
-    clock_join(&into->others, &b->acquired);
-    order_engines(b, &into->others);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_join(&into->fenced[scope], &b->released[scope]);
+    clock_join(&into->done.others, &b->acquired);
+    order_engines(b, &into->done.others);
 }
 
-/* As at a barrier of the block, what was seen by relaxed reads counts as known. */
-void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into)
+/* As at a barrier of the block, what was seen by relaxed reads counts as known, and a fence as one of all. */
+void order_arrive_in_cluster(struct block *b, unsigned thread, struct arrivals *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
     if (into->met != b->met)
         release_met(b, into);
-    for (int scope = 0; k && scope < ORDERED_SCOPES; scope++)
-        clock_join(&into->others, &k->seen[scope]);
-    order_release(b, thread, into);
+    for (int scope = 0; k && scope < ORDERED_SCOPES; scope++) {
+        clock_join(&into->done.others, &k->seen[scope]);
+        clock_join(&into->fenced[scope], &k->released[scope]);
+    }
+    order_release(b, thread, &into->done);
 }
 
 /* Up to which stamp all threads of the block have released what they have done; one that has done nothing since it released does
@@ -443,33 +467,49 @@ static uint32_t least_released(const struct block *b, const struct release *r)
     return least;
 }
 
-void order_gather(const struct block *b, struct release *arriving, struct clock *all)
+void order_gather(const struct block *b, struct arrivals *arrived, struct cluster_barrier *into)
 {
-    uint32_t least = least_released(b, arriving);
+    struct release *done = &arrived->done;
+    uint32_t least = least_released(b, done);
     struct clock own = {0};
     for (unsigned t = 0; t < b->launch->threads; t++)
-        if (b->threads[t].touched > least && arriving->threads[t] > least)
-            clock_add(&own, (struct entry){b->serial, t, arriving->threads[t]});
+        if (b->threads[t].touched > least && done->threads[t] > least)
+            clock_add(&own, (struct entry){b->serial, t, done->threads[t]});
     if (least)
         clock_add(&own, (struct entry){b->serial, EVERY_THREAD, least});
-    clock_join(all, &own);
-    clock_join(all, &arriving->others);
+    clock_join(&into->done, &own);
+    clock_join(&into->done, &done->others);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_join(&into->fenced[scope], &arrived->fenced[scope]);
+    into->sequential = later(into->sequential, done->sequential);
     clock_free(&own);
-    clock_free(&arriving->others);
-    *arriving = (struct release){.serial = b->serial};
+    order_forget_arrivals(b, arrived);
 }
 
-void order_acquire_all(struct block *b, unsigned thread, const struct clock *all, u64 sequential)
+void order_forget_arrivals(const struct block *b, struct arrivals *arrived)
 {
-    join_all(order_knowledge(b, thread), all, sequential);
+    clock_free(&arrived->done.others);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_free(&arrived->fenced[scope]);
+    *arrived = (struct arrivals){.done.serial = b->serial, .met = NOT_MET};
 }
 
-void order_block_acquire_all(struct block *b, const struct clock *all, u64 sequential)
+void order_acquire_all(struct block *b, unsigned thread, const struct cluster_barrier *from)
 {
-    uint32_t met = clock_stamp(all, b->serial, EVERY_THREAD);
-    meet_engines(b, all);
-    clock_join(&b->acquired, all);
-    b->sequential = later(b->sequential, sequential);
+    struct knowledge *k = order_knowledge(b, thread);
+    join_all(k, &from->done, from->sequential);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_join(&k->released[scope], &from->fenced[scope]);
+}
+
+void order_block_acquire_all(struct block *b, const struct cluster_barrier *from)
+{
+    uint32_t met = clock_stamp(&from->done, b->serial, EVERY_THREAD);
+    meet_engines(b, &from->done);
+    clock_join(&b->acquired, &from->done);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_join(&b->released[scope], &from->fenced[scope]);
+    b->sequential = later(b->sequential, from->sequential);
     b->floor = met > b->floor ? met : b->floor;
     b->met = met > b->met ? met : b->met;
 }

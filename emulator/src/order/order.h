@@ -22,12 +22,14 @@ struct block;
 
 /* Of each kind, one for each thread, mbarrier or warpgroup. */
 enum engine_kind {
-    NO_ENGINE,   /* a thread */
-    COPIES,      /* cp.async of a thread */
-    BULK_READS,  /* bulk copies of a thread's groups, as far as they read, */
-    BULK_WRITES, /* and as far as they write: a wait may be for the former alone */
-    COUNTED,     /* bulk copies that an mbarrier counts; the last mbarriers share one */
-    PRODUCTS,    /* wgmma of a warpgroup */
+    NO_ENGINE,       /* a thread */
+    COPIES,          /* cp.async of a thread */
+    BULK_READS,      /* bulk copies of a thread's groups, as far as they read, */
+    BULK_WRITES,     /* and as far as they write: a wait may be for the former alone */
+    COUNTED,         /* bulk copies that an mbarrier counts; the last mbarriers share one, */
+    SENT,            /* and what it counts of the generic proxy: st.async and red.async */
+    PRODUCTS,        /* wgmma of a warpgroup */
+    INITIALISATIONS, /* of mbarriers, by a thread: relaxed arrivals release these, too */
     ENGINE_KINDS
 };
 enum { MAX_ACTORS = ENGINE_KINDS * MAX_THREADS };
@@ -36,8 +38,9 @@ static inline enum engine_kind engine_kind(unsigned actor) { return (enum engine
 static inline enum proxy engine_proxy(unsigned actor)
 {
     static const enum proxy proxies[] = {
-        [NO_ENGINE] = GENERIC_PROXY, [COPIES] = GENERIC_PROXY, [BULK_READS] = ASYNC_PROXY,
-        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,  [PRODUCTS] = ASYNC_PROXY};
+        [NO_ENGINE] = GENERIC_PROXY, [COPIES] = GENERIC_PROXY,         [BULK_READS] = ASYNC_PROXY,
+        [BULK_WRITES] = ASYNC_PROXY, [COUNTED] = ASYNC_PROXY,          [SENT] = GENERIC_PROXY,
+        [PRODUCTS] = ASYNC_PROXY,    [INITIALISATIONS] = GENERIC_PROXY};
     return proxies[engine_kind(actor)];
 }
 
@@ -76,7 +79,6 @@ void order_arrive(struct block *b, struct clock *passing); /* the running thread
  * release to it, too. */
 struct release {
     uint32_t serial;               /* of the block; its owner sets it */
-    uint32_t met;                  /* order_arrive_in_cluster(): b->met when the last came */
     uint32_t threads[MAX_THREADS]; /* up to which stamp each of its threads is known */
     struct clock others;           /* of other blocks, and of engines */
     u64 sequential;                /* as in knowledge */
@@ -84,16 +86,25 @@ struct release {
 /* Adds what that thread knows and has done. */
 void order_release(struct block *b, unsigned thread, struct release *into);
 void order_acquire(struct block *b, unsigned thread, const struct release *from);
-/* The same without order of their own: what its last fence covers; and known when a fence follows. */
+/* The same without order of their own: what its last fence covers, and its initialisations of mbarriers; and known when a fence
+ * follows. */
 void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into);
 void order_see(struct block *b, unsigned thread, const struct release *from);
-/* A cluster's barrier: that thread arrives, and adds what it knows and has done to what is its block's. */
-void order_arrive_in_cluster(struct block *b, unsigned thread, struct release *into);
-/* All have arrived: moves what those of a block had done to what all had, in few words, and empties it. */
-void order_gather(const struct block *b, struct release *arriving, struct clock *all);
+/* A cluster's barrier: what the threads of one block had done when they arrived. */
+#define NOT_MET (~0u)
+struct arrivals {
+    struct release done;
+    struct clock fenced[ORDERED_SCOPES]; /* as knowledge's released */
+    uint32_t met; /* b->met when the last came; NOT_MET: what the block knows is still to be added */
+};
+struct cluster_barrier;
+void order_arrive_in_cluster(struct block *b, unsigned thread, struct arrivals *into);
+void order_forget_arrivals(const struct block *b, struct arrivals *arrived);
+/* All have arrived: moves what those of a block had done to what all had, in few words. */
+void order_gather(const struct block *b, struct arrivals *arrived, struct cluster_barrier *into);
 /* A thread goes on behind it, or the block does: all its threads that have not left have come to the wait. */
-void order_acquire_all(struct block *b, unsigned thread, const struct clock *all, u64 sequential);
-void order_block_acquire_all(struct block *b, const struct clock *all, u64 sequential);
+void order_acquire_all(struct block *b, unsigned thread, const struct cluster_barrier *from);
+void order_block_acquire_all(struct block *b, const struct cluster_barrier *from);
 /* Sequential: all such fences of a launch happen in one order. */
 void order_fence(struct block *b, enum simt_scope scope, bool sequential, const void *pc);
 u64 order_tick(void); /* strong writes and fences are numbered in the order in which they happen */

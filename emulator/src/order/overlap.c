@@ -515,6 +515,14 @@ static bool has_waited(struct block *b, unsigned thread)
     return false;
 }
 
+void simt_grid_launch_dependents(void)
+{
+    struct block *b = running();
+    bool *lets = &b->launch->lets_next_begin;
+    if (simt_checked && !__atomic_load_n(lets, __ATOMIC_RELAXED) && !has_waited(b, b->cur))
+        __atomic_store_n(lets, true, __ATOMIC_RELAXED);
+}
+
 static const struct span *span_of(const struct block *b, uint32_t serial)
 {
     const struct overlap *o = b->launch->overlap;

@@ -2,7 +2,7 @@
  * of each thread are: where an older one might have been on the way, nothing is said. */
 #include "order/proxy.h"
 #include "order/order.h"
-#include "block/block.h"
+#include "block/cluster.h"
 #include "block/launch.h"
 
 #define MOST_FENCES 8
@@ -46,14 +46,16 @@ void proxy_fence(struct block *b, unsigned spaces)
 }
 
 struct asked_write {
-    unsigned thread; /* that asks */
+    struct block *block; /* of the thread that asks */
+    unsigned thread;
     enum proxy_space space;
     uint32_t serial;
     unsigned writer;
     uint32_t stamp;
 };
 
-static bool fenced_by(struct block *b, unsigned thread, const struct asked_write *w)
+/* By that thread of a block. */
+static bool fenced_by(const struct block *b, unsigned thread, const struct asked_write *w)
 {
     const struct proxy_fences *all = &b->proxy_fences[thread];
     unsigned kept = all->n < MOST_FENCES ? all->n : MOST_FENCES;
@@ -62,30 +64,41 @@ static bool fenced_by(struct block *b, unsigned thread, const struct asked_write
         bool own = w->serial == b->serial && thread == w->writer && w->stamp <= f->stamp;
         if (!own && !clock_knows(&f->before, w->serial, w->writer, w->stamp))
             return false; /* nor did those before it */
-        if (f->spaces & w->space && order_before(b, w->thread, b->serial, thread, f->stamp))
+        if (f->spaces & w->space && order_before(w->block, w->thread, b->serial, thread, f->stamp))
             return true;
     }
     return all->n > MOST_FENCES;
 }
 
-bool proxy_fenced(struct block *b, unsigned thread, enum proxy_space space, uint32_t serial, unsigned writer,
-                  uint32_t stamp)
+static bool fenced_in(struct block *b, const struct asked_write *w)
 {
-    struct asked_write w = {thread, space, serial, writer, stamp};
-    bool elsewhere = serial != b->serial;
-    if (elsewhere && __atomic_load_n(&b->launch->n_fenced, __ATOMIC_RELAXED) != b->n_fenced)
-        return true;
     if (!b->n_proxy_fences)
         return false;
-    if (!elsewhere && !is_engine(writer) && fenced_by(b, writer, &w))
+    if (w->serial == b->serial && !is_engine(w->writer) && fenced_by(b, w->writer, w))
         return true;
-    if (fenced_by(b, thread, &w) || fenced_by(b, b->proxy_fencer, &w))
+    if ((w->block == b && fenced_by(b, w->thread, w)) || fenced_by(b, b->proxy_fencer, w))
         return true;
     for (unsigned t = 0; t < b->launch->threads; t++) {
-        if (!fenced_by(b, t, &w))
+        if (!fenced_by(b, t, w))
             continue;
         b->proxy_fencer = t;
         return true;
     }
+    return false;
+}
+
+/* Of global memory that another block wrote it is only asked whether others have done any. */
+bool proxy_fenced(struct block *b, unsigned thread, enum proxy_space space, uint32_t serial, unsigned writer,
+                  uint32_t stamp)
+{
+    struct asked_write w = {b, thread, space, serial, writer, stamp};
+    bool elsewhere = space == PROXY_GLOBAL && serial != b->serial;
+    if (elsewhere && __atomic_load_n(&b->launch->n_fenced, __ATOMIC_RELAXED) != b->n_fenced)
+        return true;
+    if (fenced_in(b, &w))
+        return true;
+    for (unsigned rank = 0; space == PROXY_SHARED && rank < b->cluster->n; rank++)
+        if (rank != b->rank && fenced_in(b->cluster->blocks[rank], &w))
+            return true;
     return false;
 }

@@ -129,10 +129,17 @@ static enum access_kind kind_of(enum strength strength, bool stored)
 
 static const unsigned char *address_of(const struct visit *v) { return v->place->object->base + v->place->offset; }
 
+/* Is what it is to be reported with known? In a cluster a store that meets a copy's is rather reported with a read of what
+ * that one brought: who reads is who has not said that the place is free. */
+static bool is_settled(const struct visit *v)
+{
+    return v->raced && !(v->b->cluster->n > 1 && v->other_stored && v->other.engine);
+}
+
 static void note_conflict(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored,
                           enum why why)
 {
-    if (v->raced)
+    if (is_settled(v) || (v->raced && stored))
         return;
     v->raced = true;
     v->other = *r;
@@ -153,7 +160,7 @@ static struct conflict conflict_of(struct visit *v)
     c.actor.thread = v->a->thread;
     c.actor.engine = v->a->engine;
     c.other.engine = v->other.engine;
-    c.other.serial = v->other.serial;
+    c.other.serial = record_issuer(&v->other);
     c.other.thread = v->other_thread;
     bool is_told = v->why == NOTHING_ORDERS || v->why == FENCE_MISSING;
     if (is_told &&
@@ -342,11 +349,11 @@ static void meet_reads(struct visit *v, const struct record *r)
         return;
     if (own && is_below_floor(v->b, r) && !IS_READ_ONLY(r))
         return;
-    for (uint32_t warps = r->warps; warps && !v->raced; warps &= warps - 1) {
+    for (uint32_t warps = r->warps; warps && !is_settled(v); warps &= warps - 1) {
         unsigned warp = (unsigned)__builtin_ctz(warps);
         if (own && IS_COLLECTIVE(r) && warp == v->warp)
             continue; /* done before any lane of the warp went on */
-        for (uint32_t rest = r->who; rest && !v->raced; rest &= rest - 1) {
+        for (uint32_t rest = r->who; rest && !is_settled(v); rest &= rest - 1) {
             unsigned thread = warp * WARP + (unsigned)__builtin_ctz(rest);
             if (own && thread == v->a->thread && !r->engine)
                 continue;
@@ -453,7 +460,7 @@ static void add_read(const struct access *a, uint32_t least_serial, struct cell 
     for (unsigned i = 0; i < readers; i++) {
         struct record *r = &c->reads[i];
         if (r->serial == added->serial && r->key == added->key && r->engine == added->engine &&
-            record_extend(r, added->who, added->warps))
+            r->issuer == added->issuer && record_extend(r, added->who, added->warps))
             return;
         if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_store(added))
             return; /* whoever writes there meets that one */
@@ -478,6 +485,13 @@ static bool is_known(const struct access *a, const struct record *w)
     return order_before(a->block, a->thread, w->serial, w->engine, STAMP(w));
 }
 
+/* A record of what these lanes do, or have done for them. */
+static inline struct record record_of(const struct access *a, uint32_t who, u64 key)
+{
+    return (struct record){
+        a->serial, who, key, 1u << a->thread / WARP, (uint16_t)a->engine, (int16_t)(a->block->serial - a->serial)};
+}
+
 /* What happens most: a load of a word that nobody has written since the last barrier. Returns whether that is all. */
 static bool load_word(const struct access *a, const struct cells *cells, size_t offset, uint32_t least_serial, u64 key)
 {
@@ -489,13 +503,15 @@ static bool load_word(const struct access *a, const struct cells *cells, size_t 
         return false;
     if (w->serial >= least_serial && (w->serial != b->serial || !is_known(a, w)))
         return false;
-    if (c->reads[0].serial == b->serial && c->reads[0].key == key && c->reads[0].engine == a->engine &&
-        record_extend(&c->reads[0], lane, warp))
+    struct record *first = &c->reads[0];
+    if (first->serial == a->serial && first->key == key && first->engine == a->engine &&
+        record_issuer(first) == b->serial && record_extend(first, lane, warp))
         return true;
     for (unsigned i = 0; i < cells->readers; i++)
         if (c->reads[i].serial >= least_serial && is_store(&c->reads[i]))
             return false;
-    add_read(a, least_serial, c, cells->readers, &(struct record){b->serial, lane, key, warp, a->engine});
+    struct record added = record_of(a, lane, key);
+    add_read(a, least_serial, c, cells->readers, &added);
     return true;
 }
 
@@ -512,8 +528,8 @@ static void visit_load(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++)
         if (is_store(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
-    add_read(v->a, v->least_serial, c, readers,
-             &(struct record){v->b->serial, 1u << v->lane, v->key, 1u << v->warp, v->a->engine});
+    struct record added = record_of(v->a, 1u << v->lane, v->key);
+    add_read(v->a, v->least_serial, c, readers, &added);
 }
 
 /* Of this launch, and in shared memory of this cluster? */
@@ -552,15 +568,14 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
         if (!v->raced && (!atomic || !is_store(r)))
             r->serial = 0;
     }
-    for (unsigned i = 0; beside && i < beside->n && !v->raced; i++)
+    for (unsigned i = 0; beside && i < beside->n && !is_settled(v); i++)
         meet_reads(v, &beside->reads[i]);
     if (beside && !v->raced)
         beside->n = 0;
     uint32_t spills = beside && beside->n ? SPILLED : 0;
     if (v->strength != PLAIN && !v->a->engine)
         note_overwritten(v, &last);
-    c->write = (struct record){v->b->serial, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key,
-                               1u << v->warp, v->a->engine};
+    c->write = record_of(v->a, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key);
     if (v->strength == PLAIN || !is_of_launch(v, &last))
         return;
     bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && is_below_floor(v->b, &last));
@@ -999,7 +1014,7 @@ bool race_last_writer(const struct block *b, const struct place *place, struct a
 {
     const struct record *r = last_write(b, place);
     if (r)
-        *writer = (struct actor){r->serial, WRITER(r), record_pc(r)};
+        *writer = (struct actor){record_issuer(r), WRITER(r), record_pc(r)};
     return r;
 }
 
@@ -1025,7 +1040,7 @@ static bool matches(const struct outside_search *s, const struct record *r)
 
 static struct outside_conflict found_in(const struct record *r, unsigned thread, bool store)
 {
-    return (struct outside_conflict){{r->serial, thread, record_pc(r)}, store, record_strength(r) != PLAIN};
+    return (struct outside_conflict){{record_issuer(r), thread, record_pc(r)}, store, record_strength(r) != PLAIN};
 }
 
 static bool find_in_reads(const struct outside_search *s, const struct record *reads, unsigned n,

@@ -40,14 +40,14 @@ void touch_heard(struct block *b, const struct clock *done)
 static bool knows_of_block(const struct block *b, unsigned thread, uint32_t serial)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
-    if (b->phase || clock_knows_of(&b->acquired, serial))
+    if (b->phase || clock_latest(&b->acquired, serial))
         return true;
     if (!k)
         return false;
     for (int scope = 0; scope < ORDERED_SCOPES; scope++)
-        if (clock_knows_of(&k->seen[scope], serial))
+        if (clock_latest(&k->seen[scope], serial))
             return true;
-    return clock_knows_of(&k->acquired, serial) || clock_knows_of(&k->loose, serial);
+    return clock_latest(&k->acquired, serial) || clock_latest(&k->loose, serial);
 }
 
 static bool has_begun(struct block *b, unsigned thread, const struct block *owner)
@@ -114,15 +114,56 @@ void touch_phase_ended(struct cluster *c)
     }
 }
 
+/* What the running thread knows: to leave it is enough to have seen. */
+static unsigned clocks_of(const struct block *b, const struct clock *clocks[2 + ORDERED_SCOPES])
+{
+    const struct knowledge *k = b->threads[b->cur].knowledge;
+    unsigned n = 0;
+    clocks[n++] = &b->acquired;
+    if (k)
+        clocks[n++] = &k->acquired;
+    for (int scope = 0; k && scope < ORDERED_SCOPES; scope++)
+        clocks[n++] = &k->seen[scope];
+    return n;
+}
+
+/* Up to which stamp it knows of any thread of each block. */
+static void find_latest(const struct block *b, uint32_t latest[MOST_IN_CLUSTER])
+{
+    const struct clock *clocks[2 + ORDERED_SCOPES];
+    unsigned n = clocks_of(b, clocks);
+    for (unsigned rank = 0; rank < b->cluster->n; rank++) {
+        latest[rank] = b->phase ? UINT32_MAX : 0; /* the grid's barrier knows more */
+        for (unsigned i = 0; i < n; i++) {
+            uint32_t stamp = clock_latest(clocks[i], b->cluster->blocks[rank]->serial);
+            latest[rank] = stamp > latest[rank] ? stamp : latest[rank];
+        }
+    }
+}
+
+static bool knows(struct block *b, const struct access *a)
+{
+    const struct clock *clocks[2 + ORDERED_SCOPES];
+    unsigned n = clocks_of(b, clocks);
+    for (unsigned i = 0; i < n; i++)
+        if (clock_knows(clocks[i], a->block->serial, a->thread, a->stamp))
+            return true;
+    return order_before(b, b->cur, a->block->serial, a->thread, a->stamp);
+}
+
 void touch_thread_left(struct block *b)
 {
     struct touches *all = b->touches;
-    for (unsigned i = all ? all->n : 0; i > 0; i--) {
+    uint32_t latest[MOST_IN_CLUSTER];
+    if (!all || !all->n)
+        return;
+    find_latest(b, latest);
+    for (unsigned i = all->n; i > 0; i--) {
         const struct access *a = &all->last[i - 1];
-        if (order_before(b, b->cur, a->block->serial, a->thread, a->stamp))
+        if (a->stamp <= latest[a->block->rank] && knows(b, a))
             forget(all, i - 1);
     }
-    if (b->n_live == 1 && all && all->n)
+    if (b->n_live == 1 && all->n)
         report_left(&all->last[0], b, b->cur);
 }
 

@@ -193,6 +193,14 @@ struct work work_begin(cudaStream_t stream, enum work_kind kind)
     return w;
 }
 
+void work_let_next_begin(const struct work *w)
+{
+    work_lock();
+    if (w->programmatic)
+        past_copy(&queues[w->queue].early, &w->early);
+    work_unlock();
+}
+
 void work_end(struct work *w)
 {
     past_free(&w->before);
@@ -211,9 +219,7 @@ void work_stream_waits(cudaStream_t stream, const struct past *p)
 void work_of_stream(cudaStream_t stream, struct past *into)
 {
     work_lock();
-    unsigned queue = work_queue_of(stream);
-    past_copy(into, past_of_next(queue));
-    queues[queue].kernel_last = false;
+    past_copy(into, past_of_next(work_queue_of(stream)));
     work_unlock();
 }
 

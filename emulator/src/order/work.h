@@ -35,6 +35,8 @@ unsigned work_queue_new(bool blocking); /* blocking: the legacy stream waits for
 void work_queue_end(unsigned queue);
 
 struct work work_begin(cudaStream_t stream, enum work_kind kind);
+/* Some thread of that kernel, which has not waited for the kernel in front, has let the next one begin. */
+void work_let_next_begin(const struct work *w);
 void work_end(struct work *w);
 
 void past_copy(struct past *into, const struct past *from);

@@ -79,16 +79,22 @@ static unsigned rank_at(const void *address, const char *asks, const void *pc)
     return owner ? owner->rank : absent;
 }
 
+static void report_no_rank(unsigned rank, const void *pc)
+{
+    unsigned n = block_here()->cluster->n;
+    char did[96], why[96];
+    snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
+    snprintf(why, sizeof why, "Its cluster has %u blocks, number 0 to %u.", n, n - 1);
+    report_call("invalid rank", pc, did, n == 1 ? "Its cluster has one block, number 0." : why);
+}
+
 /* A rank that the cluster has not is no fault before something is touched there; but where there is one block, there are no others
  * to ask for. */
 static void *map_to_rank(const void *address, unsigned rank, const void *pc)
 {
     const struct block *b = block_here();
-    char did[96], why[96];
-    snprintf(did, sizeof did, "asks for the shared memory of block %u of its cluster", rank);
-    snprintf(why, sizeof why, "Its cluster has %u blocks, number 0 to %u.", b->cluster->n, b->cluster->n - 1);
     if (rank >= b->cluster->ranks)
-        report_call("invalid rank", pc, did, b->cluster->n == 1 ? "Its cluster has one block, number 0." : why);
+        report_no_rank(rank, pc);
     rank_at(address, "asks for the place of an address in another block's shared memory", pc);
     return shared_of_rank(b, address, rank);
 }
@@ -341,8 +347,7 @@ static void atomic_without_result(struct running *r, const struct instruction *i
 #define FLOATING (FLOATS | PAIRS)
 #define HALF_TYPES (HALVES | PAIRS)
 
-/* As many as the instruction says, each as wide as its type. */
-static bool fits_type(const struct instruction *in, const struct ptx_operand *o)
+bool ptx_fits_type(const struct instruction *in, const struct ptx_operand *o)
 {
     unsigned n = in->field[VECTOR];
     if (n ? o->kind != O_VECTOR || o->n != n : o->kind == O_VECTOR)
@@ -389,7 +394,7 @@ static const char *check_atomic(struct instruction *in, unsigned address)
     if (in->n != last + 1u + in->field[CACHE_POLICY])
         return "an operand is missing, or there are too many";
     for (unsigned i = 0; i <= last; i++)
-        if (i != address && !fits_type(in, &in->operand[i]))
+        if (i != address && !ptx_fits_type(in, &in->operand[i]))
             return "a register is not as wide as the type, or a vector has not as many as the instruction says";
     return NULL;
 }

@@ -174,6 +174,12 @@ static void wait_for_grid(struct running *r, const struct instruction *in)
     simt_grid_dependency_wait();
 }
 
+static void let_next_begin(struct running *r, const struct instruction *in)
+{
+    (void)r, (void)in;
+    simt_grid_launch_dependents();
+}
+
 static void trap(struct running *r, const struct instruction *in)
 {
     (void)in;
@@ -200,6 +206,6 @@ const struct row ptx_move_rows[] = {
     {"trap", trap, 0, "", 0, NULL},
     {"nanosleep", pause, 0, "s", TYPE(T_U32), NULL},
     {"griddepcontrol.wait", wait_for_grid, 0, "", 0, NULL},
-    {"griddepcontrol.launch_dependents", ptx_nothing, 0, "", 0, NULL},
+    {"griddepcontrol.launch_dependents", let_next_begin, 0, "", 0, NULL},
     {0},
 };

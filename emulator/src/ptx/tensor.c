@@ -86,6 +86,8 @@ static void copy(struct running *r, const struct instruction *in)
     void *shared = ptx_address(r, &in->operand[!loads], loads ? in->field[SPACE] : in->field[SPACE2]);
     if (loads)
         t.mbarrier = ptx_address(r, &in->operand[2], S_CLUSTER);
+    if (in->field[MULTICAST])
+        ptx_multicast(r, &t, ptx_number(r, in, 3));
     read_place(r, in, loads, &m, corner);
     issue(r, &m, corner, loads ? TENSOR_LOAD : TENSOR_STORE, shared, &t);
 }
@@ -145,15 +147,15 @@ static bool are(const struct instruction *in, const char *kinds)
     for (; kinds[n]; n++)
         if (n >= in->n || in->operand[n].kind != (kinds[n] == 'k' ? O_PLACE : O_ADDRESS))
             return false;
-    return in->n == n + in->field[CACHE_POLICY];
+    return in->n == n + in->field[MULTICAST] + in->field[CACHE_POLICY];
 }
 
 static const char *check_modes(const struct instruction *in, const char *kinds)
 {
     if (in->field[COPY_MODE] == MODE_OTHER)
         return "of tensors, only tiles (.tile) are supported, not .im2col and its like";
-    if (in->field[MULTICAST])
-        return "copies to several blocks of a cluster are not supported";
+    if (in->field[MULTICAST] && in->field[SPACE] != S_CLUSTER)
+        return ".multicast::cluster is of copies from .global to .shared::cluster";
     if (!in->field[DIMENSIONS])
         return "the number of dimensions, .1d to .5d, is missing";
     return are(in, kinds) ? NULL : "an operand is missing, or not of the kind that belongs there";

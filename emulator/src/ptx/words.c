@@ -184,8 +184,6 @@ static const struct {
 } refused[] = {
     {"ret", "a statement cannot end its thread"},
     {"exit", "a statement cannot end its thread"},
-    {"st.async", "clusters are not supported"},
-    {"red.async", "clusters are not supported"},
     {"wgmma.mma_async.sp", "sparse products are not supported"},
     {"mma.sp", "sparse products are not supported"},
     {"tcgen05", "tensor memory is not supported"},

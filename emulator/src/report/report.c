@@ -137,7 +137,10 @@ static void say_thread(FILE *f, const struct launch *l, unsigned thread)
 static void say_actor(FILE *f, const struct launch *l, unsigned thread, unsigned engine)
 {
     say_thread(f, l, thread);
-    fputs(!engine ? "" : engine_kind(engine) == PRODUCTS ? "'s product" : "'s copy", f);
+    static const char *const whats[] = {[PRODUCTS] = "'s product", [SENT] = "'s asynchronous operation"};
+    enum engine_kind kind = engine_kind(engine);
+    if (engine)
+        fputs(kind < sizeof whats / sizeof *whats && whats[kind] ? whats[kind] : "'s copy", f);
 }
 
 static void say_kernel(FILE *f, const struct launch *l, uint32_t serial)
@@ -591,9 +594,11 @@ void report_race(const struct conflict *c)
     pthread_mutex_unlock(&lock);
 }
 
+bool report_has_races(void) { return __atomic_load_n(&n_races, __ATOMIC_RELAXED); }
+
 void report_stored_together(const void *pc)
 {
-    if (!__atomic_load_n(&n_races, __ATOMIC_RELAXED))
+    if (!report_has_races())
         return;
     pthread_mutex_lock(&lock);
     for (struct race *r = races; r < races + n_races; r++)

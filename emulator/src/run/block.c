@@ -193,25 +193,39 @@ static bool is_of_grid(const struct block *b, const struct barrier *barrier)
     return barrier == &b->barriers[GRID_BARRIER];
 }
 
-void block_check_place(struct block *b, const char *call, const struct arrival *first, enum meeting as, const void *pc)
+struct arrival block_arrival(struct block *b, enum meeting as, const void *pc)
 {
-    if (as != MEET_ANYWHERE) {
-        current(b)->aligned_at = pc;
-        fiber_callers(b, b->cur, pc, &current(b)->aligned_in, 1);
-    }
-    if (first->pc != pc && (as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !lines_same_call(first->pc, pc))
-        report_divergence(b, call, first->thread, first->pc, b->cur, pc);
+    struct arrival a = {.pc = pc, .thread = b->cur, .as = as};
+    if (as == MEET_ANYWHERE)
+        return a;
+    fiber_callers(b, b->cur, pc, &a.in, 1);
+    current(b)->aligned_at = pc;
+    current(b)->aligned_in = a.in;
+    return a;
+}
+
+static bool at_one_place(const struct arrival *a, const struct arrival *other)
+{
+    if (a->pc != other->pc)
+        return lines_same_call(a->pc, other->pc);
+    return a->in == other->in || !a->in || !other->in || lines_same_call(a->in, other->in);
+}
+
+void block_check_place(struct block *b, const char *call, const struct arrival *first, const struct arrival *now)
+{
+    if ((now->as != MEET_ANYWHERE || first->as != MEET_ANYWHERE) && !at_one_place(first, now))
+        report_divergence(b, call, first->thread, first->pc, now->thread, now->pc);
 }
 
 /* The running thread comes to a barrier. */
 static void check_place(struct block *b, struct barrier *barrier, enum meeting as, const void *pc)
 {
     unsigned warp = b->cur / WARP;
-    struct arrival now = {pc, b->cur, as};
-    bool again = barrier->part[warp] >> b->cur % WARP & 1;
+    struct arrival now = block_arrival(b, as, pc);
     if (!barrier->part[warp])
         barrier->first[warp] = now;
-    block_check_place(b, barrier->waiting.kind->call, again ? &now : &barrier->first[warp], as, pc);
+    if (!(barrier->part[warp] >> b->cur % WARP & 1))
+        block_check_place(b, barrier->waiting.kind->call, &barrier->first[warp], &now);
     if (as != MEET_SYNCTHREADS)
         return;
     if (!barrier->whole)

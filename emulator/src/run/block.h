@@ -11,9 +11,10 @@ void block_begin(struct block *b, struct launch *l, u64 number); /* nobody has r
 unsigned block_barrier(unsigned id, unsigned threads, bool predicate, enum meeting as, const void *pc);
 /* bar.arrive: goes on at once */
 void block_barrier_arrive(unsigned id, unsigned threads, enum meeting as, const void *pc);
-/* The running thread comes to what is called so, at pc; first of its warp's lanes, perhaps itself, was another. Lanes of a warp
- * come to a barrier that is .aligned at one place: else that is reported. */
-void block_check_place(struct block *b, const char *call, const struct arrival *first, enum meeting as, const void *pc);
+/* The running thread comes to a barrier at pc. Lanes of a warp come to one that is .aligned at one place: else what is called so is
+ * reported. */
+struct arrival block_arrival(struct block *b, enum meeting as, const void *pc);
+void block_check_place(struct block *b, const char *call, const struct arrival *first, const struct arrival *now);
 /* And so is a lane that came to it in a loop, and has left the loop and the kernel, while its warp comes to it again. */
 void block_check_left(struct block *b, const char *call, unsigned warp, const struct arrival *first);
 /* All threads that are left wait for other blocks: goes on when these have come. False: not all do. */

@@ -22,7 +22,7 @@ static const char *const calls[] = {[ARRIVES] = "barrier.cluster.arrive", [WAITS
 
 /* A block's part in the barrier. */
 struct cluster_part {
-    struct release arriving;    /* what its threads had done when they arrived in the phase in hand */
+    struct arrivals arriving;   /* what its threads had done when they arrived in the phase in hand */
     unsigned n_waiting[2];      /* of those that have not left, how many have come to the wait, by the phase's parity */
     u64 met;                    /* so many phases were over when all had */
     u64 gone_on[MAX_WARPS];     /* the last phase behind which a lane of a warp has gone on */
@@ -58,6 +58,13 @@ static unsigned n_live(const struct cluster *c)
     return n;
 }
 
+static void forget_phase(struct cluster_barrier *barrier)
+{
+    clock_clear(&barrier->done);
+    for (int scope = 0; scope < ORDERED_SCOPES; scope++)
+        clock_clear(&barrier->fenced[scope]);
+}
+
 void cluster_barrier_begin(struct cluster *c)
 {
     struct cluster_barrier *barrier = &c->barrier;
@@ -65,13 +72,13 @@ void cluster_barrier_begin(struct cluster *c)
     barrier->phase = 0;
     barrier->missing = n_live(c);
     barrier->sequential = 0;
-    clock_clear(&barrier->done);
+    forget_phase(barrier);
     for (unsigned rank = 0; rank < c->n; rank++) {
         struct block *b = c->blocks[rank];
         if (!b->cluster_part)
             continue;
-        clock_free(&b->cluster_part->arriving.others);
-        *b->cluster_part = (struct cluster_part){.arriving = {.serial = b->serial}};
+        order_forget_arrivals(b, &b->cluster_part->arriving);
+        *b->cluster_part = (struct cluster_part){.arriving = b->cluster_part->arriving};
     }
 }
 
@@ -82,7 +89,7 @@ static struct cluster_part *part_of(struct block *b)
     b->cluster_part = calloc(1, sizeof *b->cluster_part);
     if (!b->cluster_part)
         base_out_of_memory();
-    b->cluster_part->arriving.serial = b->serial;
+    order_forget_arrivals(b, &b->cluster_part->arriving);
     return b->cluster_part;
 }
 
@@ -91,8 +98,9 @@ static void meet_block(struct block *b)
 {
     struct cluster_barrier *barrier = &b->cluster->barrier;
     part_of(b)->met = barrier->phase;
+    part_of(b)->arriving.met = NOT_MET;
     if (simt_checked)
-        order_block_acquire_all(b, &barrier->done, barrier->sequential);
+        order_block_acquire_all(b, barrier);
 }
 
 static bool all_wait(struct block *b)
@@ -116,13 +124,9 @@ static void join_warp(struct block *b, unsigned warp, u64 phase)
 static void end_phase(struct cluster *c)
 {
     struct cluster_barrier *barrier = &c->barrier;
-    clock_clear(&barrier->done);
-    for (unsigned rank = 0; simt_checked && rank < c->n; rank++) {
-        struct release *arriving = &part_of(c->blocks[rank])->arriving;
-        if (arriving->sequential > barrier->sequential)
-            barrier->sequential = arriving->sequential;
-        order_gather(c->blocks[rank], arriving, &barrier->done);
-    }
+    forget_phase(barrier);
+    for (unsigned rank = 0; simt_checked && rank < c->n; rank++)
+        order_gather(c->blocks[rank], &part_of(c->blocks[rank])->arriving, barrier);
     if (simt_checked)
         touch_phase_ended(c);
     barrier->phase++;
@@ -157,14 +161,17 @@ static void come(struct block *b, enum half half, u64 phase, enum meeting as, co
 {
     struct cluster_part *part = part_of(b);
     unsigned warp = b->cur / WARP;
-    if (part->of_phase[half][warp] != phase) {
+    struct arrival *first = &part->first[half][warp];
+    if (simt_checked) {
+        struct arrival now = block_arrival(b, as, pc);
+        bool is_first = part->of_phase[half][warp] != phase;
         part->of_phase[half][warp] = phase;
-        part->first[half][warp] = (struct arrival){pc, b->cur, as};
-        if (simt_checked && half == WAITS)
-            block_check_left(b, calls[half], warp, &part->first[half][warp]);
+        if (is_first)
+            *first = now;
+        if (is_first && half == WAITS)
+            block_check_left(b, calls[half], warp, first);
+        block_check_place(b, calls[half], first, &now);
     }
-    if (simt_checked)
-        block_check_place(b, calls[half], &part->first[half][warp], as, pc);
     if (as == MEET_ALIGNED)
         collective_join(&aligned[half], ~0u, NULL, pc);
 }
@@ -180,7 +187,7 @@ void cluster_barrier_arrive(bool relaxed, enum meeting as, const void *pc)
     come(b, ARRIVES, barrier->phase + 1, as, pc);
     current(b)->arrived_for = barrier->phase + 1;
     if (simt_checked && relaxed)
-        order_release_fenced(b, b->cur, SIMT_SCOPE_CLUSTER, &part_of(b)->arriving);
+        order_release_fenced(b, b->cur, SIMT_SCOPE_CLUSTER, &part_of(b)->arriving.done);
     else if (simt_checked)
         order_arrive_in_cluster(b, b->cur, &part_of(b)->arriving);
     barrier->missing--;
@@ -214,7 +221,7 @@ void cluster_barrier_wait(enum meeting as, const void *pc)
     touch_phase_waited(b);
     memset(t->turns, 0, sizeof t->turns);
     if (part_of(b)->met != phase)
-        order_acquire_all(b, b->cur, &barrier->done, barrier->sequential);
+        order_acquire_all(b, b->cur, barrier);
 }
 
 void cluster_barrier_left(struct block *b)

@@ -144,6 +144,8 @@ static void run(struct launch *l, const struct cluster_size *size)
     memory_close();
     overlap_end_launch(l->overlap);
     work_launch_ended(&w, l->synchronises);
+    if (l->lets_next_begin)
+        work_let_next_begin(&w);
     work_end(&w);
     memory_launched();
     if (counters_on && l->cancelled == cudaSuccess)
