@@ -4,6 +4,7 @@ A test that runs a CUDA program names it as Program(...). pytest may run in seve
 needs a program compiles it, for all. It stays in build/cpu/programs, and the next run compiles it only if anything that went
 into it has changed: its source, a header, an option, a compiler, the emulator. What a compiler refuses stays refused as long."""
 
+import bisect
 import contextlib
 import dataclasses
 import fcntl
@@ -29,6 +30,10 @@ from tools import machine  # noqa: E402
 TESTS = ROOT / "tests"
 BUILD = pathlib.Path(os.environ.get("SIMT_BUILD", ROOT / "build" / "cpu"))
 READ_BY_COMPILERS = "CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "SIMT_GPU"
+TYPES = {"fp32": "float", "fp16": "half", "bf16": "__nv_bfloat16"}  # as kernels name them
+# Entries of tables of kernels, each for head dimensions up to its own, and what they are where neither theirs nor a neighbour's, which a
+# wrong choice may take, is run.
+TABLES = {r"\bchoose<(\d+)>": "nullptr", r"\bOF<T, (\d+), WIDTH>": r"capacity<T>{\1}"}
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 
@@ -73,8 +78,8 @@ class Program:
     """A CUDA source and how it is compiled: by the emulator's driver with a C++ compiler, or by nvcc.
 
     An edit is applied to a copy of the source first, or of a header in common/: (before, after), at the one place where
-    `before` stands, or a function from text to text. Of a program of attention that is run at one head dimension and in one type alone, no kernel of
-    another is compiled."""
+    `before` stands, or a function from text to text. Of a step that is run at some head dimensions and in some types alone, no kernel of another is
+    compiled."""
 
     source: pathlib.Path
     compiler: str = "g++"
@@ -82,8 +87,8 @@ class Program:
     libraries: tuple = ()
     edit: object = ()
     header: str = ""  # that the edit is in, as the source includes it
-    head_dim: int = 0
-    dtype: str = ""
+    head_dims: tuple = ()  # all, where none is named
+    dtypes: tuple = ()
 
     def __str__(self):
         return f"{self.source.stem}-{self.compiler}"
@@ -91,34 +96,50 @@ class Program:
     @property
     def needs_hopper(self):
         """Bulk copies, tensor maps, wgmma and setmaxnreg: compute capability 9.0, and of that what later ones have not."""
-        return bool(re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg|this_cluster|barrier\.cluster', self.source.read_text()))
+        needs = r'"\.\./(hopper|cluster)\.h"|"cluster_kernels\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg|this_cluster|barrier\.cluster'
+        return bool(re.search(needs, self.source.read_text()))
 
     @property
     def target(self):
         """What the edit is in."""
         return ROOT / "common" / self.header if self.header else self.source
 
+    @property
+    def is_copied(self):
+        return bool(self.edit or self.head_dims or self.dtypes)
+
     def edited(self):
         text = self.target.read_text()
         if callable(self.edit):
-            return self.edit(text)
-        before, after = self.edit
-        assert text.count(before) == 1, f"{self.target.name} has {text.count(before)} places that read: {before}"
-        text = text.replace(before, after)
-        if self.head_dim:
-            text = re.sub(rf"^ *case (?!{self.head_dim}:)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
-        if self.dtype:
-            of_type = rf"^ *if \(attention_is_\w+\(args, (?!{self.dtype.upper()})\w+\)\)\n *return \w+<\w+>\(args, stream.*\);$"
-            text = re.sub(of_type, "\n", text, flags=re.MULTILINE)
+            return self.trimmed(self.edit(text))
+        text = self.trimmed(text)
+        if self.edit:  # which may name the kernel of another type
+            before, after = self.edit
+            assert text.count(before) == 1, f"{self.target.name} has {text.count(before)} places that read: {before}"
+            text = text.replace(before, after)
+        return text
+
+    def trimmed(self, text):
+        """Without the kernels that are not run; every line stays where it is."""
+        if self.head_dims:
+            text = re.sub(rf"^ *case (?!(?:{'|'.join(map(str, self.head_dims))}):)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
+            for entry, empty in TABLES.items():
+                sizes = sorted({int(size) for size in re.findall(entry, text)})
+                places = [bisect.bisect_left(sizes, int(d)) for d in self.head_dims]
+                kept = {size for place in places for size in sizes[max(0, place - 1):place + 2]}
+                text = re.sub(entry, lambda found: found[0] if int(found[1]) in kept else found.expand(empty), text)
+        if self.dtypes:
+            others = "|".join(name for dtype, name in TYPES.items() if dtype not in self.dtypes)
+            text = re.sub(rf"\b\w+<(?:{others})>\(args, stream[^()]*\)", "cudaErrorInvalidValue", text)
         return text
 
     def key(self):
         """The same for the same program, whichever process of pytest asks, today or another day."""
         named = [pathlib.Path(word) for word in (*self.options, *self.libraries)]
         texts = {self.source: self.source.read_text(errors="replace")}
-        texts |= {self.target: self.edited()} if self.edit else {}
+        texts |= {self.target: self.edited()} if self.is_copied else {}
         texts |= {file: file.read_text() for file in named if file.is_file() and file.suffix != ".a"}
-        parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=bool(self.edit))), *texts.values(),
+        parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=self.is_copied, head_dims=(), dtypes=())), *texts.values(),
                  *(header for file, text in texts.items() for header in included(text, [file.parent, *named]))]
         return f"{self}-{digest_of(parts)}"
 
@@ -126,7 +147,7 @@ class Program:
         """The executable, made in that folder, and the finished compiler process."""
         output = folder / "program"
         source = self.source
-        if self.edit:
+        if self.is_copied:
             source, copy = folder / self.source.name, folder / (self.header or self.source.name)
             source.write_text(self.source.read_text())
             copy.parent.mkdir(exist_ok=True)

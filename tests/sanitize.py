@@ -45,7 +45,7 @@ def cases():
 
 def architecture(source):
     """For nvcc: the GPU's own, but of bulk copies, tensor maps, wgmma and setmaxnreg Hopper's alone."""
-    hopper = re.search(r'"\.\./hopper\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg', source.read_text())
+    hopper = re.search(r'"\.\./(hopper|cluster)\.h"|"cluster_kernels\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg|this_cluster|barrier\.cluster', source.read_text())
     return "-gencode=arch=compute_90a,code=sm_90a" if hopper else "-arch=native"
 
 

@@ -2,6 +2,7 @@
 A program that did not compile for another reason is compiled again when it is next asked for."""
 
 import dataclasses
+import re
 import subprocess
 
 import pytest
@@ -109,6 +110,29 @@ def test_an_edit_of_a_header_is_in_the_program(compile_cu):
     assert len({plain.key(), other.key(), third.key()}) == 3
     done = conftest.run(compile_cu(other), "--variant", "padded", "-m", "1", "-n", "1", "-k", "1")
     assert done.returncode == 1 and "element 0: 7, should be" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("step, head_dims, dtypes, left", [
+    ("16_flash_wmma_warp_max", (16, 64), ("fp16",), {f"choose<{size}>" for size in (16, 32, 48, 64, 80)}),
+    ("28_flash_mma_shared_qkv", ("64",), ("fp16",), {"start<64, 1>", "start<64, 2>"}),
+    ("33_flash_mma_gqa", (96,), ("bf16",), {"start<T, 96, 2, 64, true>", "start_type<__nv_bfloat16>"}),
+    ("35_flash_mma_tiling_qk", (80,), ("fp16",), {"OF<T, 128, WIDTH>", "OF<T, 256, WIDTH>", "start<half>"}),
+    ("38_matmul_wgmma", (), ("bf16",), {"launch_of<__nv_bfloat16>", *(f"start<T, {swizzle}>" for swizzle in (8, 16, 32, 64))})], ids=lambda value: value if isinstance(value, str) else None)
+def test_only_the_kernels_that_are_run_are_compiled(step, head_dims, dtypes, left):
+    """Each line stays where it is."""
+    program = Program(conftest.source_of(step), head_dims=head_dims, dtypes=dtypes)
+    text = program.edited()
+    assert text.count("\n") == program.source.read_text().count("\n")
+    assert set(re.findall(r"\b(?:choose<\d+>|start<\w+>|start<[\w, ]+>(?=\(args)|OF<T, \d+, WIDTH>|(?:start_type|launch_of)<(?!T)\w+>)", text)) == left
+    assert dataclasses.replace(program, head_dims=(), dtypes=()).edited() == program.source.read_text()
+
+
+@pytest.mark.parametrize("step, head_dim", [("16_flash_wmma_warp_max", 40), ("35_flash_mma_tiling_qk", 80)])
+def test_a_table_without_the_others_has_the_kernel_that_is_run(compile_cu, step, head_dim):
+    program = Program(conftest.source_of(step), options=("-I", str(conftest.ROOT / "common")),
+                      libraries=(str(conftest.BUILD / "common" / "libcommon.a"),), head_dims=(head_dim,), dtypes=("fp16",))
+    done = conftest.run(compile_cu(program), "--all-variants", "--seqlen", 33, "--head-dim", head_dim)
+    assert done.returncode == 0 and "right: error" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_emulator_is_known_by_all_that_goes_into_a_program(monkeypatch, tmp_path):

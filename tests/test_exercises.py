@@ -16,6 +16,7 @@ WRONG = [(exercise, name) for exercise in EVERY for name, _, _ in exercise.wrong
 LEAST = 45  # exercises of part A
 FUNCTION = re.compile(r"__device__[^;{}]*?\b(\w+)\([^{};]*\)\s*\{(?:[^\n]*\}\n|\n.*?^\})", re.MULTILINE | re.DOTALL)
 WAIT = re.compile(r"cp_async_wait_group<.*?>\(\)")
+DEFAULT_HEAD_DIM = "64"  # of the emulator's default shape
 IN_FLIGHT = "_bytes_in_flight"  # how the counters that see an overlap end
 
 
@@ -52,7 +53,25 @@ def compiled(compile_output, monkeypatch):
     """compiled(exercise, path) as judge.compile_file, from the programs that the tests keep. Nothing is timed on a GPU."""
     monkeypatch.setattr(judge, "fast", lambda exercise, path: None)
     libraries = (str(BUILD / "common" / "libcommon.a"),)
-    return lambda exercise, path: compile_output(Program(path, options=judge.flags(exercise), libraries=libraries))
+    return lambda exercise, path, **only: compile_output(Program(path, options=judge.flags(exercise), libraries=libraries, **only))
+
+
+@pytest.fixture
+def compiled_to_be_judged(compiled):
+    """The same, without the kernels that no case of the exercise runs."""
+    return lambda exercise, path: compiled(exercise, path, **only(exercise))
+
+
+def only(exercise):
+    """The head dimensions and the types of an exercise's cases."""
+    data = exercise.data
+    cases = [exercise.words(case.get("arguments", "")) for case in (*data.get("check", []), *data.get("count", []), data.get("report", {}))]
+
+    def named(option, default):
+        return tuple(sorted({words[words.index(option) + 1] if option in words else default for words in cases}))
+
+    return {"head_dims": named("--head-dim", DEFAULT_HEAD_DIM) if exercise.step["operation"] == "attention" else (),
+            "dtypes": named("--dtype", exercise.step["dtypes"][0])}
 
 
 def written(exercise, name, text):
@@ -172,20 +191,20 @@ def test_an_answer_is_judged_in_every_variant_that_it_tells_apart(exercise):
 
 
 @pytest.mark.parametrize("exercise, name", WRONG, ids=ident)
-def test_a_wrong_answer_is_caught(exercise, name, compiled):
+def test_a_wrong_answer_is_caught(exercise, name, compiled_to_be_judged):
     text, says = next((text, says) for wrong, text, says in exercise.wrong() if wrong == name)
-    failure = first_failure(judge.judge(exercise, written(exercise, name, text), compiled))
+    failure = first_failure(judge.judge(exercise, written(exercise, name, text), compiled_to_be_judged))
     assert failure, "it was accepted"
     assert says in f"{failure.requirement}\n{failure.detail}"
 
 
 @pytest.mark.parametrize("exercise", OVERLAPS, ids=ident)
-def test_an_answer_without_overlap_is_caught(exercise, compiled):
+def test_an_answer_without_overlap_is_caught(exercise, compiled_to_be_judged):
     """Right results and as many copies and barriers as wanted are not enough where nothing is under way."""
     wanted = overlap_counts(exercise)
     assert wanted and all(count["if_wrong"] for count in wanted)
     path = written(exercise, "synchronous", exercise.with_regions(synchronous(exercise)))
-    failure = first_failure(judge.judge(exercise, path, compiled))
+    failure = first_failure(judge.judge(exercise, path, compiled_to_be_judged))
     assert failure, "it was accepted"
     assert any(count["if_wrong"] in failure.detail for count in wanted), failure
     assert any(says in count["if_wrong"] for _, _, says in exercise.wrong() for count in wanted), "no wrong answer of its own is without overlap"

@@ -95,6 +95,8 @@ WHY = {
     "reduction_by_exchange": "there is no such operation of that type",
     "map_of_no_cluster": "the space is .shared::cluster",
     "narrow_map": "a generic address is of type .u64",
+    "rows_of_a_cluster": "the space is .shared::cta",
+    "fragment_of_a_cluster": "the space is .shared::cta",
     "tensor_without_dimensions": "of dimensions, .1d to .5d, is missing",
     "tensor_of_six": "no modifier .6d",
     "tensor_in_columns": "not .im2col and its like",

@@ -116,10 +116,11 @@ DEFAULT_HEAD_DIM = 64  # of the emulator's default shape
 
 def planted(bug):
     plain = () if bug.checked or bug.run == PROFILE else ("--plain",)
-    head_dim, [dtype, *_] = re.search(r"--head-dim (\d+)", bug.run) or ["", DEFAULT_HEAD_DIM], DTYPES[bug.step]
+    said, [dtype, *_] = re.search(r"--head-dim (\d+)", bug.run), DTYPES[bug.step]
+    head_dims = (int(said[1] if said else DEFAULT_HEAD_DIM),) if OPERATION[bug.step] == "attention" else ()
     return Program(source_of(bug.step), options=(*plain, "-I", str(ROOT / "common")),
                    libraries=(str(BUILD / "common" / "libcommon.a"),), edit=(bug.before, bug.after),
-                   **({"head_dim": int(head_dim[1]), "dtype": dtype} if OPERATION[bug.step] == "attention" else {}))
+                   head_dims=head_dims, dtypes=(dtype,))
 
 
 @pytest.mark.parametrize("program, bug", [pytest.param(planted(bug), bug, id=f"{bug.step[:2]}-{bug.name}") for bug in SUBTLE])

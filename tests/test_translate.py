@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, read_report, run
+from conftest import BUILD, COMPILERS, ROOT, TESTS, Program, kept, read_report, run
 
 SIMTCC = ROOT / "emulator" / "simtcc"
 SOURCES = [TESTS / "translate" / f"{name}.cu" for name in ("assembly", "kernels", "launches", "products", "shared", "statements", "symbols", "variables", "text", "tokens")]
@@ -112,10 +112,12 @@ def words_of(text):
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_no_line_moves(tmp_path, source, compiler):
-    done = simtcc("--keep", "-c", "-o", tmp_path / "a.o", source, env={**os.environ, "CXX": compiler})
-    assert done.returncode == 0, done.stderr
-    before = (tmp_path / f"{source.stem}.ii").read_text().splitlines()
-    after = (tmp_path / f"{source.stem}.simt.ii").read_text().splitlines()
+    def texts():
+        done = simtcc("--keep", "-c", "-o", tmp_path / "a.o", source, env={**os.environ, "CXX": compiler})
+        assert done.returncode == 0, done.stderr
+        return [(tmp_path / f"{source.stem}.{ending}").read_text().splitlines() for ending in ("ii", "simt.ii")]
+
+    before, after = kept("translated", [Program(source, compiler).key()], texts)
     assert len(before) == len(after)
     dropped = set("__shared__ __device__ __constant__ __managed__ alignas __attribute__ aligned float4 static extern "
                   "inline pragma unroll nounroll __noinline__ __host__ __global__ __grid_constant__ "

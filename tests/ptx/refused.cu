@@ -141,6 +141,9 @@ REFUSED(reduction_by_exchange, "red.async.relaxed.cluster.shared::cluster"
                                ".mbarrier::complete_tx::bytes.exch.b32 [%1], %1, [%1]; mov.b32 %0, 1;")
 REFUSED(map_of_no_cluster, "mapa.shared::cta.u32 %0, %1, 0;")
 REFUSED(narrow_map, "mapa.u32 %0, %1, 0;")
+REFUSED(rows_of_a_cluster, "ldmatrix.sync.aligned.m8n8.x1.shared::cluster.b16 {%0}, [%1];")
+REFUSED(fragment_of_a_cluster, "{.reg .b32 r<8>; wmma.load.a.sync.aligned.row.m16n16k16.shared::cluster.f16 "
+                               "{r0, r1, r2, r3, r4, r5, r6, r7}, [%1], 16; mov.b32 %0, r0;}")
 REFUSED(tensor_without_dimensions,
         "cp.async.bulk.tensor.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
 REFUSED(tensor_of_six, "cp.async.bulk.tensor.6d.global.shared::cta.bulk_group [%2, {%0}], [%1]; mov.b32 %0, 1;")
@@ -378,6 +381,8 @@ int main(int argc, char **argv)
     RUN(reduction_by_exchange);
     RUN(map_of_no_cluster);
     RUN(narrow_map);
+    RUN(rows_of_a_cluster);
+    RUN(fragment_of_a_cluster);
     RUN(tensor_without_dimensions);
     RUN(tensor_of_six);
     RUN(tensor_in_columns);

@@ -261,6 +261,28 @@ __global__ void __cluster_dims__(2) reader_leaves(int *out)
     cluster_sync();
 }
 
+// The first block has seen that the second is done, and leaves: it has nothing to read that would need a fence.
+__global__ void __cluster_dims__(2) sees_the_reader(int *out, int *done)
+{
+    __shared__ int array[THREADS];
+    int t = threadIdx.x;
+    array[t] = t;
+    cluster_sync();
+    if (cluster_rank() == 1) {
+        out[t] = map(array, 0)[t];
+        __syncthreads();
+        __threadfence();
+        if (t == 0)
+            atomicExch(done, 1);
+        cluster_sync();
+        return;
+    }
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+    if (t == 40)
+        while (*(volatile int *)done == 0)
+            ;
+}
+
 // The clusters of a launch follow each other in the same shared memory, in the order of no block's number.
 __global__ void __cluster_dims__(2, 2) many(int *out)
 {
@@ -336,6 +358,11 @@ int main()
         for (int i = 0; i < THREADS; i++)
             SAME(r[i], i);
     }
+    CHECK(cudaMemset(out, 0, 2 * THREADS * sizeof(int)));
+    sees_the_reader<<<2, THREADS>>>(out, out + THREADS);
+    r = to_host(out, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        SAME(r[i], i);
     many<<<dim3(8, 8), THREADS>>>(out);
     r = to_host(out, 64 * THREADS);
     for (int i = 0; i < 64 * THREADS; i++) {

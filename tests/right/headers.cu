@@ -4,6 +4,12 @@
 #include <cuComplex.h>
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#include <cuda_bf16.h>
+#include <cuda_bf16.hpp>
+#include <cuda_fp16.h>
+#include <cuda_fp16.hpp>
+#include <cuda_fp8.h>
+#include <cuda_fp8.hpp>
 #include <cuda/std/array>
 #include <cuda/std/cassert>
 #include <cuda/std/complex>

@@ -206,18 +206,17 @@ static const char *operand_name(const struct shared_operand *o) { return o->oper
 
 static void report_outside(const struct reading *r, const struct shared_operand *o, uint32_t offset, unsigned i)
 {
-    static const unsigned widths[] = {0, 128, 64, 32};
     char why[500];
-    u64 d = o->descriptor;
-    struct access a = reading_access(r, r->b->arena + offset, VECTOR, 0);
-    unsigned in_vector = 8 * VECTOR / element_bits(o->type), of_k = 2 * in_vector;
+    struct descriptor d = descriptor_of(o->descriptor);
+    struct access a = reading_access(r, r->b->arena + offset, VECTOR_BYTES, 0);
+    unsigned in_vector = 8 * VECTOR_BYTES / element_bits(o->type), of_k = 2 * in_vector;
     unsigned line = o->mn_major ? i / of_k * in_vector : i / 2, k = o->mn_major ? i % of_k : i % 2 * in_vector;
     snprintf(
         why, sizeof why,
-        "There is %s %u of %s at k = %u, by a descriptor of 0x%016llx: start 0x%llx, leading offset %llu and stride offset %llu "
+        "There is %s %u of %s at k = %u, by a descriptor of 0x%016llx: start 0x%x, leading offset %u and stride offset %u "
         "bytes, a swizzle of %u bytes. All of it has to lie in the array in which it begins.",
-        o->operand == OPERAND_A ? "row" : "column", line, operand_name(o), k, d, (d & 0x3fff) * VECTOR,
-        (d >> 16 & 0x3fff) * VECTOR, (d >> 32 & 0x3fff) * VECTOR, widths[d >> 62]);
+        o->operand == OPERAND_A ? "row" : "column", line, operand_name(o), k, o->descriptor, d.start, d.leading,
+        d.stride, d.width == 1 ? 0 : d.width * VECTOR_BYTES);
     report_access(&a, "out of bounds", why);
 }
 
@@ -225,10 +224,10 @@ static void report_outside(const struct reading *r, const struct shared_operand 
 static unsigned find_vectors(const struct reading *r, const struct shared_operand *o, uint32_t offsets[MOST_VECTORS])
 {
     unsigned n = descriptor_vectors(o, offsets);
-    const struct object *array = shared_find(r->b, (unsigned)(o->descriptor & 0x3fff) * VECTOR, 1);
+    const struct object *array = shared_find(r->b, descriptor_of(o->descriptor).start, 1);
     for (unsigned i = 0; i < n; i++) {
         size_t within = array ? (size_t)(r->b->arena + offsets[i] - array->base) : 0;
-        if (!array || within + VECTOR > array->bytes || offsets[i] + VECTOR > SHARED_BYTES)
+        if (!array || within + VECTOR_BYTES > array->bytes || offsets[i] + VECTOR_BYTES > SHARED_BYTES)
             report_outside(r, o, offsets[i], i);
     }
     return n;
@@ -253,12 +252,12 @@ static unsigned add_pieces(struct block *b, struct piece *pieces, unsigned n_pie
         const unsigned char *from = b->arena + offsets[i];
         struct piece *last = n_pieces ? &pieces[n_pieces - 1] : NULL;
         if (last && from == last->from + last->bytes) {
-            last->bytes += VECTOR;
-        } else if (last && from + VECTOR == last->from) {
+            last->bytes += VECTOR_BYTES;
+        } else if (last && from + VECTOR_BYTES == last->from) {
             last->from = from;
-            last->bytes += VECTOR;
+            last->bytes += VECTOR_BYTES;
         } else {
-            pieces[n_pieces++] = (struct piece){.from = from, .bytes = VECTOR};
+            pieces[n_pieces++] = (struct piece){.from = from, .bytes = VECTOR_BYTES};
         }
     }
     return n_pieces;
@@ -305,8 +304,6 @@ static void announce(const struct reading *r, const struct issued *p, u64 group)
 
 /* ---- accumulators ---- */
 
-static unsigned element_at(const struct layout *l, unsigned thread, unsigned i) { return layout_at(l, thread, i); }
-
 /* What the threads of a warp hold. */
 static void gather_sums(struct accumulators *s, unsigned warp, struct dense *d)
 {
@@ -317,7 +314,7 @@ static void gather_sums(struct accumulators *s, unsigned warp, struct dense *d)
     dense_widen(l->type, d->packed, WARP * l->distinct, d->wide);
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->distinct; i++)
-            s->sums[element_at(l, warp * WARP + lane, i)] = d->wide[lane * l->distinct + i];
+            s->sums[layout_at(l, warp * WARP + lane, i)] = d->wide[lane * l->distinct + i];
 }
 
 static void poison(const struct accumulators *s, unsigned warp)
@@ -347,7 +344,7 @@ static void land(struct accumulators *s, unsigned warp, struct dense *d)
     const struct layout *l = s->layout;
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < l->distinct; i++)
-            d->wide[lane * l->distinct + i] = s->sums[element_at(l, warp * WARP + lane, i)];
+            d->wide[lane * l->distinct + i] = s->sums[layout_at(l, warp * WARP + lane, i)];
     dense_narrow(l->type, d->wide, WARP * l->distinct, d->packed);
     for (unsigned lane = 0; lane < WARP; lane++)
         for (unsigned i = 0; i < s->n; i++)
@@ -601,7 +598,7 @@ static void gather_registers(const struct issued *p, struct dense *d)
     dense_widen(l->type, p->values, THREADS * l->distinct, d->wide);
     for (unsigned t = 0; t < THREADS; t++)
         for (unsigned i = 0; i < l->distinct; i++)
-            d->a[element_at(l, t, i)] = d->wide[t * l->distinct + i];
+            d->a[layout_at(l, t, i)] = d->wide[t * l->distinct + i];
 }
 
 static void negate(union number *numbers, unsigned n)

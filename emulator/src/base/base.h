@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #define WARP 32
+#define WARPGROUP 4     /* warps with consecutive numbers, the first of which is a multiple of that */
+#define VECTOR_BYTES 16 /* that lie together in shared memory, whatever the swizzle */
 #define MAX_THREADS 1024
 #define MAX_WARPS (MAX_THREADS / WARP)
 #define MAX_WORKERS 16

@@ -18,8 +18,6 @@
 #include <string.h>
 
 #define NONE (~0u)
-#define WARPS_OF_PRODUCT 4 /* of a warpgroup */
-#define VECTOR 16
 #define VECTORS_OF_WAVEFRONT 8
 
 struct request {
@@ -320,11 +318,11 @@ void counters_wgmma(struct block *b, unsigned warp, const void *pc, struct vecto
         return;
     unsigned event = site_index(b->counting, pc, COUNTED_ACCESSES + (enum counted)EVENT_WGMMA);
     struct access_counts *counts = &b->counting->sites[site_index(b->counting, pc, WGMMA_LD)].counts.access[WGMMA_LD];
-    counts->requests += WARPS_OF_PRODUCT;
-    counts->bytes += VECTOR * (of_a.n + of_b.n);
+    counts->requests += WARPGROUP;
+    counts->bytes += VECTOR_BYTES * (of_a.n + of_b.n);
     counts->wavefronts += (of_a.n + of_b.n) / VECTORS_OF_WAVEFRONT;
     u64 bytes = async_counted_bytes(b);
-    for (unsigned thread = warp * WARP; thread < (warp + WARPS_OF_PRODUCT) * WARP; thread++) {
+    for (unsigned thread = warp * WARP; thread < (warp + WARPGROUP) * WARP; thread++) {
         struct request *r = join_request(b, thread, event, (struct event_of){0});
         r->bytes_in_flight = bytes;
         if (!b->timeline || thread % WARP)

@@ -408,7 +408,7 @@ static int by_address(const void *a, const void *b)
 
 static void read_object(struct object *o)
 {
-    char *const command[] = {"objdump", "-d", "-w", "--no-show-raw-insn", o->code.file, NULL};
+    char *const command[] = {"objdump", "-d", "-j", ".text", "-w", "--no-show-raw-insn", o->code.file, NULL};
     struct reader r = {.base = o->code.base};
     char *line = NULL;
     size_t size = 0;

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define NONE TIMELINE_NEW
-#define VECTOR 16            /* bytes */
 #define MOST_RUNS (1u << 18) /* of a block; then the record ends */
 
 struct range { /* of bytes: the first, and the one behind the last; 0: none */
@@ -180,7 +179,7 @@ void timeline_read(struct block *b, unsigned warp, unsigned request, unsigned op
 {
     struct range *touched = &b->timeline->warps[warp].open.run[request].touched[operand];
     for (unsigned i = 0; i < n; i++)
-        widen(touched, (struct range){offsets[i], offsets[i] + VECTOR});
+        widen(touched, (struct range){offsets[i], offsets[i] + VECTOR_BYTES});
 }
 
 /* Does r go on with what the warp's last run is? */

@@ -8,6 +8,7 @@
 #include "memory/memory.h"
 #include "memory/place.h"
 #include "memory/protection.h"
+#include "memory/shared.h"
 #include "order/access.h"
 #include "order/messages.h"
 #include "../../include/simt/half_bits.h"

@@ -43,6 +43,19 @@ static size_t word_of(const struct block *b, unsigned thread, const void *addres
     return (size_t)((const unsigned char *)address - b->threads[thread].stack) / WORD;
 }
 
+struct words {
+    size_t first, end;
+};
+
+/* Those of a variable; none where it is not in the thread's own stack. */
+static struct words words_at(const struct block *b, unsigned thread, const void *variable, unsigned bytes)
+{
+    if (!variable || !block_is_own_stack(b, thread, variable))
+        return (struct words){0, 0};
+    return (struct words){word_of(b, thread, variable),
+                          word_of(b, thread, (const unsigned char *)variable + bytes - 1) + 1};
+}
+
 static void forget_written(struct registers *r)
 {
     for (unsigned i = 0; i < r->n_written; i++)
@@ -106,10 +119,8 @@ bool registers_unfenced(struct block *b, unsigned thread, void *const *addresses
         return true;
     const struct registers *r = registers_of(b, thread);
     for (unsigned i = 0; i < n; i++) {
-        if (!addresses[i] || !block_is_own_stack(b, thread, addresses[i]))
-            continue;
-        size_t last = word_of(b, thread, (const unsigned char *)addresses[i] + bytes - 1);
-        for (size_t word = word_of(b, thread, addresses[i]); word <= last; word++)
+        struct words at = words_at(b, thread, addresses[i], bytes);
+        for (size_t word = at.first; word < at.end; word++)
             if (r->written[word] && r->written[word] != FORGOTTEN) {
                 found->address = addresses[i];
                 found->pc = r->written[word];
@@ -126,10 +137,8 @@ static unsigned words_of(const struct block *b, unsigned thread, void *const *ad
 {
     unsigned n_words = 0;
     for (unsigned i = 0; i < n; i++) {
-        if (!addresses[i] || !block_is_own_stack(b, thread, addresses[i]))
-            continue;
-        size_t last = word_of(b, thread, (const unsigned char *)addresses[i] + bytes - 1);
-        for (size_t word = word_of(b, thread, addresses[i]); word <= last; word++)
+        struct words at = words_at(b, thread, addresses[i], bytes);
+        for (size_t word = at.first; word < at.end; word++)
             words[n_words++] = (uint16_t)word;
     }
     return n_words;

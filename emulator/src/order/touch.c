@@ -114,18 +114,41 @@ void touch_phase_ended(struct cluster *c)
     }
 }
 
-/* Up to which stamp the running thread knows of any thread of each block. */
-static void find_latest(const struct block *b, uint32_t *latest)
+/* What the running thread knows: to leave it is enough to have seen. */
+static unsigned clocks_of(const struct block *b, const struct clock *clocks[2 + ORDERED_SCOPES])
 {
     const struct knowledge *k = b->threads[b->cur].knowledge;
+    unsigned n = 0;
+    clocks[n++] = &b->acquired;
+    if (k)
+        clocks[n++] = &k->acquired;
+    for (int scope = 0; k && scope < ORDERED_SCOPES; scope++)
+        clocks[n++] = &k->seen[scope];
+    return n;
+}
+
+/* Up to which stamp it knows of any thread of each block. */
+static void find_latest(const struct block *b, uint32_t latest[MOST_IN_CLUSTER])
+{
+    const struct clock *clocks[2 + ORDERED_SCOPES];
+    unsigned n = clocks_of(b, clocks);
     for (unsigned rank = 0; rank < b->cluster->n; rank++) {
-        uint32_t serial = b->cluster->blocks[rank]->serial, own = k ? clock_latest(&k->acquired, serial) : 0;
-        latest[rank] = clock_latest(&b->acquired, serial);
-        if (own > latest[rank])
-            latest[rank] = own;
-        if (b->phase) /* the grid's barrier knows more */
-            latest[rank] = UINT32_MAX;
+        latest[rank] = b->phase ? UINT32_MAX : 0; /* the grid's barrier knows more */
+        for (unsigned i = 0; i < n; i++) {
+            uint32_t stamp = clock_latest(clocks[i], b->cluster->blocks[rank]->serial);
+            latest[rank] = stamp > latest[rank] ? stamp : latest[rank];
+        }
     }
+}
+
+static bool knows(struct block *b, const struct access *a)
+{
+    const struct clock *clocks[2 + ORDERED_SCOPES];
+    unsigned n = clocks_of(b, clocks);
+    for (unsigned i = 0; i < n; i++)
+        if (clock_knows(clocks[i], a->block->serial, a->thread, a->stamp))
+            return true;
+    return order_before(b, b->cur, a->block->serial, a->thread, a->stamp);
 }
 
 void touch_thread_left(struct block *b)
@@ -137,7 +160,7 @@ void touch_thread_left(struct block *b)
     find_latest(b, latest);
     for (unsigned i = all->n; i > 0; i--) {
         const struct access *a = &all->last[i - 1];
-        if (a->stamp <= latest[a->block->rank] && order_before(b, b->cur, a->block->serial, a->thread, a->stamp))
+        if (a->stamp <= latest[a->block->rank] && knows(b, a))
             forget(all, i - 1);
     }
     if (b->n_live == 1 && all->n)

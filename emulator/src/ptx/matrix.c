@@ -36,6 +36,8 @@ static void store(struct running *r, const struct instruction *in)
     matrix_store(in->field[COUNT], in->field[TRANSPOSED], row_of(r, in, 0), words, r->pc);
 }
 
+static const char of_other_blocks[] = "it reaches no other block's shared memory: the space is .shared::cta";
+
 static const char *check_matrices(struct instruction *in, unsigned registers)
 {
     const struct product *shape = &in->product;
@@ -43,6 +45,8 @@ static const char *check_matrices(struct instruction *in, unsigned registers)
         return "of shapes, only .m8n8 is known";
     if (!in->field[SYNC] || !in->field[ALIGNED] || !in->field[COUNT])
         return ".sync, .aligned and .x1, .x2 or .x4 are needed";
+    if (in->field[SPACE] == S_CLUSTER)
+        return of_other_blocks;
     return in->operand[registers].n == in->field[COUNT] ? NULL : "there must be as many registers as matrices";
 }
 static const char *check_load(struct instruction *in) { return check_matrices(in, 0); }
@@ -266,6 +270,8 @@ static const char *check_fragment(struct instruction *in, unsigned registers, en
 {
     if (!in->field[SYNC] || !in->field[ALIGNED] || !in->field[LAYOUT] || !in->field[SHAPE])
         return ".sync.aligned, a layout and a shape are needed";
+    if (in->field[SPACE] == S_CLUSTER)
+        return of_other_blocks;
     complete_product(in);
     const struct product *p = &in->product;
     if (is_packed(p->a) && (which == OPERAND_A || which == OPERAND_B) &&

@@ -7,8 +7,6 @@
 #include "block/block.h"
 #include "count/counters.h"
 
-#define WARPGROUP 4 /* warps with consecutive numbers, the first of which is a multiple of that */
-
 struct exchange { /* all lanes have come */
     struct block *b;
     unsigned warp, warps;      /* the first, and how many */

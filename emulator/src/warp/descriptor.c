@@ -7,48 +7,42 @@
 
 #define K_BYTES 32
 
-struct fields { /* in bytes */
-    uint32_t start, leading, stride, base;
-    unsigned width; /* of the swizzle, in vectors: 1 is none */
-};
-
-/* Bits between them are not looked at. */
-static struct fields fields_of(u64 descriptor)
+struct descriptor descriptor_of(u64 bits)
 {
     static const unsigned widths[] = {1, 8, 4, 2};
-    return (struct fields){.start = (uint32_t)(descriptor & 0x3fff) * VECTOR,
-                           .leading = (uint32_t)(descriptor >> 16 & 0x3fff) * VECTOR,
-                           .stride = (uint32_t)(descriptor >> 32 & 0x3fff) * VECTOR,
-                           .base = (uint32_t)(descriptor >> 49 & 7),
-                           .width = widths[descriptor >> 62]};
+    return (struct descriptor){.start = (uint32_t)(bits & 0x3fff) * VECTOR_BYTES,
+                               .leading = (uint32_t)(bits >> 16 & 0x3fff) * VECTOR_BYTES,
+                               .stride = (uint32_t)(bits >> 32 & 0x3fff) * VECTOR_BYTES,
+                               .base = (uint32_t)(bits >> 49 & 7),
+                               .width = widths[bits >> 62]};
 }
 
 /* A row of 128 bytes, counted from the start of the pattern, has its vectors exchanged by its number: bits 4 to 6 of the
  * address by bits 7 to 9. */
-static uint32_t swizzled(const struct fields *f, uint32_t address)
+static uint32_t swizzled(const struct descriptor *f, uint32_t address)
 {
     uint32_t row = (address >> 7) - f->base;
-    return address ^ (row & (f->width - 1)) * VECTOR;
+    return address ^ (row & (f->width - 1)) * VECTOR_BYTES;
 }
 
-static uint32_t along_k(const struct fields *f, unsigned line, unsigned half)
+static uint32_t along_k(const struct descriptor *f, unsigned line, unsigned half)
 {
-    uint32_t pitch = f->width * VECTOR;
-    uint32_t next = f->width == 1 ? f->leading : VECTOR;
+    uint32_t pitch = f->width * VECTOR_BYTES;
+    uint32_t next = f->width == 1 ? f->leading : VECTOR_BYTES;
     return line / 8 * f->stride + line % 8 * pitch + half * next;
 }
 
-static uint32_t along_lines(const struct fields *f, unsigned eight, unsigned k)
+static uint32_t along_lines(const struct descriptor *f, unsigned eight, unsigned k)
 {
-    uint32_t pitch = f->width * VECTOR;
+    uint32_t pitch = f->width * VECTOR_BYTES;
     uint32_t lines = f->width == 1 ? f->stride : f->leading, rows = f->width == 1 ? f->leading : f->stride;
-    return eight / f->width * lines + eight % f->width * VECTOR + k / 8 * rows + k % 8 * pitch;
+    return eight / f->width * lines + eight % f->width * VECTOR_BYTES + k / 8 * rows + k % 8 * pitch;
 }
 
 unsigned descriptor_vectors(const struct shared_operand *o, uint32_t offsets[MOST_VECTORS])
 {
-    struct fields f = fields_of(o->descriptor);
-    unsigned n = o->lines * (K_BYTES / VECTOR), ks = K_BYTES / 2;
+    struct descriptor f = descriptor_of(o->descriptor);
+    unsigned n = o->lines * (K_BYTES / VECTOR_BYTES), ks = K_BYTES / 2;
     for (unsigned i = 0; i < n; i++) {
         uint32_t at = o->mn_major ? along_lines(&f, i / ks, i % ks) : along_k(&f, i / 2, i % 2);
         offsets[i] = swizzled(&f, f.start + at);
@@ -61,10 +55,10 @@ void descriptor_gather(const struct shared_operand *o, const unsigned char *shar
 {
     uint32_t offsets[MOST_VECTORS];
     unsigned n = descriptor_vectors(o, offsets), bytes = element_bits(o->type) / 8;
-    unsigned in_vector = VECTOR / bytes, ks = K_BYTES / bytes;
+    unsigned in_vector = VECTOR_BYTES / bytes, ks = K_BYTES / bytes;
     unsigned char *packed = (unsigned char *)d->packed;
     for (unsigned i = 0; i < n; i++)
-        memcpy(packed + i * VECTOR, shared + offsets[i], VECTOR);
+        memcpy(packed + i * VECTOR_BYTES, shared + offsets[i], VECTOR_BYTES);
     dense_widen(o->type, packed, n * in_vector, d->wide);
     for (unsigned i = 0; i < n; i++)
         for (unsigned j = 0; j < in_vector; j++) {

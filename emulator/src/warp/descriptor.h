@@ -13,7 +13,13 @@ struct shared_operand { /* a matrix in shared memory, as wgmma reads it: A [64, 
     bool mn_major;  /* the elements of a column of A, of a row of B are neighbours (16-bit types only) */
 };
 
-#define VECTOR 16        /* bytes that lie together, whatever the layout */
+struct descriptor { /* what its bits say, in bytes; those between its fields are not looked at */
+    uint32_t start, leading, stride, base;
+    unsigned width; /* of the swizzle, in vectors: 1 is none */
+};
+
+struct descriptor descriptor_of(u64 bits);
+
 #define MOST_VECTORS 512 /* lines * 2 */
 
 /* Offsets in the block's shared window of each vector that it reads; returns how many. By lines: of each the first half of
