@@ -314,6 +314,14 @@ typedef union cudaLaunchAttributeValue {
     } clusterDim, preferredClusterDim;
     enum cudaClusterSchedulingPolicy clusterSchedulingPolicyPreference;
     int programmaticStreamSerializationAllowed;
+    struct {
+        cudaEvent_t event;
+        int flags, triggerAtBlockStart;
+    } programmaticEvent;
+    struct {
+        cudaEvent_t event;
+        int flags;
+    } launchCompletionEvent;
     int priority;
     unsigned sharedMemCarveout;
 } cudaLaunchAttributeValue;

@@ -172,9 +172,9 @@ static struct place place_of_mbarrier(struct block *b, void *barrier, const void
 static void note_unfenced(struct mbarrier *m, const void *pc)
 {
     char text[1024];
-    struct source_line l = lines_of(m->initialised.pc);
     if (m->fenced)
         return;
+    struct source_line l = lines_of(m->initialised.pc);
     m->fenced = true;
     snprintf(
         text, sizeof text,

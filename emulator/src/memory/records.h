@@ -91,6 +91,9 @@ static inline u64 record_key(uint32_t stamp, bool collective, enum strength stre
 }
 const void *record_pc(const struct record *r);
 
+/* Of a record beside a cell's last write: is it a store all the same? */
+static inline bool record_stores(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }
+
 /* Who did it, where that is one of these threads, or for it. */
 static inline unsigned record_actor(const struct record *r, unsigned thread) { return r->engine ? r->engine : thread; }
 

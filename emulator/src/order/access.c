@@ -91,15 +91,21 @@ static void check_bounds(const struct access *a, const struct place *p)
         report_access(a, "use after free", "");
 }
 
-void access_check_rank(const struct access *a)
+static void report_rank(const struct access *a, unsigned rank)
 {
-    unsigned rank = shared_absent_rank(a->block, a->address), n = a->block->cluster->n;
     char why[128];
+    unsigned n = a->block->cluster->n;
     snprintf(why, sizeof why,
              "That is in the shared memory of block %u of its cluster, which has %u blocks, number 0 to %u.", rank, n,
              n - 1);
+    report_access(a, "invalid rank", why);
+}
+
+void access_check_rank(const struct access *a)
+{
+    unsigned rank = shared_absent_rank(a->block, a->address);
     if (rank)
-        report_access(a, "invalid rank", why);
+        report_rank(a, rank);
 }
 
 static void check_nowhere(const struct access *a)

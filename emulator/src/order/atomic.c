@@ -1,6 +1,5 @@
 /* Atomic functions: the access is checked as one, then done with the host's own atomic operations, since blocks run
  * on several cores. A thread that only ever does atomics may be spinning, so it lets others run now and then. */
-#include "memory/shared.h"
 #include "order/atomic.h"
 #include "base/report.h"
 #include "block/launch.h"

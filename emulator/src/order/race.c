@@ -313,10 +313,7 @@ static void meet_write(struct visit *v, const struct record *r)
         meet(v, r, thread, STRENGTH(r), true);
 }
 
-/* Of a record beside a cell's last write: is it a store all the same? */
-static bool is_store(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }
-
-static bool is_atomic(const struct record *r) { return is_store(r) && STRENGTH(r) != COVERED; }
+static bool is_atomic(const struct record *r) { return record_stores(r) && STRENGTH(r) != COVERED; }
 
 /* The plain loads that the thread has done before it tries: what they guessed is no longer of account. */
 static void take_guess(const struct visit *v, struct cell *c, struct record *r)
@@ -359,7 +356,7 @@ static void meet_reads(struct visit *v, const struct record *r)
                 continue;
             if (IS_READ_ONLY(r) && r->serial >= v->b->launch->first_serial)
                 note_conflict(v, r, thread, PLAIN, false, TAKEN_FOR_CONSTANT);
-            meet(v, r, thread, record_strength(r), is_store(r));
+            meet(v, r, thread, record_strength(r), record_stores(r));
         }
     }
 }
@@ -373,7 +370,7 @@ static bool stands_for(const struct record *later, const struct record *r)
 {
     if (IS_READ_ONLY(r) || (IS_COLLECTIVE(later) && !IS_COLLECTIVE(r)))
         return false;
-    return STRENGTH(later) == PLAIN ? !is_store(r) : STRENGTH(later) == STRENGTH(r);
+    return STRENGTH(later) == PLAIN ? !record_stores(r) : STRENGTH(later) == STRENGTH(r);
 }
 
 /* Of a launch that this one is not ordered behind, or not known to be. */
@@ -388,6 +385,8 @@ static bool is_over(const struct access *a, uint32_t least_serial, const struct 
     struct block *b = a->block;
     if (r->serial < least_serial || !r->who)
         return true;
+    if (STRENGTH(r) == COVERED && STRENGTH(added) != COVERED)
+        return false; /* other blocks' atomic operations race with that one alone */
     if (is_of_other_launch(b, r))
         return stands_for(added, r) && overlap_ordered(b, a->thread, r->serial);
     return r->serial == b->serial && is_below_floor(b, r) && !IS_READ_ONLY(r);
@@ -462,7 +461,7 @@ static void add_read(const struct access *a, uint32_t least_serial, struct cell 
         if (r->serial == added->serial && r->key == added->key && r->engine == added->engine &&
             r->issuer == added->issuer && record_extend(r, added->who, added->warps))
             return;
-        if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !is_store(added))
+        if (IS_READ_ONLY(r) && r->serial >= least_serial && is_of_several(r) && !record_stores(added))
             return; /* whoever writes there meets that one */
         if (place == readers && is_over(a, least_serial, r, added))
             place = i;
@@ -508,7 +507,7 @@ static bool load_word(const struct access *a, const struct cells *cells, size_t 
         record_issuer(first) == b->serial && record_extend(first, lane, warp))
         return true;
     for (unsigned i = 0; i < cells->readers; i++)
-        if (c->reads[i].serial >= least_serial && is_store(&c->reads[i]))
+        if (c->reads[i].serial >= least_serial && record_stores(&c->reads[i]))
             return false;
     struct record added = record_of(a, lane, key);
     add_read(a, least_serial, c, cells->readers, &added);
@@ -526,7 +525,7 @@ static bool load_words(const struct access *a, const struct cells *cells, size_t
 static void visit_load(struct visit *v, struct cell *c, unsigned readers)
 {
     for (unsigned i = 0; i < readers; i++)
-        if (is_store(&c->reads[i]))
+        if (record_stores(&c->reads[i]))
             meet_reads(v, &c->reads[i]);
     struct record added = record_of(v->a, 1u << v->lane, v->key);
     add_read(v->a, v->least_serial, c, readers, &added);
@@ -551,6 +550,19 @@ static void note_overwritten(const struct visit *v, const struct record *last)
     self->overwrote_strong = in_launch && STRENGTH(last) != PLAIN;
 }
 
+/* All but stores that are covered, which an atomic operation leaves. */
+static void forget_beside(struct spill *beside, bool atomic)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; atomic && i < beside->n; i++)
+        if (record_stores(&beside->reads[i]))
+            beside->reads[n++] = beside->reads[i];
+    beside->n = n;
+}
+
+/* Does no other block come there? */
+static bool is_of_one_block(const struct visit *v) { return v->place->space == SPACE_SHARED && v->b->cluster->n == 1; }
+
 /* What a write leaves of the records: nothing, since who races with them races with it; but atomic operations do not
  * race with one another, and so stay, and so does what it races with itself: a store of what was there already may be
  * passed over, and the next one is not. Nor does a strong write stand for a plain one before it, by its own thread perhaps:
@@ -565,20 +577,21 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; i < readers; i++) {
         struct record *r = &c->reads[i];
         meet_reads(v, r);
-        if (!v->raced && (!atomic || !is_store(r)))
+        if (!v->raced && (!atomic || !record_stores(r)))
             r->serial = 0;
     }
     for (unsigned i = 0; beside && i < beside->n && !is_settled(v); i++)
         meet_reads(v, &beside->reads[i]);
     if (beside && !v->raced)
-        beside->n = 0;
+        forget_beside(beside, atomic);
     uint32_t spills = beside && beside->n ? SPILLED : 0;
     if (v->strength != PLAIN && !v->a->engine)
         note_overwritten(v, &last);
     c->write = record_of(v->a, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key);
     if (v->strength == PLAIN || !is_of_launch(v, &last))
         return;
-    bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && is_below_floor(v->b, &last));
+    bool met = is_of_one_block(v) && is_below_floor(v->b, &last);
+    bool covered = STRENGTH(&last) == PLAIN && !met;
     bool concurrent = atomic && is_atomic(&last) &&
                       !order_before(v->b, v->a->thread, last.serial, record_actor(&last, WRITER(&last)), STAMP(&last));
     if (!covered && !concurrent)
@@ -1022,65 +1035,4 @@ uint32_t race_last_stamp(const struct block *b, const struct place *place)
 {
     const struct record *r = last_write(b, place);
     return r ? STAMP(r) : 0;
-}
-
-/* ---- what kernels did, seen from outside ---- */
-
-struct outside_search {
-    bool store;
-    uint32_t least;
-    bool (*counts)(const void *context, uint32_t serial);
-    const void *context;
-};
-
-static bool matches(const struct outside_search *s, const struct record *r)
-{
-    return r->serial >= s->least && s->counts(s->context, r->serial);
-}
-
-static struct outside_conflict found_in(const struct record *r, unsigned thread, bool store)
-{
-    return (struct outside_conflict){{record_issuer(r), thread, record_pc(r)}, store, record_strength(r) != PLAIN};
-}
-
-static bool find_in_reads(const struct outside_search *s, const struct record *reads, unsigned n,
-                          struct outside_conflict *found)
-{
-    for (unsigned i = 0; i < n; i++) {
-        const struct record *r = &reads[i];
-        if (!r->who || !(s->store || is_store(r)) || !matches(s, r))
-            continue;
-        *found = found_in(r, (unsigned)(__builtin_ctz(r->warps) * WARP + __builtin_ctz(r->who)), is_store(r));
-        return true;
-    }
-    return false;
-}
-
-static bool find_in_cell(const struct outside_search *s, const struct cell *c, unsigned readers,
-                         struct outside_conflict *found)
-{
-    const struct spill *beside = spill_of(c);
-    if (matches(s, &c->write)) {
-        *found = found_in(&c->write, WRITER(&c->write), true);
-        return true;
-    }
-    return find_in_reads(s, c->reads, readers, found) || (beside && find_in_reads(s, beside->reads, beside->n, found));
-}
-
-bool race_find(const struct cells *cells, size_t offset, size_t bytes, bool store, uint32_t least,
-               bool (*counts)(const void *context, uint32_t serial), const void *context,
-               struct outside_conflict *found)
-{
-    struct outside_search s = {store, least, counts, context};
-    for (size_t at = offset, end = offset + bytes; at < end;) {
-        size_t stop = (at & ~(size_t)3) + 4 < end ? (at & ~(size_t)3) + 4 : end;
-        const struct cell *word = word_cell(cells, at);
-        if (!(word->write.who & SPLIT) && find_in_cell(&s, word, cells->readers, found))
-            return true;
-        for (size_t i = at; i < stop && word->write.who & SPLIT; i++)
-            if (find_in_cell(&s, part_cell(cells, i), cells->readers, found))
-                return true;
-        at = stop;
-    }
-    return false;
 }
