@@ -219,6 +219,7 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
             }
 #pragma unroll
             for (int panel = 0; panel < TILE_N / PANEL; panel++) {
+                // [panel] It leaves through the warp's two panels, in turns.
                 T(*out)[PANEL] = smem->out[warp].C[panel % OUT];
                 // [stage]
                 bulk_wait_group_read<OUT - 1>();
@@ -226,12 +227,14 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
                 stage_panel(out, &sum[panel * PANEL / MMA_N]);
                 fence_proxy_async_shared();
                 __syncwarp();  // all lanes have written
+                // [end stage]
                 // [store]
                 store_panel(&C_map, C, out, row + warp * MMA_M, col + panel * PANEL, m, n, C_pitch);
                 if (!overlapped)
                     bulk_wait_group_read<0>();
             }
         }
+        // [leave]
         bulk_wait_group_read<0>();  // the engine has read the last panels: the block may leave
     }
 }
