@@ -7,11 +7,12 @@ Launches are timed in bursts of 20 ms or 512 launches, each a CUDA graph, that t
 cools down and its power falls, and then again with no pause at all. Of each step the default variant is timed. Each line says which of
 both it is: "heat" is "rested" or "hot".
 """
-import argparse
+import itertools
 import sys
 import time
 
 import peers
+import sweep
 
 PAUSES = {"rested": 0.12, "hot": 0}  # seconds before each burst
 SIZES = ["1024", "2048", "4096", "8192", "16384"]
@@ -45,38 +46,27 @@ def timed(torch, contenders, iters):
     return lines
 
 
+def show(dtype, shape, lines):
+    for heat in PAUSES:
+        print(f"\n{peers.text_of(shape)} matmul, {dtype}, {heat}, {lines[0]['device']}")
+        peers.table([line for line in lines if line["heat"] == heat])
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--step", default="40")
+    parser = sweep.options(__doc__, "40", peers.Matmul)
     parser.add_argument("--beside", nargs="+", default=["39"], metavar="STEP", help="other steps of matmul")
-    parser.add_argument("--shape", nargs="+", default=SIZES, help=f"such as {peers.Matmul.SHAPE}")
     parser.add_argument("--dtype", nargs="+", choices=["fp16", "bf16"], default=["bf16", "fp16"])
-    parser.add_argument("--iters", type=int, default=20, help="bursts of each")
-    parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per result")
-    asked = parser.parse_args()
-    if asked.iters < 1:
-        parser.error("--iters: at least 1")
+    asked = sweep.understood(parser)
     steps = [peers.find_step(name) for name in (*asked.beside, asked.step)]
     if any(step["operation"] != "matmul" or not set(asked.dtype) <= set(step["dtypes"]) for step in steps):
         parser.error(f"--step {asked.step} --beside {' '.join(asked.beside)}: all have to be steps of matmul that have {' and '.join(asked.dtype)}")
-    try:
-        shapes = [peers.Matmul.shape(text) for text in asked.shape]
-    except ValueError:
-        parser.error(f"--shape {' '.join(asked.shape)}: a shape is {peers.Matmul.SHAPE}")
-    torch, wrong = peers.pytorch(steps[-1]), False
-    for dtype in asked.dtype:
-        for shape in shapes:
-            contenders = [contender for contender in peers.contenders_of(steps, peers.Matmul, shape, 1, [dtype], torch, timed_as=Burst)
-                          if is_timed(contender, steps)]
-            lines = timed(torch, contenders, asked.iters)
-            wrong |= not all(line["check"]["right"] for line in lines)
-            if asked.json:
-                asked.json.writelines(peers.json_line(line) for line in lines)
-                asked.json.flush()
-            for heat in PAUSES:
-                print(f"\n{peers.text_of(shape)} matmul, {dtype}, {heat}, {lines[0]['device']}")
-                peers.table([line for line in lines if line["heat"] == heat])
-    return 1 if wrong else 0
+    shapes, torch = sweep.shapes_of(parser, asked, peers.Matmul, SIZES), peers.pytorch(steps[-1])
+
+    def lines(dtype, shape):
+        found = peers.contenders_of(steps, peers.Matmul, shape, 1, [dtype], torch, timed_as=Burst)
+        return timed(torch, [contender for contender in found if is_timed(contender, steps)], asked.iters)
+
+    return sweep.run(asked, itertools.product(asked.dtype, shapes), lines, show)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,21 @@ def test_all_rest_and_then_none_does(monkeypatch):
     assert lines[0]["time"]["median_ms"] < lines[2]["time"]["median_ms"]  # each has its own
 
 
+def test_each_type_and_shape_is_timed_and_a_wrong_result_is_the_status(monkeypatch, capsys, tmp_path):
+    found, asked = [contender("39_matmul_ring", "last"), contender(None)], []
+    monkeypatch.setattr(peers, "pytorch", lambda step: None)
+    monkeypatch.setattr(peers, "contenders_of", lambda steps, operation, shape, seed, dtypes, torch, timed_as: asked.append((dtypes, shape)) or found)
+    monkeypatch.setattr(heat, "timed", lambda torch, contenders, iters: [
+        {"heat": when, "device": "GPU", "check": {"right": len(asked) < 4}, "of": iters} for when in heat.PAUSES])
+    monkeypatch.setattr(peers, "table", lambda lines: print(len(lines)))
+    monkeypatch.setattr(sys, "argv", ["heat.py", "--shape", "64", "128", "--iters", "3", "--json", str(tmp_path / "lines")])
+    assert heat.main() == 1
+    assert asked == [([dtype], peers.Matmul.shape(size)) for dtype in ("bf16", "fp16") for size in ("64", "128")]
+    assert [json.loads(text)["of"] for text in (tmp_path / "lines").read_text().splitlines()] == [3] * 8
+    said = capsys.readouterr().out
+    assert said.count("rested, GPU\n1\n") == said.count("hot, GPU\n1\n") == 4
+
+
 def test_default_variants_and_peers_are_timed():
     chosen = [each.line["variant"] for each in (contender("39_matmul_ring", "first"), contender("39_matmul_ring", "last"), contender(None))
               if heat.is_timed(each, [RING, ROLES])]

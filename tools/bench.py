@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from tools import build, machine, steps
 from tools.guard import stop, write_whole
@@ -15,17 +16,35 @@ from tools.say import out
 PEERS = ROOT / "bench" / "peers.py"
 RESULTS = "results.jsonl"
 BY_ITSELF = {"device"}  # operations whose program measures its peer, too
-# Steps that are timed at a table of shapes, beside another step: the file of its lines, the script of bench/, and that step.
-TABLES = {"34_flash_mma_split_keys": ("decode.jsonl", "attention_decode.py", "33_flash_mma_gqa")}
 
-# Steps that bench/heat.py times rested and hot as well: files of its lines, the steps beside, and what else it is given.
-HEATED = {"39_matmul_ring": {"heat.jsonl": (["38_matmul_wgmma"], [])},
-          "40_matmul_warp_specialized": {"heat.jsonl": (["39_matmul_ring"], [])},
-          "41_matmul_multicast": {"heat.jsonl": (["40_matmul_warp_specialized"], [])},
-          "42_matmul_persistent": {"heat.jsonl": (["41_matmul_multicast"], [])},
-          "43_matmul_overlapped_store": {"heat.jsonl": (["42_matmul_persistent"], []),
-                                         "road.jsonl": (["38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized",
-                                                         "41_matmul_multicast", "42_matmul_persistent"], ["--dtype", "bf16"])}}
+
+class Script(NamedTuple):
+    """A script of bench/ that times a step beside others: what it is given, and the file of its lines. One that is alone stands in the
+    place of bench/peers.py."""
+    name: str
+    file: str
+    beside: tuple
+    options: tuple = ()
+    alone: bool = False
+
+
+def heat(*beside, file="heat.jsonl", options=()):
+    """Rested and hot."""
+    return Script("heat.py", file, beside, ("--beside", *beside, *options))
+
+
+SCRIPTS = {"34_flash_mma_split_keys": [Script("attention_decode.py", "decode.jsonl", ("33_flash_mma_gqa",), alone=True)],
+           "39_matmul_ring": [heat("38_matmul_wgmma")],
+           "40_matmul_warp_specialized": [heat("39_matmul_ring")],
+           "41_matmul_multicast": [heat("40_matmul_warp_specialized")],
+           "42_matmul_persistent": [heat("41_matmul_multicast")],
+           "43_matmul_overlapped_store": [heat("42_matmul_persistent"),
+                                          heat("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast",
+                                               "42_matmul_persistent", file="road.jsonl", options=("--dtype", "bf16"))]}
+
+
+def scripts(step):
+    return SCRIPTS.get(step["name"], [])
 
 
 def torch_python():
@@ -41,42 +60,34 @@ def commands(chosen, python, place, arguments):
     """With PyTorch all steps of one operation in one process, so that their figures compare; else each by itself. Lines go to files of
     that folder, of the names that they have in a step's directory."""
     lines = place / RESULTS
-    tables = [step for step in chosen if python and step["name"] in TABLES]
-    together = [step for step in chosen if python and PEERS.exists() and step["operation"] not in BY_ITSELF and step not in tables]
+    alone = [step for step in chosen if python and any(script.alone for script in scripts(step))]
+    together = [step for step in chosen if python and PEERS.exists() and step["operation"] not in BY_ITSELF and step not in alone]
     for operation in dict.fromkeys(step["operation"] for step in together):
         names = [step["name"] for step in together if step["operation"] == operation]
         yield [python, PEERS, *names, "--json", lines, *arguments]
-    for step in tables:
-        file, script, _ = TABLES[step["name"]]
-        yield [python, PEERS.parent / script, "--step", step["number"], "--json", place / file, *arguments]
-    for step in together:
-        for file, (beside, more) in HEATED.get(step["name"], {}).items():
-            yield [python, PEERS.parent / "heat.py", "--step", step["number"], "--beside", *beside, "--json", place / file, *more, *arguments]
+    for step in [*alone, *together]:
+        for script in scripts(step):
+            yield [python, PEERS.parent / script.name, "--step", step["number"], *script.options, "--json", place / script.file, *arguments]
     for step in chosen:
-        if step not in together and step not in tables:
+        if step not in together and step not in alone:
             yield [steps.program(step, "cuda"), "--all-variants", "--json", lines, *arguments]
 
 
 def keep(chosen, place):
-    """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written; or its table all of them."""
+    """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written; a script's file all of them."""
     for step in chosen:
-        table = TABLES.get(step["name"], [RESULTS])[0]
-        file = table if (place / table).exists() else RESULTS
-        kept = [text for text in (place / file).read_text().splitlines(keepends=True) if file != RESULTS or belongs(json.loads(text), step)]
-        write_whole(steps.directory(step) / file, "".join(kept))
-        out.print(f"recorded in {step['dir']}/{file}")
-        for heat in HEATED.get(step["name"], {}):
-            if (place / heat).exists():
-                write_whole(steps.directory(step) / heat, (place / heat).read_text())
-                out.print(f"recorded in {step['dir']}/{heat}")
+        found = [script for script in scripts(step) if (place / script.file).exists()]
+        usual = [] if any(script.alone for script in found) else [RESULTS]
+        for file in [*usual, *(script.file for script in found)]:
+            kept = [text for text in (place / file).read_text().splitlines(keepends=True) if file != RESULTS or belongs(json.loads(text), step)]
+            write_whole(steps.directory(step) / file, "".join(kept))
+            out.print(f"recorded in {step['dir']}/{file}")
 
 
 def targets(chosen):
     """What has to be built of steps that were named; nothing is everything."""
-    names = [step["name"] for step in chosen]
-    beside = [TABLES[name][-1] for name in names if name in TABLES]
-    beside += [other for name in names for others, _ in HEATED.get(name, {}).values() for other in others]
-    return dict.fromkeys(names + beside)
+    beside = [other for step in chosen for script in scripts(step) for other in script.beside]
+    return dict.fromkeys([*(step["name"] for step in chosen), *beside])
 
 
 def bench(chosen, record, arguments):

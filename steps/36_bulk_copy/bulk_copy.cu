@@ -28,7 +28,7 @@ __device__ int size_of(int tile, size_t vectors)
     return tile < whole ? TILE : vectors % TILE;
 }
 
-// [load_tile] One thread tells the barrier how many bytes a tile has, and the engine begins to move them.
+// [load_tile] One thread sets the barrier to expect the bytes of a tile, and the engine begins to move them.
 __device__ void load_tile(float4 *smem, const float4 *X, int tile, size_t vectors, uint64_t *full)
 {
     // [load]

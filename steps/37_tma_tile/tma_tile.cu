@@ -25,7 +25,7 @@ struct buffers {
     uint64_t full[STAGES];  // barriers: a phase is over when all bytes of a tile of X are there
 };
 
-// [load_tile] One thread tells the barrier how many bytes a box has, and the engine begins to move them.
+// [load_tile] One thread sets the barrier to expect the bytes of a box, and the engine begins to move them.
 template <int COLS>
 __device__ void load_tile(float4 *smem, const CUtensorMap *X_map, int tile, int tiles_in_row, uint64_t *full)
 {

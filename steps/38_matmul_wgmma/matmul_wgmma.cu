@@ -33,7 +33,7 @@ struct buffers {
     uint64_t full;  // barrier: a phase is over when all bytes of both tiles are there
 };
 
-// [load_tiles] One thread tells the barrier how many bytes the tiles have, and the engine begins to move them, a panel at a time.
+// [load_tiles] One thread sets the barrier to expect the bytes of the tiles, and the engine begins to move them, a panel at a time.
 template <class T, int W>
 __device__ __forceinline__ void load_tiles(struct tiles<T, W> *smem, uint64_t *full, const CUtensorMap *A_map,
                                            const CUtensorMap *B_map, int row, int col, int i)

@@ -46,7 +46,7 @@ __device__ __forceinline__ void next_stage(int *stage, int *parity)
         *parity = 1 - *parity;
 }
 
-// [load_tiles] One thread tells the barrier how many bytes the tiles have, and the engine begins to move them, a panel at a time.
+// [load_tiles] One thread sets the barrier to expect the bytes of the tiles, and the engine begins to move them, a panel at a time.
 template <class T, int CONSUMERS>
 __device__ __forceinline__ void load_tiles(struct tiles<T, CONSUMERS> *smem, uint64_t *full, const CUtensorMap *A_map,
                                            const CUtensorMap *B_map, int row, int col, int i)

@@ -1,6 +1,5 @@
 // setmaxnreg: registers that a block has not, numbers that go the wrong way, warps that do not come; and what is noted.
-#include <stdio.h>
-#include <string.h>
+#include "named.h"
 
 template <int N> __device__ void take() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
 template <int N> __device__ void give() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
@@ -118,28 +117,22 @@ __global__ void __launch_bounds__(256) one_number(int *out)
     out[threadIdx.x] = 1;
 }
 
-#define RUN(KERNEL, THREADS) \
-    if (!strcmp(name, #KERNEL)) \
-    KERNEL<<<1, THREADS>>>(out)
-
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    int *out;
-    cudaMalloc(&out, 640 * sizeof(int));
-    cudaMemset(out, 0, 640 * sizeof(int));
-    RUN(four_consumers, 640);
-    RUN(producer_keeps_all, 256);
-    RUN(producer_leaves, 384);
-    RUN(of_maxnreg, 384);
-    RUN(an_odd_warp, 288);
-    RUN(gives_more_than_it_has, 384);
-    RUN(takes_less_than_it_has, 384);
-    RUN(takes_less_than_before, 384);
-    RUN(gives_up_again, 384);
-    RUN(one_warp, 128);
-    RUN(two_numbers, 128);
-    RUN(no_warpgroup, 160);
-    RUN(one_number, 256);
-    return cudaDeviceSynchronize();
+    const struct named kernels[] = {
+        KERNEL(four_consumers, 640),
+        KERNEL(producer_keeps_all, 256),
+        KERNEL(producer_leaves, 384),
+        KERNEL(of_maxnreg, 384),
+        KERNEL(an_odd_warp, 288),
+        KERNEL(gives_more_than_it_has, 384),
+        KERNEL(takes_less_than_it_has, 384),
+        KERNEL(takes_less_than_before, 384),
+        KERNEL(gives_up_again, 384),
+        KERNEL(one_warp, 128),
+        KERNEL(two_numbers, 128),
+        KERNEL(no_warpgroup, 160),
+        KERNEL(one_number, 256),
+    };
+    return run_named(argc, argv, kernels, sizeof kernels / sizeof *kernels);
 }

@@ -1,6 +1,5 @@
 // setmaxnreg with numbers that ptxas refuses: nvcc does not compile this.
-#include <stdio.h>
-#include <string.h>
+#include "named.h"
 
 __global__ void __launch_bounds__(128, 1) no_multiple_of_8(int *out)
 {
@@ -20,18 +19,12 @@ __global__ void __launch_bounds__(128, 1) too_many(int *out)
     out[threadIdx.x] = 1;
 }
 
-#define RUN(KERNEL, THREADS) \
-    if (!strcmp(name, #KERNEL)) \
-    KERNEL<<<1, THREADS>>>(out)
-
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    int *out;
-    cudaMalloc(&out, 640 * sizeof(int));
-    cudaMemset(out, 0, 640 * sizeof(int));
-    RUN(no_multiple_of_8, 128);
-    RUN(too_few, 128);
-    RUN(too_many, 128);
-    return cudaDeviceSynchronize();
+    const struct named kernels[] = {
+        KERNEL(no_multiple_of_8, 128),
+        KERNEL(too_few, 128),
+        KERNEL(too_many, 128),
+    };
+    return run_named(argc, argv, kernels, sizeof kernels / sizeof *kernels);
 }

@@ -1,6 +1,5 @@
 // Named barriers between warpgroups that are numbered, counted or paired wrongly. The first argument picks the kernel.
-#include <stdio.h>
-#include <string.h>
+#include "named.h"
 
 #define SYNC(ID, COUNT) asm volatile("bar.sync %0, %1;" ::"r"(ID), "r"(COUNT) : "memory")
 #define ARRIVE(ID, COUNT) asm volatile("bar.arrive %0, %1;" ::"r"(ID), "r"(COUNT) : "memory")
@@ -116,25 +115,19 @@ __global__ void arrives_twice(int *out)
     out[threadIdx.x] = 1;
 }
 
-#define RUN(KERNEL, THREADS) \
-    if (!strcmp(name, #KERNEL)) \
-    KERNEL<<<1, THREADS>>>(out)
-
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    int *out;
-    cudaMalloc(&out, 512 * sizeof(int));
-    cudaMemset(out, 0, 512 * sizeof(int));
-    RUN(nobody_begins, 256);
-    RUN(one_turn_too_many, 256);
-    RUN(one_number_for_two_pairs, 512);
-    RUN(full_is_empty, 256);
-    RUN(counts_one_warpgroup, 256);
-    RUN(counts_the_producer, 384);
-    RUN(counts_no_warps, 256);
-    RUN(two_counts, 256);
-    RUN(sixteenth_number, 256);
-    RUN(arrives_twice, 256);
-    return cudaDeviceSynchronize();
+    const struct named kernels[] = {
+        KERNEL(nobody_begins, 256),
+        KERNEL(one_turn_too_many, 256),
+        KERNEL(one_number_for_two_pairs, 512),
+        KERNEL(full_is_empty, 256),
+        KERNEL(counts_one_warpgroup, 256),
+        KERNEL(counts_the_producer, 384),
+        KERNEL(counts_no_warps, 256),
+        KERNEL(two_counts, 256),
+        KERNEL(sixteenth_number, 256),
+        KERNEL(arrives_twice, 256),
+    };
+    return run_named(argc, argv, kernels, sizeof kernels / sizeof *kernels);
 }

@@ -570,7 +570,6 @@ __global__ void committed_but_the_last(const half *in, float *out)
 
 int main(int argc, char **argv)
 {
-#define KERNEL(NAME, THREADS) {#NAME, NAME, THREADS, 0}
     const struct faulty kernels[] = {
         KERNEL(no_wait, 128),
         KERNEL(no_commit, 128),

@@ -156,21 +156,21 @@ __global__ void second_warpgroup_has_no_tile(const half *in, float *out)
 
 int main(int argc, char **argv)
 {
-#define KERNEL(NAME, THREADS, BYTES_) {#NAME, NAME, THREADS, BYTES_}
+#define WITH_BYTES(NAME, THREADS, BYTES_) {#NAME, NAME, THREADS, BYTES_}
     const struct faulty kernels[] = {
-        KERNEL(one_step_too_many, 128, 0),
-        KERNEL(stride_of_two_groups, 128, 0),
-        KERNEL(stride_in_units_of_16, 128, 0),
-        KERNEL(address_not_divided, 128, 0),
-        KERNEL(a_of_48_rows, 128, 0),
-        KERNEL(wider_than_b, 128, 0),
-        KERNEL(stage_behind_the_last, 128, 3 * BYTES),
-        KERNEL(steps_in_bytes, 128, 0),
-        KERNEL(leading_of_the_other_operand, 128, 0),
-        KERNEL(step_of_k_along_columns, 128, 0),
-        KERNEL(core_matrices_too_far_apart, 128, 0),
-        KERNEL(dynamic_memory_is_short, 128, BYTES + BYTES / 2),
-        KERNEL(second_warpgroup_has_no_tile, 256, 0),
+        WITH_BYTES(one_step_too_many, 128, 0),
+        WITH_BYTES(stride_of_two_groups, 128, 0),
+        WITH_BYTES(stride_in_units_of_16, 128, 0),
+        WITH_BYTES(address_not_divided, 128, 0),
+        WITH_BYTES(a_of_48_rows, 128, 0),
+        WITH_BYTES(wider_than_b, 128, 0),
+        WITH_BYTES(stage_behind_the_last, 128, 3 * BYTES),
+        WITH_BYTES(steps_in_bytes, 128, 0),
+        WITH_BYTES(leading_of_the_other_operand, 128, 0),
+        WITH_BYTES(step_of_k_along_columns, 128, 0),
+        WITH_BYTES(core_matrices_too_far_apart, 128, 0),
+        WITH_BYTES(dynamic_memory_is_short, 128, BYTES + BYTES / 2),
+        WITH_BYTES(second_warpgroup_has_no_tile, 256, 0),
     };
     return run_named(argc, argv, kernels, sizeof kernels / sizeof *kernels);
 }

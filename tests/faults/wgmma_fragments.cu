@@ -253,22 +253,21 @@ __global__ void mask_of_one_warp(const half *in, float *out)  // is put on behin
 
 int main(int argc, char **argv)
 {
-#define KERNEL(NAME) {#NAME, NAME, 128, 0}
     const struct faulty kernels[] = {
-        KERNEL(packed_again),
-        KERNEL(one_buffer_for_two),
-        KERNEL(loaded_by_ldmatrix),
-        KERNEL(one_is_left),
-        KERNEL(one_lane),
-        KERNEL(under_the_product),
-        KERNEL(no_commit),
-        KERNEL(prefetched),
-        KERNEL(fourth_warp_waits_later),
-        KERNEL(packed_behind_the_fence),
-        KERNEL(second_step_packs),
-        KERNEL(loaded_behind_the_fence),
-        KERNEL(fence_before_the_softmax),
-        KERNEL(mask_of_one_warp),
+        KERNEL(packed_again, 128),
+        KERNEL(one_buffer_for_two, 128),
+        KERNEL(loaded_by_ldmatrix, 128),
+        KERNEL(one_is_left, 128),
+        KERNEL(one_lane, 128),
+        KERNEL(under_the_product, 128),
+        KERNEL(no_commit, 128),
+        KERNEL(prefetched, 128),
+        KERNEL(fourth_warp_waits_later, 128),
+        KERNEL(packed_behind_the_fence, 128),
+        KERNEL(second_step_packs, 128),
+        KERNEL(loaded_behind_the_fence, 128),
+        KERNEL(fence_before_the_softmax, 128),
+        KERNEL(mask_of_one_warp, 128),
     };
     return run_named(argc, argv, kernels, sizeof kernels / sizeof *kernels);
 }

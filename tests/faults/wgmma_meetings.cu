@@ -215,7 +215,6 @@ __global__ void rows_beyond_the_edge(const half *in, float *out)  // are skipped
 
 int main(int argc, char **argv)
 {
-#define KERNEL(NAME, THREADS) {#NAME, NAME, THREADS, 0}
     const struct faulty kernels[] = {
         KERNEL(rows_of_each_warp, 128),
         KERNEL(lane_seven, 128),

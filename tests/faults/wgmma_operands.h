@@ -41,6 +41,8 @@ struct faulty {
     int threads, bytes;  // of a block, and of its dynamic shared memory
 };
 
+#define KERNEL(NAME, THREADS) {#NAME, NAME, THREADS, 0}
+
 static inline int run_named(int argc, char **argv, const struct faulty *kernels, int count)
 {
     static half numbers[16 * TILE];

@@ -255,7 +255,6 @@ __global__ void another_warp_lets_go(const half *in, float *out)  // one that ha
 
 int main(int argc, char **argv)
 {
-#define KERNEL(NAME, THREADS) {#NAME, NAME, THREADS, 0}
     const struct faulty kernels[] = {
         KERNEL(arrives_before_the_wait, 160),
         KERNEL(stage_of_the_product_in_flight, 160),

@@ -252,7 +252,6 @@ __global__ void count_of_warps(const half *in, float *out)  // where threads are
 
 int main(int argc, char **argv)
 {
-#define KERNEL(NAME, THREADS) {#NAME, NAME, THREADS, 0}
     const struct faulty kernels[] = {
         KERNEL(more_than_there_is, 384),
         KERNEL(nobody_gives, 384),

@@ -420,7 +420,6 @@ __global__ void waits_for_a_alone(const half *in, float *out)
 
 int main(int argc, char **argv)
 {
-#define KERNEL(NAME, THREADS) {#NAME, NAME, THREADS, 0}
     const struct faulty kernels[] = {
         KERNEL(rewritten, 128),
         KERNEL(by_another_warpgroup, 256),
