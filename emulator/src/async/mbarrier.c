@@ -220,34 +220,47 @@ static struct access access_of_mbarrier(struct block *b, const void *barrier, co
     return a;
 }
 
-/* The object there, of any block of the cluster, which the running thread may use; engine: 0, or what does it for the thread. */
-static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
+/* There is none on that place. Of another block's it is perhaps too early: who initialises it is to be named. */
+static struct mbarrier *wait_for_object(const struct access *a, void *barrier)
 {
-    struct block *b = running();
-    place_of_mbarrier(b, barrier, pc);
+    struct block *b = a->block;
+    place_of_mbarrier(b, barrier, a->pc);
     struct block *owner = shared_owner(b, barrier);
-    struct access a = access_of_mbarrier(b, barrier, pc);
-    struct mbarrier *m = *find(owner, barrier);
+    struct mbarrier *m = NULL;
     for (unsigned i = 0; simt_checked && !m && owner != b && i < MOST_TESTS; i++) {
-        give_way(b, pc); /* it is too early: who initialises it is to be named */
+        give_way(b, a->pc);
         m = *find(owner, barrier);
     }
     if (m)
-        check_order(&a, m);
-    a.stamp = b->now;
-    a.engine = engine;
+        return m;
     if (simt_checked && owner != b)
-        touch_other(&a, owner);
+        touch_other(a, owner);
+    report_access(a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
+}
+
+/* The object there, of any block of the cluster, which the running thread may use; engine: 0, or what does it for the thread. */
+static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
+{
+    struct block *b = running(), *owner = shared_owner(b, barrier);
+    struct mbarrier *m = owner ? *find(owner, barrier) : NULL;
+    if (m && !simt_checked)
+        return m;
+    struct access a = access_of_mbarrier(b, barrier, pc);
+    a.engine = engine;
     if (!m)
-        report_access(&a, "no mbarrier", "Nobody has initialised an mbarrier there, or it has been invalidated.");
+        m = wait_for_object(&a, barrier);
+    check_order(&a, m);
+    if (m->block != b)
+        touch_other(&a, m->block);
     return m;
 }
 
 static void touch(const struct mbarrier *m, const void *pc)
 {
+    if (!simt_checked)
+        return;
     struct access a = access_of_mbarrier(running(), address_of(m), pc);
-    if (simt_checked)
-        race_access(&a, &m->place);
+    race_access(&a, &m->place);
 }
 
 /* The object there, for an operation of the running thread. */
