@@ -131,7 +131,8 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                                             for heads, kv_heads, n_kv, d in ((32, 8, 32768, 128), (8, 2, 512, 64))],
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
 MORE_TILES_THAN_CLUSTERS = "-m 2305 -n 2049 -k 70"
-SANITIZED = {"42_matmul_persistent": MORE_TILES_THAN_CLUSTERS, "43_matmul_overlapped_store": MORE_TILES_THAN_CLUSTERS, "axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
+SANITIZED = {"42_matmul_persistent": MORE_TILES_THAN_CLUSTERS, "43_matmul_overlapped_store": MORE_TILES_THAN_CLUSTERS,
+             "axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "scale": "--rows 300 --cols 1029", "attention": "--heads 2 --seqlen 131 --head-dim 96",
              "32_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
              "33_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
