@@ -13,7 +13,7 @@ UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 # Faults between threads: the report must name every line marked `expect`, and no other but those marked `perhaps`.
 OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "register deadlock", "divergent barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
-              "access to an mbarrier", "missing proxy fence", "stale tensor map", "race between streams",
+              "access to an mbarrier", "block has left", "missing proxy fence", "stale tensor map", "race between streams",
               "race between host and stream", "accumulator in flight", "operand register in flight", "missing wgmma.fence"}
 
 # Kernels that would not end on a GPU, or not surely: tests/sanitize.py leaves them out.
@@ -28,7 +28,7 @@ ENDLESS_ON_A_GPU = {"endless", "collectives-absent_lanes", "collectives-masks_di
                     "tma_tiles-inside_only", "tma_tiles-a_larger_box", "setmaxnreg-four_consumers", "setmaxnreg-producer_keeps_all",
                     "setmaxnreg-producer_leaves", "setmaxnreg-of_maxnreg", "setmaxnreg-an_odd_warp", "setmaxnreg-one_warp", "setmaxnreg-two_numbers",
                     "setmaxnreg-no_warpgroup", "setmaxnreg_numbers", "wgmma_meetings", "wgmma_roles", "warpgroup_turns",
-                    "wgmma_rings-producer_begins_with_parity_0"}
+                    "wgmma_rings-producer_begins_with_parity_0", "cluster_deadlocks", "cluster_rings", "cluster_mbarriers", "cluster_lifetimes"}
 
 
 @dataclasses.dataclass
@@ -121,6 +121,14 @@ def test_a_deadlock_says_which_phase_each_asks_for(compile_cu, compiler):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name, blocks", [("each_waits_first", 2), ("one_block_has_more_turns", 2), ("four_kinds_of_waits", 4), ("in_a_circle", 4)])
+def test_a_deadlock_of_a_cluster_names_the_waiters_of_every_block(compile_cu, compiler, name, blocks):
+    text = run(compile_cu(Program(TESTS / "faults" / "cluster_deadlocks.cu", compiler)), name).stderr
+    waiters = re.findall(rf"kernel {name}, block \((\d),0,0\)\n  thread \(0,0,0\) to \(\d+,0,0\) wait ", text)
+    assert waiters == [str(block) for block in range(blocks)], text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_warps_with_roles_are_not_told_to_use_syncthreads(compile_cu, compiler):
     text = run(compile_cu(Program(TESTS / "faults" / "roles.cu", compiler)), "refilled_too_early").stderr
     assert "barrier of these warps" in text and "__syncthreads" not in text, text
@@ -208,6 +216,7 @@ def test_an_mbarrier_that_the_async_proxy_may_not_see_is_noted(compile_cu, compi
 NOTED = [("bulk_notes", name) for name in ("no_fence", "of_one_thread", "fence_of_memory", "fence_before_it", "by_cuda_barrier")]
 NOTED += [("cluster_barriers", "not_published")]
 NOTED += [("wgmma_notes", name) for name in ("no_proxy_fence", "no_barrier")]
+NOTED += [("cluster_mbarriers", "relaxed_without_the_fence")]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

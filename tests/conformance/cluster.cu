@@ -143,10 +143,11 @@ static __device__ void write_numbers(unsigned *given)
     unsigned word, *out = given + (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) * EACH;
     if (threadIdx.x)
         return;
-    REGISTERS("ctaid")
-    REGISTERS("clusterid") REGISTERS("nclusterid") REGISTERS("cluster_ctaid") REGISTERS("cluster_nctaid")
-        REGISTER("cluster_ctarank") REGISTER("cluster_nctarank") asm volatile(
-            "{ .reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p; }" : "=r"(word));
+    // clang-format off: as below
+    REGISTERS("ctaid") REGISTERS("clusterid") REGISTERS("nclusterid") REGISTERS("cluster_ctaid") REGISTERS("cluster_nctaid")
+    REGISTER("cluster_ctarank") REGISTER("cluster_nctarank")
+        // clang-format on
+        asm volatile("{ .reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p; }" : "=r"(word));
     *out++ = word;
     dim3 index = __clusterIdx(), in = __clusterRelativeBlockIdx(), blocks = __clusterDim(),
          clusters = __clusterGridDimInClusters();
@@ -268,6 +269,7 @@ static void show_addresses()
 // ---- accesses ----
 
 // Loads: name, constraint, type of the register. Of vectors: two or four.
+// clang-format off: it never comes to an end with lists in macros
 #define LOADS(X) \
     X("ld.shared::cluster.u8", "=r", unsigned) \
     X("ld.shared::cluster.s8", "=r", int) X("ld.shared::cluster.u16", "=r", unsigned) \
@@ -313,6 +315,8 @@ static void show_addresses()
 #define SUMS_OF_HALVES(X) X("add.noftz.f16", "h", unsigned short) X("add.noftz.bf16", "h", unsigned short)
 #define EXCHANGES(X) X("exch.b32", "r", unsigned) X("exch.b64", "l", unsigned long long)
 #define SWAPS(X) X("cas.b16", "h", unsigned short) X("cas.b32", "r", unsigned) X("cas.b64", "l", unsigned long long)
+
+// clang-format on
 
 template <typename T> static __device__ T number(unsigned long long bits)
 {
@@ -417,10 +421,12 @@ __global__ void accesses(unsigned *given, int what, unsigned long long value)
         unsigned long long before = (6 * 0x3c00f913u ^ next * 0x01000193) * (1ull << 32) |
                                     (5 * 0x3c00f913u ^ next * 0x01000193);
         int k = 0;
-        LOADS(LOAD)
-        VECTOR_LOADS(LOAD_VECTOR) STORES(STORE) VECTOR_STORES(STORE_VECTOR) ATOMICS(ATOM) EXCHANGES(ATOM) SWAPS(SWAP)
-            ATOMICS(ATOM_OF_CLUSTER) ATOMICS(ATOM_GENERIC) ATOMICS(RED)
-                SUMS_OF_HALVES(RED) if (what == k++) *out = *there;
+        // clang-format off: as above
+        LOADS(LOAD) VECTOR_LOADS(LOAD_VECTOR) STORES(STORE) VECTOR_STORES(STORE_VECTOR) ATOMICS(ATOM) EXCHANGES(ATOM) SWAPS(SWAP)
+        ATOMICS(ATOM_OF_CLUSTER) ATOMICS(ATOM_GENERIC) ATOMICS(RED) SUMS_OF_HALVES(RED)
+        if (what == k++)
+            *out = *there;
+        // clang-format on
         if (what == k++)
             *there = (unsigned)value;
         if (what == k++)
@@ -578,6 +584,7 @@ static void show_barriers()
 // ---- st.async, red.async ----
 
 #define BYTES_OF ".mbarrier::complete_tx::bytes"
+// clang-format off: it never comes to an end with lists in macros
 #define SENT(X) \
     X("b32", "r", unsigned, 1) \
     X("u32", "r", unsigned, 1) X("s32", "r", int, 1) X("f32", "f", float, 1) X("b64", "l", unsigned long long, 1) \
@@ -593,6 +600,8 @@ static void show_barriers()
         X("max.u32", "r", unsigned, 1) X("max.s32", "r", int, 1) X("add.u32", "r", unsigned, 1) \
             X("add.s32", "r", int, 1) X("and.b32", "r", unsigned, 1) X("or.b32", "r", unsigned, 1) \
                 X("xor.b32", "r", unsigned, 1) X("add.u64", "l", unsigned long long, 1)
+// clang-format on
+
 #define SEND(TEXT, C, T, N) \
     if (what == k++) { \
         T x = number<T>(value), y = number<T>(value + 257), z = number<T>(value + 3), w = number<T>(value * 5); \

@@ -327,7 +327,7 @@ __global__ void receiver_leaves(const float *in, float *out)
 __global__ void receiver_has_left(const float *in, float *out)
 {
     __shared__ unsigned got[32];
-    SET_UP_PAIR(bar);
+    SET_UP_PAIR(bar);  // perhaps receiver_has_left: block has left
     if (rank == 1)
         return;
     for (int n = 0; n < 100; n++)
