@@ -1,4 +1,4 @@
-// C = A B by as many clusters as run at once: each computes one tile of C after another, in an order in which they share what is in L2.
+// C = A B by as many clusters as run at once: each computes tile after tile of C, in an order that shares what is in L2.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o matmul_persistent steps/42_matmul_persistent/matmul_persistent.cu common/*.c
 //   ./learn run 42

@@ -116,9 +116,9 @@ __device__ __forceinline__ void multiply_tiles(float sum[COLS][4], const struct 
     wgmma_commit_group();
 }
 
-// [stage_panel] A warp writes its 16 rows of a panel to shared memory, 16 columns at a time: matrices 0 and 1 of stmatrix are the upper
-// and the lower 8 rows of the first 8 columns, 2 and 3 those of the others. Vectors of 16 bytes change places within a row, as the copy
-// expects.
+// [stage_panel] A warp writes its 16 rows of a panel to shared memory, 16 columns at a time: matrices 0 and 1 of stmatrix are the
+// upper and the lower 8 rows of the first 8 columns, 2 and 3 those of the others. Vectors of 16 bytes change places within a row,
+// as the copy expects.
 template <class T>
 __device__ __forceinline__ void stage_panel(T smem[MMA_M][PANEL], const float sum[][4])
 {
