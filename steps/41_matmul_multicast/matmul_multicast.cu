@@ -116,7 +116,8 @@ __device__ __forceinline__ void store_sums(T *C, const float sum[COLS][4], int r
         }
 }
 
-// [kernel] A cluster has blocks one above the other, CLUSTER_M of them, which need the same tiles of B; or CLUSTER_N side by side, and the same of A.
+// [kernel] A cluster has CLUSTER_M blocks one above the other, which need the same tiles of B, or CLUSTER_N side by side, which need the
+// same of A.
 template <class T, int CLUSTER_M, int CLUSTER_N>
 __global__ void __cluster_dims__(CLUSTER_M, CLUSTER_N, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)
     matmul_multicast(const __grid_constant__ CUtensorMap A_map,  // of A [m, k]
@@ -160,7 +161,7 @@ __global__ void __cluster_dims__(CLUSTER_M, CLUSTER_N, 1) __launch_bounds__((CON
                                                     i);
                 next_stage<STAGES>(&stage, &parity);
             }
-            // [last] Its block has to stay until the last products of all blocks have read their tiles, and told so to its barriers.
+            // [last] Its block stays until the last products of all blocks have read their tiles and told its barriers so.
             for (int i = 0; i < STAGES; i++) {
                 mbarrier_wait_parity(&smem->empty[stage], 1 - parity);
                 next_stage<STAGES>(&stage, &parity);
