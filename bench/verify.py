@@ -87,10 +87,16 @@ EDGES["34_flash_mma_split_keys"] = EDGES["33_flash_mma_gqa"] + masked(
 EDGES["35_flash_mma_tiling_qk"] = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for n, (kind, d) in zip(
     itertools.cycle((1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 257, 300, 1023, 4097)), itertools.product(INPUTS, ANY_HEAD_DIM))]
 # One less, one more, and as much as the tiles of wgmma: 128 × 192 and 64 or 128 × 256 of C, from 64 of k.
-EDGES |= dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"), EDGES["matmul 16-bit"] + [
+OF_WGMMA = EDGES["matmul 16-bit"] + [
     f"-m {m} -n {n} -k {k} --input {kind}" for m, n, k, kind in (
         (63, 191, 63, "normal"), (64, 192, 64, "scaled"), (65, 193, 65, "normal"), (128, 256, 128, "scaled"), (129, 257, 129, "normal"),
-        (127, 255, 127, "scaled"), (1, 513, 321, "normal"), (513, 1, 449, "scaled"), (385, 577, 1, "normal"))])
+        (127, 255, 127, "scaled"), (1, 513, 321, "normal"), (513, 1, 449, "scaled"), (385, 577, 1, "normal"))]
+EDGES |= dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"), OF_WGMMA)
+# And as the tiles of a cluster, 256 × 256, 128 × 512 or 512 × 256 of C, and more of them than clusters.
+EDGES |= dict.fromkeys(("41_matmul_multicast", "42_matmul_persistent", "43_matmul_overlapped_store"), OF_WGMMA + [
+    f"-m {m} -n {n} -k {k} --input {kind}" for m, n, k, kind in (
+        (255, 511, 320, "normal"), (256, 512, 321, "scaled"), (257, 513, 319, "normal"), (511, 263, 64, "scaled"), (513, 9, 65, "normal"),
+        (2305, 2049, 70, "scaled"), (2500, 3001, 200, "normal"))])
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -124,7 +130,9 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                 "34_flash_mma_split_keys": [f"--batch 1 --heads {heads} --kv-heads {kv_heads} --seqlen 1 --kv-seqlen {n_kv} --head-dim {d}"
                                             for heads, kv_heads, n_kv, d in ((32, 8, 32768, 128), (8, 2, 512, 64))],
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
-SANITIZED = {"axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
+MORE_TILES_THAN_CLUSTERS = "-m 2305 -n 2049 -k 70"
+SANITIZED = {"42_matmul_persistent": MORE_TILES_THAN_CLUSTERS, "43_matmul_overlapped_store": MORE_TILES_THAN_CLUSTERS,
+             "axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "scale": "--rows 300 --cols 1029", "attention": "--heads 2 --seqlen 131 --head-dim 96",
              "32_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
              "33_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",

@@ -31,7 +31,7 @@ SIZES = {
 SMS = {"36_bulk_copy": "100000000"}  # where a block on each SM would otherwise go through all of a tensor
 # CUDA's grids have no more than 65535 blocks along y.
 ONLY = {"strided": lambda m, n, k: n <= 32 * 65535,
-        **dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"), lambda m, n, k: n <= 192 * 65535)}
+        **dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast"), lambda m, n, k: n <= 192 * 65535)}
 MANY = {"13_flash_scalar": 4, "15_flash_wmma": 4, "16_flash_wmma_warp_max": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
 
 # What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and

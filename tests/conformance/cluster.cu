@@ -143,12 +143,11 @@ static __device__ void write_numbers(unsigned *given)
     unsigned word, *out = given + (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) * EACH;
     if (threadIdx.x)
         return;
-    REGISTERS("ctaid")
-    REGISTERS("clusterid")
-    REGISTERS("nclusterid")
-    REGISTERS("cluster_ctaid") REGISTERS("cluster_nctaid") REGISTER("cluster_ctarank")
-        REGISTER("cluster_nctarank") asm volatile(
-            "{ .reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p; }" : "=r"(word));
+    // clang-format off: as below
+    REGISTERS("ctaid") REGISTERS("clusterid") REGISTERS("nclusterid") REGISTERS("cluster_ctaid") REGISTERS("cluster_nctaid")
+    REGISTER("cluster_ctarank") REGISTER("cluster_nctarank")
+        // clang-format on
+        asm volatile("{ .reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p; }" : "=r"(word));
     *out++ = word;
     dim3 index = __clusterIdx(), in = __clusterRelativeBlockIdx(), blocks = __clusterDim(),
          clusters = __clusterGridDimInClusters();
@@ -270,56 +269,54 @@ static void show_addresses()
 // ---- accesses ----
 
 // Loads: name, constraint, type of the register. Of vectors: two or four.
+// clang-format off: it never comes to an end with lists in macros
 #define LOADS(X) \
     X("ld.shared::cluster.u8", "=r", unsigned) \
-    X("ld.shared::cluster.s8", "=r", int) \
-    X("ld.shared::cluster.u16", "=r", unsigned) \
-    X("ld.shared::cluster.s16", "=r", int) X("ld.shared::cluster.b32", "=r", unsigned) \
-        X("ld.shared::cluster.u32", "=r", unsigned) X("ld.shared::cluster.s32", "=r", int) \
-            X("ld.shared::cluster.f32", "=f", float) X("ld.shared::cluster.b64", "=l", unsigned long long) \
-                X("ld.shared::cluster.u64", "=l", unsigned long long) X("ld.shared::cluster.s64", "=l", long long) \
-                    X("ld.shared::cluster.f64", "=d", double) X("ld.volatile.shared::cluster.u32", "=r", unsigned) \
-                        X("ld.relaxed.cluster.shared::cluster.u32", "=r", unsigned) \
-                            X("ld.acquire.cluster.shared::cluster.u32", "=r", unsigned) \
-                                X("ld.acquire.gpu.shared::cluster.u64", "=l", unsigned long long)
+    X("ld.shared::cluster.s8", "=r", int) X("ld.shared::cluster.u16", "=r", unsigned) \
+        X("ld.shared::cluster.s16", "=r", int) X("ld.shared::cluster.b32", "=r", unsigned) \
+            X("ld.shared::cluster.u32", "=r", unsigned) X("ld.shared::cluster.s32", "=r", int) \
+                X("ld.shared::cluster.f32", "=f", float) X("ld.shared::cluster.b64", "=l", unsigned long long) \
+                    X("ld.shared::cluster.u64", "=l", unsigned long long) X("ld.shared::cluster.s64", "=l", long long) \
+                        X("ld.shared::cluster.f64", "=d", double) X("ld.volatile.shared::cluster.u32", "=r", unsigned) \
+                            X("ld.relaxed.cluster.shared::cluster.u32", "=r", unsigned) \
+                                X("ld.acquire.cluster.shared::cluster.u32", "=r", unsigned) \
+                                    X("ld.acquire.gpu.shared::cluster.u64", "=l", unsigned long long)
 #define VECTOR_LOADS(X) \
     X("ld.shared::cluster.v2.u8", 2, "=r", unsigned) \
-    X("ld.shared::cluster.v4.u8", 4, "=r", unsigned) \
-    X("ld.shared::cluster.v2.u16", 2, "=r", unsigned) \
-    X("ld.shared::cluster.v4.s16", 4, "=r", unsigned) X("ld.shared::cluster.v2.u32", 2, "=r", unsigned) \
-        X("ld.shared::cluster.v4.u32", 4, "=r", unsigned) X("ld.shared::cluster.v2.f32", 2, "=f", float) \
-            X("ld.shared::cluster.v4.f32", 4, "=f", float) X("ld.shared::cluster.v2.u64", 2, "=l", unsigned long long) \
-                X("ld.shared::cluster.v2.f64", 2, "=d", double)
+    X("ld.shared::cluster.v4.u8", 4, "=r", unsigned) X("ld.shared::cluster.v2.u16", 2, "=r", unsigned) \
+        X("ld.shared::cluster.v4.s16", 4, "=r", unsigned) X("ld.shared::cluster.v2.u32", 2, "=r", unsigned) \
+            X("ld.shared::cluster.v4.u32", 4, "=r", unsigned) X("ld.shared::cluster.v2.f32", 2, "=f", float) \
+                X("ld.shared::cluster.v4.f32", 4, "=f", float) \
+                    X("ld.shared::cluster.v2.u64", 2, "=l", unsigned long long) \
+                        X("ld.shared::cluster.v2.f64", 2, "=d", double)
 #define STORES(X) \
     X("st.shared::cluster.u8", "r", unsigned) \
-    X("st.shared::cluster.b16", "h", unsigned short) \
-    X("st.shared::cluster.u32", "r", unsigned) \
-    X("st.shared::cluster.f32", "f", float) X("st.shared::cluster.u64", "l", unsigned long long) \
-        X("st.shared::cluster.f64", "d", double) X("st.volatile.shared::cluster.u32", "r", unsigned) \
-            X("st.relaxed.cluster.shared::cluster.u32", "r", unsigned) \
-                X("st.release.cluster.shared::cluster.u32", "r", unsigned)
+    X("st.shared::cluster.b16", "h", unsigned short) X("st.shared::cluster.u32", "r", unsigned) \
+        X("st.shared::cluster.f32", "f", float) X("st.shared::cluster.u64", "l", unsigned long long) \
+            X("st.shared::cluster.f64", "d", double) X("st.volatile.shared::cluster.u32", "r", unsigned) \
+                X("st.relaxed.cluster.shared::cluster.u32", "r", unsigned) \
+                    X("st.release.cluster.shared::cluster.u32", "r", unsigned)
 #define VECTOR_STORES(X) \
     X("st.shared::cluster.v2.u8", 2, "r", unsigned) \
-    X("st.shared::cluster.v4.u8", 4, "r", unsigned) \
-    X("st.shared::cluster.v2.u32", 2, "r", unsigned) \
-    X("st.shared::cluster.v4.u32", 4, "r", unsigned) X("st.shared::cluster.v4.f32", 4, "f", float) \
-        X("st.shared::cluster.v2.u64", 2, "l", unsigned long long)
+    X("st.shared::cluster.v4.u8", 4, "r", unsigned) X("st.shared::cluster.v2.u32", 2, "r", unsigned) \
+        X("st.shared::cluster.v4.u32", 4, "r", unsigned) X("st.shared::cluster.v4.f32", 4, "f", float) \
+            X("st.shared::cluster.v2.u64", 2, "l", unsigned long long)
 // Operation and type, and the constraint and the type of the register. atom and red; CAS takes another operand.
 #define ATOMICS(X) \
     X("add.u32", "r", unsigned) \
-    X("add.s32", "r", int) \
-    X("add.u64", "l", unsigned long long) \
-    X("add.f32", "f", float) X("add.f64", "d", double) X("inc.u32", "r", unsigned) X("dec.u32", "r", unsigned) \
-        X("min.u32", "r", unsigned) X("min.s32", "r", int) X("min.u64", "l", unsigned long long) \
-            X("min.s64", "l", long long) X("max.u32", "r", unsigned) X("max.s32", "r", int) \
-                X("max.u64", "l", unsigned long long) X("max.s64", "l", long long) X("and.b32", "r", unsigned) \
-                    X("and.b64", "l", unsigned long long) X("or.b32", "r", unsigned) \
+    X("add.s32", "r", int) X("add.u64", "l", unsigned long long) X("add.f32", "f", float) X("add.f64", "d", double) \
+        X("inc.u32", "r", unsigned) X("dec.u32", "r", unsigned) X("min.u32", "r", unsigned) X("min.s32", "r", int) \
+            X("min.u64", "l", unsigned long long) X("min.s64", "l", long long) X("max.u32", "r", unsigned) \
+                X("max.s32", "r", int) X("max.u64", "l", unsigned long long) X("max.s64", "l", long long) \
+                    X("and.b32", "r", unsigned) X("and.b64", "l", unsigned long long) X("or.b32", "r", unsigned) \
                         X("or.b64", "l", unsigned long long) X("xor.b32", "r", unsigned) \
                             X("xor.b64", "l", unsigned long long)
 // What atom returns of these is not compared: nvcc 13.0 loses the low byte of it, also in the block's own shared memory.
 #define SUMS_OF_HALVES(X) X("add.noftz.f16", "h", unsigned short) X("add.noftz.bf16", "h", unsigned short)
 #define EXCHANGES(X) X("exch.b32", "r", unsigned) X("exch.b64", "l", unsigned long long)
 #define SWAPS(X) X("cas.b16", "h", unsigned short) X("cas.b32", "r", unsigned) X("cas.b64", "l", unsigned long long)
+
+// clang-format on
 
 template <typename T> static __device__ T number(unsigned long long bits)
 {
@@ -424,11 +421,12 @@ __global__ void accesses(unsigned *given, int what, unsigned long long value)
         unsigned long long before = (6 * 0x3c00f913u ^ next * 0x01000193) * (1ull << 32) |
                                     (5 * 0x3c00f913u ^ next * 0x01000193);
         int k = 0;
-        LOADS(LOAD)
-        VECTOR_LOADS(LOAD_VECTOR)
-        STORES(STORE)
-        VECTOR_STORES(STORE_VECTOR) ATOMICS(ATOM) EXCHANGES(ATOM) SWAPS(SWAP) ATOMICS(ATOM_OF_CLUSTER)
-            ATOMICS(ATOM_GENERIC) ATOMICS(RED) SUMS_OF_HALVES(RED) if (what == k++) *out = *there;
+        // clang-format off: as above
+        LOADS(LOAD) VECTOR_LOADS(LOAD_VECTOR) STORES(STORE) VECTOR_STORES(STORE_VECTOR) ATOMICS(ATOM) EXCHANGES(ATOM) SWAPS(SWAP)
+        ATOMICS(ATOM_OF_CLUSTER) ATOMICS(ATOM_GENERIC) ATOMICS(RED) SUMS_OF_HALVES(RED)
+        if (what == k++)
+            *out = *there;
+        // clang-format on
         if (what == k++)
             *there = (unsigned)value;
         if (what == k++)
@@ -586,23 +584,24 @@ static void show_barriers()
 // ---- st.async, red.async ----
 
 #define BYTES_OF ".mbarrier::complete_tx::bytes"
+// clang-format off: it never comes to an end with lists in macros
 #define SENT(X) \
     X("b32", "r", unsigned, 1) \
-    X("u32", "r", unsigned, 1) \
-    X("s32", "r", int, 1) \
-    X("f32", "f", float, 1) X("b64", "l", unsigned long long, 1) X("u64", "l", unsigned long long, 1) \
-        X("s64", "l", long long, 1) X("f64", "d", double, 1) X("v2.b32", "r", unsigned, 2) \
-            X("v2.u32", "r", unsigned, 2) X("v2.s32", "r", int, 2) X("v2.f32", "f", float, 2) \
-                X("v2.b64", "l", unsigned long long, 2) X("v2.u64", "l", unsigned long long, 2) \
-                    X("v2.s64", "l", long long, 2) X("v2.f64", "d", double, 2) X("v4.b32", "r", unsigned, 4) \
-                        X("v4.u32", "r", unsigned, 4) X("v4.s32", "r", int, 4) X("v4.f32", "f", float, 4)
+    X("u32", "r", unsigned, 1) X("s32", "r", int, 1) X("f32", "f", float, 1) X("b64", "l", unsigned long long, 1) \
+        X("u64", "l", unsigned long long, 1) X("s64", "l", long long, 1) X("f64", "d", double, 1) \
+            X("v2.b32", "r", unsigned, 2) X("v2.u32", "r", unsigned, 2) X("v2.s32", "r", int, 2) \
+                X("v2.f32", "f", float, 2) X("v2.b64", "l", unsigned long long, 2) \
+                    X("v2.u64", "l", unsigned long long, 2) X("v2.s64", "l", long long, 2) X("v2.f64", "d", double, 2) \
+                        X("v4.b32", "r", unsigned, 4) X("v4.u32", "r", unsigned, 4) X("v4.s32", "r", int, 4) \
+                            X("v4.f32", "f", float, 4)
 #define REDUCED(X) \
     X("inc.u32", "r", unsigned, 1) \
-    X("dec.u32", "r", unsigned, 1) \
-    X("min.u32", "r", unsigned, 1) \
-    X("min.s32", "r", int, 1) X("max.u32", "r", unsigned, 1) X("max.s32", "r", int, 1) X("add.u32", "r", unsigned, 1) \
-        X("add.s32", "r", int, 1) X("and.b32", "r", unsigned, 1) X("or.b32", "r", unsigned, 1) \
-            X("xor.b32", "r", unsigned, 1) X("add.u64", "l", unsigned long long, 1)
+    X("dec.u32", "r", unsigned, 1) X("min.u32", "r", unsigned, 1) X("min.s32", "r", int, 1) \
+        X("max.u32", "r", unsigned, 1) X("max.s32", "r", int, 1) X("add.u32", "r", unsigned, 1) \
+            X("add.s32", "r", int, 1) X("and.b32", "r", unsigned, 1) X("or.b32", "r", unsigned, 1) \
+                X("xor.b32", "r", unsigned, 1) X("add.u64", "l", unsigned long long, 1)
+// clang-format on
+
 #define SEND(TEXT, C, T, N) \
     if (what == k++) { \
         T x = number<T>(value), y = number<T>(value + 257), z = number<T>(value + 3), w = number<T>(value * 5); \

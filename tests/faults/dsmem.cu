@@ -276,6 +276,19 @@ __global__ void __cluster_dims__(2) not_atomic_there(int *out)
     CLUSTER_SYNC();
 }
 
+// The first block has added to it by then, too.
+__global__ void __cluster_dims__(2) counted_from_the_start(int *out)
+{
+    __shared__ int sum;
+    int *there;
+    if (threadIdx.x == 0)
+        sum = 0;  // expect counted_from_the_start: race in shared memory, in atomic
+    __syncthreads();
+    MAP(there, &sum, 0);
+    atomicAdd(there, 1);  // expect counted_from_the_start: race in shared memory, in atomic
+    CLUSTER_SYNC();
+}
+
 __global__ void __cluster_dims__(2) between_the_halves(int *out)
 {
     __shared__ int array[THREADS];
@@ -542,6 +555,7 @@ int main(int argc, char **argv)
     CASE(refilled_too_early)<<<2, THREADS>>>(out);
     CASE(both_store)<<<4, THREADS>>>(out);
     CASE(not_atomic_there)<<<2, THREADS>>>(out);
+    CASE(counted_from_the_start)<<<2, THREADS>>>(out);
     CASE(between_the_halves)<<<2, THREADS>>>(out);
     CASE(copy_in_flight)<<<2, THREADS>>>(out);
     CASE(overwrites_a_copy)<<<2, THREADS>>>(out);

@@ -374,6 +374,15 @@ template <int N> __global__ void in_a_template(int *a)
     a[threadIdx.x % N] = threadIdx.x + 1;  // expect a_template: race in global memory
 }
 
+// The block that stores has added to it by then, too.
+__global__ void started_and_counted(int *a)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        table[0] = 5;  // expect started_and_counted: race in global memory, in table
+    __syncthreads();
+    atomicAdd(&table[0], 1);  // expect started_and_counted: race in global memory, in table
+}
+
 #define CASE(kernel) \
     if (strcmp(name, #kernel) == 0) \
     kernel
@@ -385,6 +394,7 @@ int main(int argc, char **argv)
     cudaMalloc(&a, 256 * sizeof(int));
     cudaMemset(a, 0, 256 * sizeof(int));
     CASE(read_after_write)<<<1, 128>>>(a);
+    CASE(started_and_counted)<<<2, 128>>>(a);
     CASE(write_after_read)<<<1, 128>>>(a);
     CASE(write_after_write)<<<1, 128>>>(a);
     CASE(all_to_one)<<<1, 128>>>(a);

@@ -60,6 +60,7 @@ ALL_READ = "__syncthreads();                // every"
 NO_FENCE, RACE = "missing proxy fence", "race in shared memory"
 REWRITTEN, GIVEN_UP = "source overwritten in flight", "transfer unfinished"
 WGMMA, WGMMA_RING, SPECIALIZED = "38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"
+MULTICAST, PERSISTENT, OVERLAPPED = "41_matmul_multicast", "42_matmul_persistent", "43_matmul_overlapped_store"
 TILES_OF_WGMMA = (150, 270, 400)  # more tiles of k than stages, and the last of each is narrower
 PRODUCTS_WAITED = "wgmma_wait_group<0>(sum);"
 FULL, EMPTY = "mbarrier_wait_parity(&smem->full[stage], parity);", "mbarrier_wait_parity(&smem->empty[stage], "
@@ -886,6 +887,55 @@ BUGS = [
         shape=TILES_OF_WGMMA),
     Bug(SPECIALIZED, "warps_of_the_block", "threadIdx.x / 32 % WARPS, lane", "threadIdx.x / 32, lane", plain="was never written",
         checked="race in global memory", shape=TILES_OF_WGMMA),
+
+    Bug(MULTICAST, "missing_wait", FULL, ";", plain=LANDING, checked=LANDING, shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "counts_one_block", "CLUSTER_M * CLUSTER_N * CONSUMERS * WARPS", "CONSUMERS * WARPS",
+        plain="race in shared memory", checked="race in shared memory", shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "arrives_at_its_own_alone", "&smem->empty[stage], lane)", "&smem->empty[stage], cluster_rank())",
+        plain="race in shared memory", checked="race in shared memory", shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "copies_for_itself_alone", "all = (1 << CLUSTER_M * CLUSTER_N) - 1", "all = 1 << rank",
+        plain=NEVER_OVER, checked=NEVER_OVER, shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "same_share_twice", "rank % CLUSTER_N * ", "0 * ", plain="is NaN", checked="target overwritten in flight", shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "rows_of_the_other_share", "A_map, row + first_row, i", "A_map, row, i", shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "no_cluster_barrier", "    cluster_arrive_relaxed();\n    cluster_wait();", "    __syncthreads();\n    ;",
+        plain="mbarrier not visible", checked="mbarrier not visible", shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "leaves_before_the_others", "for (int i = 0; i < STAGES; i++) {", "for (int i = STAGES; i < STAGES; i++) {",
+        plain="block has left", checked="block has left", shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "products_not_waited_for", PRODUCTS_WAITED, "", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(MULTICAST, "clusters_rounded_down", "ceil_div(args->n, CLUSTER_N * TILE_N) * CLUSTER_N", "ceil_div(args->n, TILE_N) / CLUSTER_N * CLUSTER_N",
+        plain="was never written", checked="was never written", shape=(150, 600, 80)),
+
+    Bug(PERSISTENT, "counts_one_block", "CLUSTER_M * CONSUMERS * WARPS", "CONSUMERS * WARPS",
+        plain="race in shared memory", checked="race in shared memory", shape=TILES_OF_WGMMA),
+    Bug(PERSISTENT, "a_tile_too_few", "* tile_cols(n), clusters = ", "* tile_cols(n) - 1, clusters = ",
+        plain="was never written", checked="was never written", shape=TILES_OF_WGMMA),
+    Bug(PERSISTENT, "last_group_as_high", "rows = min(group, tile_rows(m) - first)", "rows = group",
+        plain="was never written", checked="was never written", shape=(2200, 300, 70)),
+    Bug(PERSISTENT, "same_rows_twice", "* CLUSTER_M + cluster_rank()) * TILE_M", "* CLUSTER_M) * TILE_M",
+        plain="was never written", checked="was never written", shape=TILES_OF_WGMMA),
+    Bug(PERSISTENT, "consumers_count_blocks", "CONSUMER_REGISTERS>();\n        for (int tile = blockIdx.x / CLUSTER_M;",
+        "CONSUMER_REGISTERS>();\n        for (int tile = blockIdx.x;", plain=NEVER_OVER, checked=NEVER_OVER, shape=TILES_OF_WGMMA),
+    Bug(PERSISTENT, "products_not_waited_for", PRODUCTS_WAITED, "", plain="is NaN", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(PERSISTENT, "leaves_before_the_other", "for (int i = 0; i < STAGES; i++) {", "for (int i = STAGES; i < STAGES; i++) {",
+        plain="block has left", checked="block has left", shape=TILES_OF_WGMMA),
+
+    Bug(OVERLAPPED, "missing_proxy_fence", "                fence_proxy_async_shared();", "                ;",
+        plain="missing proxy fence", checked="missing proxy fence", shape=TILES_OF_WGMMA),
+    Bug(OVERLAPPED, "panel_not_waited_for", "                bulk_wait_group_read<OUT - 1>();", "                ;",
+        checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(OVERLAPPED, "one_group_too_few", "bulk_wait_group_read<OUT - 1>();", "bulk_wait_group_read<OUT>();", checked=REWRITTEN, shape=TILES_OF_WGMMA),
+    Bug(OVERLAPPED, "one_lane_waits", "__syncwarp();  // the engine has", "//  // the engine has",
+        plain="race in shared memory", checked="race in shared memory", shape=TILES_OF_WGMMA),
+    Bug(OVERLAPPED, "rows_not_whole", "__syncwarp();  // all lanes have", "//  // all lanes have",
+        plain="race in shared memory", checked="race in shared memory", shape=TILES_OF_WGMMA),
+    Bug(OVERLAPPED, "leaves_before_the_engine", "        bulk_wait_group_read<0>();  // the engine has read the last", "        ;  // the engine has read the last",
+        plain=GIVEN_UP, checked=GIVEN_UP, shape=TILES_OF_WGMMA),
+    Bug(OVERLAPPED, "missing_swizzle", "((x + right) ^ row % 8)", "(x + right)", shape=TILES_OF_WGMMA),
+    Bug(OVERLAPPED, "rest_not_stored", "i = whole; i < n;", "i = n; i < n;",
+        plain="was never written", checked="was never written", shape=(150, 267, 400)),
+    Bug(OVERLAPPED, "whole_rows_by_the_engine", "max(VECTOR, args->n / VECTOR * VECTOR)", "args->n",
+        plain="wrote behind row", checked="target overwritten in flight", shape=(150, 267, 400)),
+    Bug(OVERLAPPED, "quarters_exchanged", "pack(sum[x][2], sum[x][3], T()),", "pack(sum[x + 1][0], sum[x + 1][1], T()),", shape=TILES_OF_WGMMA),
 ]
 
 # ---- rounding to 16 bits ----

@@ -7,7 +7,7 @@ where the emulator watches; the others are built without its checks, and the ste
 import dataclasses
 
 from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
-                  FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, NAIVE, NEXT, ONLINE, ORDER, PUT, QUOTIENT, READ, REGISTER, RESCALE,
+                  FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, MULTICAST, NAIVE, NEXT, ONLINE, ORDER, OVERLAPPED, PERSISTENT, PUT, QUOTIENT, READ, REGISTER, RESCALE,
                   PRODUCTS_WAITED, SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPECIALIZED, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
                   WGMMA, WGMMA_RING, WHOLE_VECTOR, WMMA)
@@ -44,7 +44,7 @@ WATCHED = {
     "softmax": ["--rows 5 --cols 45", "--rows 1 --cols 200001"],
     "scale": ["--rows 150 --cols 45", "--rows 1 --cols 10001"],
     "attention": ["--batch 2 --heads 3 --seqlen 40 --head-dim 96"],
-    **dict.fromkeys((WGMMA, WGMMA_RING, SPECIALIZED), ["-m 70 -n 70 -k 400"]),  # more tiles of k than stages
+    **dict.fromkeys((WGMMA, WGMMA_RING, SPECIALIZED, MULTICAST, PERSISTENT, OVERLAPPED), ["-m 70 -n 70 -k 400"]),  # more tiles of k than stages
     "31_flash_mma_warp_rows": ["--heads 1 --seqlen 70 --head-dim 128"],  # where Q stays, and the warp votes
     "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
     "34_flash_mma_split_keys": ["--heads 4 --kv-heads 2 --seqlen 1 --kv-seqlen 300 --head-dim 64"],

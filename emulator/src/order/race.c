@@ -385,6 +385,8 @@ static bool is_over(const struct access *a, uint32_t least_serial, const struct 
     struct block *b = a->block;
     if (r->serial < least_serial || !r->who)
         return true;
+    if (STRENGTH(r) == COVERED && STRENGTH(added) != COVERED)
+        return false; /* other blocks' atomic operations race with that one alone */
     if (is_of_other_launch(b, r))
         return stands_for(added, r) && overlap_ordered(b, a->thread, r->serial);
     return r->serial == b->serial && is_below_floor(b, r) && !IS_READ_ONLY(r);
@@ -548,6 +550,19 @@ static void note_overwritten(const struct visit *v, const struct record *last)
     self->overwrote_strong = in_launch && STRENGTH(last) != PLAIN;
 }
 
+/* All but stores that are covered, which an atomic operation leaves. */
+static void forget_beside(struct spill *beside, bool atomic)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; atomic && i < beside->n; i++)
+        if (record_stores(&beside->reads[i]))
+            beside->reads[n++] = beside->reads[i];
+    beside->n = n;
+}
+
+/* Does no other block come there? */
+static bool is_of_one_block(const struct visit *v) { return v->place->space == SPACE_SHARED && v->b->cluster->n == 1; }
+
 /* What a write leaves of the records: nothing, since who races with them races with it; but atomic operations do not
  * race with one another, and so stay, and so does what it races with itself: a store of what was there already may be
  * passed over, and the next one is not. Nor does a strong write stand for a plain one before it, by its own thread perhaps:
@@ -568,14 +583,15 @@ static void visit_store(struct visit *v, struct cell *c, unsigned readers)
     for (unsigned i = 0; beside && i < beside->n && !is_settled(v); i++)
         meet_reads(v, &beside->reads[i]);
     if (beside && !v->raced)
-        beside->n = 0;
+        forget_beside(beside, atomic);
     uint32_t spills = beside && beside->n ? SPILLED : 0;
     if (v->strength != PLAIN && !v->a->engine)
         note_overwritten(v, &last);
     c->write = record_of(v->a, v->lane | (uint32_t)v->turn << 5 | v->flags | spills, v->key);
     if (v->strength == PLAIN || !is_of_launch(v, &last))
         return;
-    bool covered = STRENGTH(&last) == PLAIN && !(last.serial == v->b->serial && is_below_floor(v->b, &last));
+    bool met = is_of_one_block(v) && is_below_floor(v->b, &last);
+    bool covered = STRENGTH(&last) == PLAIN && !met;
     bool concurrent = atomic && is_atomic(&last) &&
                       !order_before(v->b, v->a->thread, last.serial, record_actor(&last, WRITER(&last)), STAMP(&last));
     if (!covered && !concurrent)

@@ -446,6 +446,9 @@ static const char *advice_on_order(const struct race *r)
 {
     const struct finding f = finding_of(r);
     bool mixed = (r->first.now == ACCESS_ATOMIC) != (r->first.before == ACCESS_ATOMIC);
+    if (r->first.actor.engine && is_load(r->first.before) && r->furthest == ONE_CLUSTER)
+        return "Who copies into another block must know that its readers are through: they arrive at an mbarrier of the block that "
+               "copies, which waits for it first, or all meet in the cluster's barrier.";
     if (engine_kind(r->first.other.engine) == PRODUCTS)
         return "A product has read its operands behind a wgmma.wait_group that covers it, of any warp of its warpgroup: a wait is "
                "missing, or, behind another thread's wait, a barrier or an mbarrier's phase.";
