@@ -154,17 +154,21 @@ const void *mbarrier_on(const struct block *b, const void *address, unsigned byt
     return NULL;
 }
 
+static void report_place(const struct access *a, const struct place *p)
+{
+    access_check_rank(a);
+    if (p->space != SPACE_SHARED)
+        report_access(a, "wrong memory space", "An mbarrier object lies in shared memory.");
+    report_access(a, (uintptr_t)a->address % MBARRIER_BYTES ? "misaligned access" : "out of bounds", "");
+}
+
 static struct place place_of_mbarrier(struct block *b, void *barrier, const void *pc)
 {
     struct place p = place_of(b, barrier, MBARRIER_BYTES);
+    if (p.space == SPACE_SHARED && p.object && (uintptr_t)barrier % MBARRIER_BYTES == 0)
+        return p;
     struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
-    access_check_rank(&a);
-    if (p.space != SPACE_SHARED)
-        report_access(&a, "wrong memory space", "An mbarrier object lies in shared memory.");
-    if ((uintptr_t)barrier % MBARRIER_BYTES)
-        report_access(&a, "misaligned access", "");
-    if (!p.object)
-        report_access(&a, "out of bounds", "");
+    report_place(&a, &p);
     return p;
 }
 
@@ -220,12 +224,10 @@ static struct access access_of_mbarrier(struct block *b, const void *barrier, co
     return a;
 }
 
-/* The object there, of any block of the cluster, which the running thread may use; engine: 0, or what does it for the thread. */
-static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
+/* The object of another block; or there is none. */
+static struct mbarrier *foreign_object(struct block *owner, void *barrier, unsigned engine, const void *pc)
 {
     struct block *b = running();
-    place_of_mbarrier(b, barrier, pc);
-    struct block *owner = shared_owner(b, barrier);
     struct access a = access_of_mbarrier(b, barrier, pc);
     struct mbarrier *m = *find(owner, barrier);
     for (unsigned i = 0; simt_checked && !m && owner != b && i < MOST_TESTS; i++) {
@@ -243,11 +245,28 @@ static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
     return m;
 }
 
+/* The object there, of any block of the cluster, which the running thread may use; engine: 0, or what does it for the thread. */
+static struct mbarrier *object(void *barrier, unsigned engine, const void *pc)
+{
+    struct block *b = running();
+    place_of_mbarrier(b, barrier, pc);
+    struct block *owner = shared_owner(b, barrier);
+    struct mbarrier *m = owner == b ? *find(b, barrier) : NULL;
+    if (!m)
+        return foreign_object(owner, barrier, engine, pc);
+    if (simt_checked) {
+        struct access a = access_of_mbarrier(b, barrier, pc);
+        check_order(&a, m);
+    }
+    return m;
+}
+
 static void touch(const struct mbarrier *m, const void *pc)
 {
+    if (!simt_checked)
+        return;
     struct access a = access_of_mbarrier(running(), address_of(m), pc);
-    if (simt_checked)
-        race_access(&a, &m->place);
+    race_access(&a, &m->place);
 }
 
 /* The object there, for an operation of the running thread. */
@@ -376,6 +395,8 @@ static void expect(struct mbarrier *m, u64 bytes, const void *pc)
 static void record(const struct mbarrier *m, enum event what, u64 phase, const void *pc)
 {
     struct block *b = running();
+    if (!b->counting)
+        return;
     unsigned object = shared_offset(b, address_of(m));
     if (m->block != b)
         object += m->block->rank * SHARED_BYTES;
