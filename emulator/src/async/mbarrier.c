@@ -165,10 +165,10 @@ static void report_place(const struct access *a, const struct place *p)
 static struct place place_of_mbarrier(struct block *b, void *barrier, const void *pc)
 {
     struct place p = place_of(b, barrier, MBARRIER_BYTES);
-    if (p.space == SPACE_SHARED && p.object && (uintptr_t)barrier % MBARRIER_BYTES == 0)
-        return p;
-    struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
-    report_place(&a, &p);
+    if (p.space != SPACE_SHARED || !p.object || (uintptr_t)barrier % MBARRIER_BYTES) {
+        struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_ATOMIC);
+        report_place(&a, &p);
+    }
     return p;
 }
 
