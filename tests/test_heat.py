@@ -100,3 +100,23 @@ def test_the_table_of_a_readme(monkeypatch):
     assert rows[2] == ["bf16", "64³", "60, 80, 100", "1.33", "0.80", "50, 70, 60", "1.40", "1.17"]
     monkeypatch.setattr(steps, "recorded", lambda step, name: [])
     assert docs.heat_of(ROLES) == "Not measured on an H200 yet."
+
+
+def test_the_road_has_each_step_in_a_row_and_what_it_gained(monkeypatch):
+    def line(step, size, when, tflops):
+        env = {"gpu_driver": "1", "cuda": "2", "torch": "3", "date": "today"}
+        return {"step": step, "peer": None if step else "cuBLAS bf16 (torch)", "dtype": "bf16", "heat": when, "tflops": tflops, "device": "NVIDIA H200",
+                "shape": {"m": size, "n": size, "k": size}, "time": {"median_ms": 1}, "env": env}
+
+    found = [line(step, size, when, rate) for when, less in (("rested", 0), ("hot", 7))
+             for size, rates in ((64, (80, 40, 100)), (128, (50, 75, 60)))
+             for step, rate in zip((ROLES["name"], RING["name"], None), (rate - less for rate in rates))]
+    monkeypatch.setattr(steps, "recorded", lambda step, name: json.loads(json.dumps(found if name == "road.jsonl" else [])))
+    monkeypatch.setattr(steps, "find", lambda name: RING if name == RING["name"] else ROLES)
+    shown = docs.generate("road", ROOT / "steps" / ROLES["name"])
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in shown.splitlines() if row.startswith("|")]
+    assert rows[0] == ["", "64³", "128³"]
+    assert rows[2:] == [["39 ring", "40", "75"], ["40 warp specialized", "80 (2.00 ×)", "50 (0.67 ×)"], ["cuBLAS", "100 (1.25 ×)", "60 (1.20 ×)"]]
+    assert "bf16 on a rested NVIDIA H200" in shown
+    found.clear()
+    assert docs.road(ROLES) == "Not measured on an H200 yet."

@@ -633,6 +633,33 @@ def heat_of(step):
             f"{table(('type', '', *heads), rows)}")
 
 
+def road(step):
+    """What bench/heat.py timed of the step, of all beside it and of cuBLAS in one run, on a rested GPU: at each shape the TFLOPS of each,
+    in order, and how many times as fast it is as the one before it. cuBLAS comes last: the step before it is the one that it is held against."""
+    found = {}
+    for line in steps.recorded(step, "road.jsonl"):
+        if line["time"] and line["heat"] == "rested":
+            found.setdefault(steps.caption(steps.find(line["step"])) if line["step"] else line["peer"].split()[0], {})[run.shape_words(line["shape"])] = line
+    if not found:
+        return "Not measured on an H200 yet."
+    names = sorted(name for name in found if name[0].isdigit())
+    names += [name for name in found if name not in names]
+    shapes = list(dict.fromkeys(words for lines in found.values() for words in lines))
+
+    def cell(name, before, words):
+        line, other = found[name].get(words), found.get(before, {}).get(words)
+        if not line:
+            return "–"
+        rate = f"{line['tflops']:.0f}"
+        return f"{rate} ({line['tflops'] / other['tflops']:.2f} ×)" if other else rate
+
+    line = next(iter(found[names[0]].values()))
+    env = line["env"]
+    rows = [(name, *(cell(name, before, words) for words in shapes)) for before, name in zip([None, *names], names)]
+    return (f"TFLOPS in {line['dtype']} on a rested {line['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, "
+            f"{env['date']}), all in turns in one process; in brackets, how many times as fast as the row above:\n\n{table(('', *shapes), rows)}")
+
+
 def decode_variants(step):
     """Of one query a head, what each variant of the step reached."""
     head, rows = decode.variants(step, steps.recorded(step, "decode.jsonl"))
@@ -807,7 +834,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "matrix": matrix, "decode": decode_of, "heat": heat_of, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "decode": decode_of, "heat": heat_of, "road": road, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -839,7 +866,7 @@ def generate(name, base, pictures=None):
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu NAME…, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
+         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, heat, road, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):

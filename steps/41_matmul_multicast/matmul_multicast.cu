@@ -176,9 +176,10 @@ __global__ void __cluster_dims__(CLUSTER_M, CLUSTER_N, 1) __launch_bounds__((CON
             mbarrier_wait_parity(&smem->full[stage], parity);  // this stage's tiles are there
             multiply_tiles(sum, &smem->tiles[stage], warpgroup * WGMMA_M);
             wgmma_wait_group<0>(sum);
-            if (lane <
-                CLUSTER_M * CLUSTER_N)  // this warp's products have read the tiles: a lane for each block tells it so
+            // [release] This warp's products have read the tiles. A lane for each block of the cluster tells that block's barrier so.
+            if (lane < CLUSTER_M * CLUSTER_N)
                 mbarrier_arrive_cluster(map_to_rank(&smem->empty[stage], lane));
+            // [end release]
             next_stage<STAGES>(&stage, &parity);
         }
         // [store]

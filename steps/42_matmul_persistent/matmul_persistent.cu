@@ -159,6 +159,7 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         // [produce] One thread of it copies all tiles, each as soon as its stage is empty.
         if (threadIdx.x == CONSUMERS * WARPGROUP) {
+            // [fill] The first pairs of the next tile fill the ring while the consumers still store this one.
             for (int tile = blockIdx.x / CLUSTER_M; tile < tiles; tile += clusters) {
                 place_of(tile, group, m, n, &row, &col);
                 for (int i = 0; i < k; i += TILE_K) {
@@ -178,6 +179,7 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
     } else {
         // [take] The others are consumers. They wait until each of their threads has so many registers.
         setmaxnreg_inc<CONSUMER_REGISTERS>();
+        // [compute] They go through the same tiles in the same order.
         for (int tile = blockIdx.x / CLUSTER_M; tile < tiles; tile += clusters) {
             place_of(tile, group, m, n, &row, &col);
             // [multiply] Each of them multiplies 64 rows of A's tiles.
@@ -194,6 +196,7 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
             // [store]
             store_sums(C, sum, row + warpgroup * WGMMA_M, col, m, n, C_pitch);
         }
+        // [end compute]
     }
 }
 

@@ -116,16 +116,19 @@ __device__ __forceinline__ void multiply_tiles(float sum[COLS][4], const struct 
     wgmma_commit_group();
 }
 
-// [stage_panel] A warp writes its 16 rows of a panel to shared memory, 16 columns at a time: matrices 0 and 1 of stmatrix are the upper and the
-// lower 8 rows of the first 8 columns, 2 and 3 those of the others. Vectors of 16 bytes change places within a row, as the copy expects.
+// [stage_panel] A warp writes its 16 rows of a panel to shared memory, 16 columns at a time: matrices 0 and 1 of stmatrix are the upper
+// and the lower 8 rows of the first 8 columns, 2 and 3 those of the others. Vectors of 16 bytes change places within a row, as the copy
+// expects.
 template <class T>
 __device__ __forceinline__ void stage_panel(T smem[MMA_M][PANEL], const float sum[][4])
 {
     const int lane = threadIdx.x % 32, row = lane % MMA_M, right = lane / MMA_M;
 #pragma unroll
     for (int x = 0; x < PANEL / MMA_N; x += 2) {
+        // [pairs]
         const uint32_t pairs[4] = {pack(sum[x][0], sum[x][1], T()), pack(sum[x][2], sum[x][3], T()),
                                    pack(sum[x + 1][0], sum[x + 1][1], T()), pack(sum[x + 1][2], sum[x + 1][3], T())};
+        // [vector]
         stmatrix_x4(&smem[row][((x + right) ^ row % 8) * VECTOR], pairs);
     }
 }
@@ -137,10 +140,12 @@ __device__ __forceinline__ void store_panel(const CUtensorMap *C_map, T *C, cons
                                             int col, int m, int n, int C_pitch)
 {
     const int lane = threadIdx.x % 32, whole = n / VECTOR * VECTOR;
+    // [engine]
     if (lane == 0 && col < whole)
         tensor_store_2d(C_map, row, col, smem);
     if (lane == 0)
         bulk_commit_group();
+    // [rest]
     if (lane < MMA_M && row + lane < m && whole - col >= 0 && whole - col < PANEL)
         for (int i = whole; i < n; i++)
             C[(size_t)(row + lane) * C_pitch + i] = smem[lane][(i - col) ^ lane % 8 * VECTOR];
@@ -187,8 +192,8 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
             for (int tile = blockIdx.x / CLUSTER_M; tile < tiles; tile += clusters) {
                 place_of(tile, group, m, n, &row, &col);
                 for (int i = 0; i < k; i += TILE_K) {
-                    // The products of all blocks have read the tiles that were here before. There were none in the first round: it
-                    // waits for the phase before a barrier's first, which counts as over.
+                    // The products of all blocks have read the tiles that were here before. There were none in the first round:
+                    // it waits for the phase before a barrier's first, which counts as over.
                     mbarrier_wait_parity(&smem->empty[stage], 1 - parity);
                     load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, i);
                     next_stage<STAGES>(&stage, &parity);
@@ -219,6 +224,7 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
             }
 #pragma unroll
             for (int panel = 0; panel < TILE_N / PANEL; panel++) {
+                // [panel] It leaves through the warp's two panels, in turns.
                 T(*out)[PANEL] = smem->out[warp].C[panel % OUT];
                 // [stage]
                 bulk_wait_group_read<OUT - 1>();
@@ -226,12 +232,14 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
                 stage_panel(out, &sum[panel * PANEL / MMA_N]);
                 fence_proxy_async_shared();
                 __syncwarp();  // all lanes have written
+                // [end stage]
                 // [store]
                 store_panel(&C_map, C, out, row + warp * MMA_M, col + panel * PANEL, m, n, C_pitch);
                 if (!overlapped)
                     bulk_wait_group_read<0>();
             }
         }
+        // [leave]
         bulk_wait_group_read<0>();  // the engine has read the last panels: the block may leave
     }
 }
