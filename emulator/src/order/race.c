@@ -112,10 +112,10 @@ static bool is_volatile(enum strength strength) { return strength >= VOLATILE &&
 static bool is_of_block(enum strength strength) { return strength == VOLATILE_BLOCK || strength == ATOMIC_BLOCK; }
 static bool is_of_cluster(enum strength strength) { return strength == VOLATILE_CLUSTER || strength == ATOMIC_CLUSTER; }
 
-/* Does its scope end before a block of that serial? */
+/* Does its scope end before another block, of that serial? */
 static bool is_too_small(const struct block *b, enum strength strength, uint32_t serial)
 {
-    return serial != b->serial && (is_of_block(strength) || (is_of_cluster(strength) && !cluster_find(b, serial)));
+    return is_of_block(strength) || (is_of_cluster(strength) && !cluster_find(b, serial));
 }
 
 static enum access_kind kind_of(enum strength strength, bool stored)
@@ -174,7 +174,8 @@ static struct conflict conflict_of(struct visit *v)
 static void meet_strong(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
 {
     struct block *b = v->b;
-    bool too_small = is_too_small(b, v->strength, r->serial) || is_too_small(b, strength, r->serial);
+    bool too_small = r->serial != b->serial &&
+                     (is_too_small(b, v->strength, r->serial) || is_too_small(b, strength, r->serial));
     bool volatile_data = v->a->manner != AS_RELAXED &&
                          (is_volatile(v->strength) || (is_volatile(strength) && v->a->kind != ACCESS_ATOMIC));
     if (!too_small && !volatile_data)
@@ -214,10 +215,12 @@ static bool copied_by_own_warpgroup(const struct visit *v, const struct record *
     return true;
 }
 
-static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
+/* Where no order says that it happened before. */
+static void meet_unordered(struct visit *v, const struct record *r, unsigned thread, enum strength strength,
+                           bool stored)
 {
     unsigned actor = record_actor(r, thread);
-    if (order_before(v->b, v->a->thread, r->serial, actor, STAMP(r)) || copied_by_own_warpgroup(v, r, thread))
+    if (copied_by_own_warpgroup(v, r, thread))
         return;
     if (r->engine && (v->strength == PLAIN || strength == PLAIN) &&
         async_meets(v->a, r->serial, r->engine, STAMP(r), stored))
@@ -233,6 +236,12 @@ static void meet(struct visit *v, const struct record *r, unsigned thread, enum 
         return;
     }
     note_conflict(v, r, thread, strength, stored, NOTHING_ORDERS);
+}
+
+static void meet(struct visit *v, const struct record *r, unsigned thread, enum strength strength, bool stored)
+{
+    if (!order_before(v->b, v->a->thread, r->serial, record_actor(r, thread), STAMP(r)))
+        meet_unordered(v, r, thread, strength, stored);
 }
 
 /* Is that record of a launch that has ended before the thread does this? */

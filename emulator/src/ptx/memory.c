@@ -42,8 +42,11 @@ void *ptx_address(const struct running *r, const struct ptx_operand *o, enum ptx
         return (void *)(uintptr_t)at;
     if (o->bytes == 4 || o->slot == NO_SLOT)
         at = (uint32_t)at;
+    const struct block *b = block_here();
+    if (at / SHARED_BYTES == b->rank)
+        return b->arena + at % SHARED_BYTES;
     void *generic = generic_of(at, r->pc);
-    if (space == S_SHARED && at / SHARED_BYTES != block_here()->rank)
+    if (space == S_SHARED)
         report_not_own((unsigned)(at / SHARED_BYTES), r->pc);
     return generic;
 }
