@@ -1105,7 +1105,7 @@ static struct alike *add_block(struct alike *groups, unsigned *n, const struct b
     return groups;
 }
 
-/* Those of a cluster that have not ended, but for one, which may be NULL. */
+/* Those of a cluster that have not ended, but for one. */
 static struct alike *add_cluster(struct alike *groups, unsigned *n, const struct cluster *c, const struct block *but)
 {
     for (unsigned rank = 0; rank < c->n; rank++)
@@ -1170,7 +1170,7 @@ void report_endless(void)
         say_waiters(stderr, b);
         bool between = false; /* stopped on its way from that cluster to another, which it may be beginning */
         for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next) {
-            groups = add_cluster(groups, &n_groups, c, NULL);
+            groups = add_cluster(groups, &n_groups, c, b);
             between |= c == b->cluster;
         }
         if (!between)
