@@ -148,6 +148,8 @@ ADVICE = {("global_races", "reduction_without_barrier"): BARRIER, ("races", "red
           ("global_races", "halo_of_the_neighbour"): TWO_BLOCKS,
           ("bulk_waits", "lane_zero_waits"): COPY_LAST, ("bulk_rings", "nobody_releases"): COPY_LAST,
           ("bulk_rings", "one_of_two_counts_as_both"): COPY_LAST,
+          ("mbarriers", "initialised_too_late"): "Nothing holds the initialisation of an mbarrier and its use apart: a __syncthreads() is missing between them.",
+          ("mbarriers", "by_all_threads"): "Two threads initialise one mbarrier: one thread alone does so, and all use it behind a barrier.",
           ("grid", "no_barrier"): "Nothing orders the two blocks: a barrier of the grid, grid.sync(), is missing between them."}
 
 

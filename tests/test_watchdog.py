@@ -40,6 +40,12 @@ def test_blocks_that_do_the_same_are_one_line(compile_cu, program, workers):
     assert begun > 40 and max(alike) > begun - 40
 
 
+def test_each_block_of_an_endless_cluster_is_named_once(compile_cu):
+    done = run(compile_cu(Program(TESTS / "watchdog" / "endless_cluster.cu")), SIMT_TIMEOUT="1")
+    assert done.returncode == 1 and done.stderr.startswith("simt: endless kernel")
+    assert re.findall(r"^  kernel polls, block \((\d),0,0\)$", done.stderr, re.M) == ["0", "1"], done.stderr
+
+
 @pytest.mark.parametrize("program", [PROGRAM], ids=str)
 def test_progress_is_enough(compile_cu, program):
     done = run(compile_cu(program), "slow", SIMT_TIMEOUT="0.4", SIMT_WORKERS="1")

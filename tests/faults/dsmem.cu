@@ -483,7 +483,7 @@ __global__ void __cluster_dims__(2) reads_to_the_end(int *out)
     __shared__ int array[THREADS];
     int *there;
     array[threadIdx.x] = threadIdx.x;
-    CLUSTER_SYNC();
+    CLUSTER_SYNC();  // perhaps reads_to_the_end: block has left
     MAP(there, array, cluster_rank() ^ 1);
     out[blockIdx.x * THREADS + threadIdx.x] = there[threadIdx.x];  // expect reads_to_the_end: block has left, in rank
 }

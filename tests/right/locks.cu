@@ -25,6 +25,17 @@ __global__ void cas_in_shared(int *out)
         out[blockIdx.x] = total;
 }
 
+__global__ void by_one_thread(int *lock, int *total)  // who knows what it wrote itself
+{
+    for (int turn = 0; turn < 3; turn++) {
+        while (atomicCAS(lock, 0, 1) != 0) {
+        }
+        *total += 1;
+        __threadfence();
+        atomicExch(lock, 0);
+    }
+}
+
 __global__ void exch_in_shared(int *out)
 {
     __shared__ int lock, total;
@@ -388,6 +399,8 @@ int main()
     CHECK(cudaMemcpyFromSymbol(&sum, the_total, sizeof sum));
     SAME(sum, ALL);
 
+    by_one_thread<<<1, 1>>>(words(1), total = words(1));
+    all_are(total, 1, 3);
     one_per_block<<<BLOCKS, THREADS>>>(words(BLOCKS), out = words(BLOCKS));
     all_are(out, BLOCKS, THREADS);
     int *totals = words(THREADS);

@@ -207,8 +207,9 @@ static void check_order(const struct access *a, struct mbarrier *m)
         report_invisible(a, m);
     struct conflict c = {
         .block = b, .place = m->place, .bytes = MBARRIER_BYTES, .now = a->kind, .before = ACCESS_STORE};
-    c.actor.serial = b->serial, c.actor.thread = b->cur, c.pc = a->pc;
+    c.actor.serial = b->serial, c.actor.thread = b->cur, c.actor.engine = a->engine, c.pc = a->pc;
     c.other.serial = first->serial, c.other.thread = first->thread, c.other_pc = first->pc;
+    c.other.engine = engine_of(INITIALISATIONS, first->thread);
     report_race(&c);
 }
 
@@ -555,6 +556,7 @@ void mbarrier_init(void *barrier, unsigned expected, const void *pc)
     if (*at) {
         check_use(*at, "had initialised it before", pc);
         struct access a = access_of(b, pc, barrier, MBARRIER_BYTES, ACCESS_STORE);
+        a.engine = engine_of(INITIALISATIONS, b->cur);
         check_order(&a, *at);
         remove_mbarrier(at);
     }

@@ -313,7 +313,8 @@ static void meet_write(struct visit *v, const struct record *r)
     if (r->serial == v->b->serial && is_met(v->b, r, thread))
         return;
     bool one_warp = r->serial == v->b->serial && thread / WARP == v->warp;
-    if (r->who & CARELESS && message_lock_was_careless(v->b, v->a->thread, r->serial, thread))
+    bool is_own = r->serial == v->b->serial && thread == v->a->thread;
+    if (!is_own && r->who & CARELESS && message_lock_was_careless(v->b, v->a->thread, r->serial, thread))
         note_conflict(v, r, thread, STRENGTH(r), true, FENCE_MISSING);
     bool one_instruction = one_warp && !r->engine && !v->a->engine && access_stores(v->a->kind) && TURN(r) == v->turn &&
                            record_pc(r) == v->a->pc;

@@ -137,7 +137,8 @@ static void say_thread(FILE *f, const struct launch *l, unsigned thread)
 static void say_actor(FILE *f, const struct launch *l, unsigned thread, unsigned engine)
 {
     say_thread(f, l, thread);
-    static const char *const whats[] = {[PRODUCTS] = "'s product", [SENT] = "'s asynchronous operation"};
+    static const char *const whats[] = {
+        [PRODUCTS] = "'s product", [SENT] = "'s asynchronous operation", [INITIALISATIONS] = ""};
     enum engine_kind kind = engine_kind(engine);
     if (engine)
         fputs(kind < sizeof whats / sizeof *whats && whats[kind] ? whats[kind] : "'s copy", f);
@@ -161,6 +162,8 @@ static const char *past(enum access_kind kind)
 {
     return is_load(kind) ? "read" : kind == ACCESS_ATOMIC ? "atomically changed" : "wrote";
 }
+
+static bool initialises(unsigned engine) { return engine_kind(engine) == INITIALISATIONS; }
 
 static void say_distance(FILE *f, const struct object *o, const unsigned char *p, unsigned bytes)
 {
@@ -446,6 +449,14 @@ static const char *advice_on_order(const struct race *r)
 {
     const struct finding f = finding_of(r);
     bool mixed = (r->first.now == ACCESS_ATOMIC) != (r->first.before == ACCESS_ATOMIC);
+    if (initialises(r->first.actor.engine) && initialises(r->first.other.engine))
+        return "Two threads initialise one mbarrier: one thread alone does so, and all use it behind a barrier.";
+    if (initialises(r->first.actor.engine) || initialises(r->first.other.engine))
+        return f.furthest == ONE_CLUSTER
+                   ? "Nothing holds the initialisation of an mbarrier and its use apart: a barrier of the cluster, "
+                     "cluster.sync(), is missing between them."
+                   : "Nothing holds the initialisation of an mbarrier and its use apart: a __syncthreads() is missing "
+                     "between them.";
     if (r->first.actor.engine && is_load(r->first.before) && r->furthest == ONE_CLUSTER)
         return "Who copies into another block must know that its readers are through: they arrive at an mbarrier of the block that "
                "copies, which waits for it first, or all meet in the cluster's barrier.";
@@ -541,8 +552,8 @@ static void say_conflict(FILE *f, const struct conflict *c)
     say_kernel(f, l, c->actor.serial);
     fprintf(f, "  ");
     say_actor(f, l, c->actor.thread, c->actor.engine);
-    fprintf(f, " %s %s (%u byte%s) at %s%s\n", present(c->now), name, c->bytes, plural(c->bytes), where(c->pc),
-            called(c->pc));
+    fprintf(f, " %s %s (%u byte%s) at %s%s\n", initialises(c->actor.engine) ? "initialises" : present(c->now), name,
+            c->bytes, plural(c->bytes), where(c->pc), called(c->pc));
     fprintf(f, "  ");
     if (of_other_launch(c)) {
         fprintf(f, "This ");
@@ -556,7 +567,8 @@ static void say_conflict(FILE *f, const struct conflict *c)
     }
     if (!of_other_launch(c))
         say_actor(f, l, c->other.thread, c->other.engine);
-    fprintf(f, " %s it at %s%s\n", past(c->before), where(c->other_pc), called(c->other_pc));
+    fprintf(f, " %s it at %s%s\n", initialises(c->other.engine) ? "initialised" : past(c->before), where(c->other_pc),
+            called(c->other_pc));
     if (c->place.space != SPACE_SHARED)
         say_target(f, b, address, c->bytes, false);
 }
@@ -1093,7 +1105,7 @@ static struct alike *add_block(struct alike *groups, unsigned *n, const struct b
     return groups;
 }
 
-/* Those of a cluster that have not ended, but for one, which may be NULL. */
+/* Those of a cluster that have not ended, but for one. */
 static struct alike *add_cluster(struct alike *groups, unsigned *n, const struct cluster *c, const struct block *but)
 {
     for (unsigned rank = 0; rank < c->n; rank++)
@@ -1158,7 +1170,7 @@ void report_endless(void)
         say_waiters(stderr, b);
         bool between = false; /* stopped on its way from that cluster to another, which it may be beginning */
         for (const struct cluster *c = simt_workers[i].in_hand; c; c = c->next) {
-            groups = add_cluster(groups, &n_groups, c, NULL);
+            groups = add_cluster(groups, &n_groups, c, b);
             between |= c == b->cluster;
         }
         if (!between)
