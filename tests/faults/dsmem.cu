@@ -492,7 +492,7 @@ __global__ void __cluster_dims__(4) stores_at_the_end(int *out)
 {
     __shared__ int array[THREADS];
     int *there;
-    CLUSTER_SYNC();
+    CLUSTER_SYNC();  // perhaps stores_at_the_end: block has left
     MAP(there, array, (cluster_rank() + 1) % 4);
     there[threadIdx.x] = threadIdx.x;  // expect stores_at_the_end: block has left, in rank
 }
@@ -503,7 +503,7 @@ __global__ void __cluster_dims__(2) adds_when_it_has_left(int *out)
     __shared__ int sum;
     int *there;
     sum = 0;
-    CLUSTER_SYNC();
+    CLUSTER_SYNC();  // perhaps adds_when_it_has_left: block has left
     MAP(there, &sum, 0);
     if (cluster_rank() == 1)
         atomicAdd(there, 1);  // expect adds_when_it_has_left: block has left, in rank
@@ -521,7 +521,7 @@ __global__ void __cluster_dims__(2) arrives_too_early(int *out)
     MAP(there, array, cluster_rank() ^ 1);
     ARRIVE();
     out[blockIdx.x * THREADS + threadIdx.x] = there[threadIdx.x];  // expect arrives_too_early: block has left, in rank
-    WAIT();
+    WAIT();                                                        // perhaps arrives_too_early: block has left
 }
 
 #define CASE(NAME) \
