@@ -28,11 +28,14 @@ SIZES = {
     "13_flash_scalar": [(65535, 2080, 128)], "15_flash_wmma": [(65535, 4160, 128)],  # which count in vectors
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
 }
-SMS = {"36_bulk_copy": "100000000"}  # where a block on each SM would otherwise go through all of a tensor
+# Where a block on each SM would otherwise go through all of a tensor.
+SMS = dict.fromkeys(("36_bulk_copy", "42_matmul_persistent", "43_matmul_overlapped_store"), "100000000")
 # CUDA's grids have no more than 65535 blocks along y.
 ONLY = {"strided": lambda m, n, k: n <= 32 * 65535,
         **dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast"), lambda m, n, k: n <= 192 * 65535)}
 MANY = {"13_flash_scalar": 4, "15_flash_wmma": 4, "16_flash_wmma_warp_max": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
+
+AT_END = {"41_matmul_multicast": 4, "42_matmul_persistent": 2, "43_matmul_overlapped_store": 2}  # blocks that run, whole clusters
 
 # What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and
 # what is no index: a sum of bits, and a remainder that the lower bits decide.
@@ -63,8 +66,9 @@ def number_casts(text):
 
 
 def program_of(step):
-    return Program(source_of(step["name"]), options=("--plain", f"-DMANY={MANY.get(step['name'], 1024)}", "-include",
-                                              str(TESTS / "large_tensors" / "last_blocks.h"), "-I", str(ROOT / "common")),
+    run = f"-DMANY={MANY.get(step['name'], 1024)}", f"-DAT_END={AT_END.get(step['name'], 1)}"
+    return Program(source_of(step["name"]), options=("--plain", *run, "-include", str(TESTS / "large_tensors" / "last_blocks.h"),
+                                                     "-I", str(ROOT / "common")),
                    libraries=(str(TESTS / "large_tensors" / f"{step['operation']}.c"), str(BUILD / "common" / "libcommon.a")),
                    edit=number_casts)
 

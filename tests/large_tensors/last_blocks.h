@@ -1,6 +1,6 @@
 // In front of a step's source (`-include`), for the emulator without its checks: of a launch with MANY blocks or more along
-// a dimension only the last of them runs, and it finds itself where it would be. So a kernel goes to the end of a tensor of
-// 2^32 elements, and touches no more of it than a tile.
+// a dimension only the last AT_END of them run, one or a cluster's, and they find themselves where they would be. So a kernel
+// goes to the end of a tensor of 2^32 elements, and touches no more of it than a tile.
 #ifndef LAST_BLOCKS_H
 #define LAST_BLOCKS_H
 
@@ -15,7 +15,8 @@ namespace simt
 inline void configure(const char *text, const char *file, int line, dim3 grid, dim3 block, size_t shared = 0,
                       cudaStream_t stream = 0)
 {
-    const unsigned run[3] = {grid.x < MANY ? grid.x : 1, grid.y < MANY ? grid.y : 1, grid.z < MANY ? grid.z : 1};
+    const unsigned run[3] = {grid.x < MANY ? grid.x : AT_END, grid.y < MANY ? grid.y : AT_END,
+                             grid.z < MANY ? grid.z : AT_END};
     if (grid.x > 0x7fffffff || grid.y > 0xffff || grid.z > 0xffff)
         abort();  // CUDA would refuse this grid
     whole_grid = {grid.x, grid.y, grid.z};

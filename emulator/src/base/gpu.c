@@ -52,15 +52,16 @@ int gpu_sms(void)
     return wish && atoi(wish) > 0 ? atoi(wish) : gpu_described()->sms;
 }
 
+/* More SMs than it has lie in groups like its own. */
 u64 gpu_clusters(u64 blocks, unsigned per_sm)
 {
+    const uint8_t *groups = gpu_described()->groups, *group = groups;
     u64 clusters = 0;
-    unsigned left = (unsigned)gpu_sms();
-    for (const uint8_t *group = gpu_described()->groups; group && *group; group++) {
-        unsigned sms = *group < left ? *group : left;
-        left -= sms;
+    for (unsigned left = groups ? (unsigned)gpu_sms() : 0, sms; left; left -= sms) {
+        sms = *group < left ? *group : left;
         if (sms >= blocks)
             clusters += (u64)sms * per_sm / blocks;
+        group = group[1] ? group + 1 : groups;
     }
     return clusters;
 }
