@@ -117,6 +117,16 @@ def tour(operation):
     return "```\n" + "\n".join(lines) + "\n```"
 
 
+# What a line was measured with, in words.
+SETTING = {"gpu_driver": "driver {}", "cuda": "CUDA {}", "torch": "PyTorch {}", "temperature_c": "{} °C", "date": "{}"}
+
+
+def measured_on(line, *left_out):
+    """The GPU of a line, and in brackets what else it was measured with but what is left out."""
+    words = (form.format(line["env"][name]) for name, form in SETTING.items() if name not in left_out)
+    return f"{line['device']} ({', '.join(words)})"
+
+
 def recorded_with(every):
     """The versions that the steps' figures were recorded with, in a sentence; empty where there are none."""
     known = [line["env"] for step in every if (line := results.best(step))]
@@ -171,9 +181,7 @@ def machine_results(step):
     line = results.best(step)
     if not line:
         return "Not measured on an H200 yet."
-    env = line["env"]
-    return (f"On an {line['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):"
-            "\n\n" + table(("", "", "measured", "of the published"), device.short_table(step)))
+    return (f"On an {measured_on(line, 'torch')}:\n\n" + table(("", "", "measured", "of the published"), device.short_table(step)))
 
 
 def floor_words(line):
@@ -205,9 +213,7 @@ def results_of(step):
     rows = [row(line["variant"] or steps.short(step), line, f"{line['check']['error']:.1e} ≤ {line['check']['bound']:.1e}")
             for line in ours]
     rows += [row(name, line, f"{line['check']['error']:.1e}" if line["check"] else "") for name, line in peers.items()]
-    env = best["env"]
-    return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {best['device']} "
-            f"(driver {env['gpu_driver']}, CUDA {env['cuda']}, {env['temperature_c']} °C, {env['date']}):\n\n"
+    return (f"{best['operation']} {best['dtype']}, {run.shape_words(best['shape'])}, on an {measured_on(best, 'torch')}:\n\n"
             + table(("", "median ms", "p10–p90", "rate", *(["of the published"] if by_rates else []), "of the floor", "error"), rows)
             + f"\n\n{floor_words(best)}")
 
@@ -626,9 +632,7 @@ def heat_of(step):
         rows.append((dtype, words, *(cell for rate in rates.values() for cell in (
             ", ".join(f"{rate[name]:.0f}" for name in names), *(f"{rate[mine] / rate[other]:.2f}" for other in others)))))
     heads = [head for heat in ("rested", "hot") for head in (f"{heat}: {', '.join(names)}", *(f"{mine} / {other}" for other in others))]
-    line = next(iter(first.values()))
-    env = line["env"]
-    return (f"TFLOPS on an {line['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, {env['date']}), in turns in one "
+    return (f"TFLOPS on an {measured_on(next(iter(first.values())), 'temperature_c')}, in turns in one "
             f"process: bursts of 20 ms or 512 launches, each a CUDA graph, rested behind 0.12 s of idleness and hot without a pause.\n\n"
             f"{table(('type', '', *heads), rows)}")
 
@@ -654,10 +658,9 @@ def road(step):
         return f"{rate} ({line['tflops'] / other['tflops']:.2f} ×)" if other else rate
 
     line = next(iter(found[names[0]].values()))
-    env = line["env"]
     rows = [(name, *(cell(name, before, words) for words in shapes)) for before, name in zip([None, *names], names)]
-    return (f"TFLOPS in {line['dtype']} on a rested {line['device']} (driver {env['gpu_driver']}, CUDA {env['cuda']}, PyTorch {env['torch']}, "
-            f"{env['date']}), all in turns in one process; in brackets, how many times as fast as the row above:\n\n{table(('', *shapes), rows)}")
+    return (f"TFLOPS in {line['dtype']} on a rested {measured_on(line, 'temperature_c')}, "
+            f"all in turns in one process; in brackets, how many times as fast as the row above:\n\n{table(('', *shapes), rows)}")
 
 
 def decode_variants(step):

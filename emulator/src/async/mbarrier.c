@@ -778,12 +778,12 @@ void mbarrier_say_missing(const struct engine *e, const struct flying *f, const 
         base_out_of_memory();
     const char *what = flying_does(f);
     fprintf(out, "Phase %llu (parity %u) of %s", f->group, (unsigned)f->group & 1, name);
-    if (a->block != m->block)
+    if (a->block != m->block) {
         fprintf(out, " of the block of rank %u counts the %s, and no thread of that block has waited for it.",
                 m->block->rank, what);
-    else if (!asked->pc)
+    } else if (!asked->pc) {
         fprintf(out, " counts the %s, and this thread has not waited for that.", what);
-    if (a->block == m->block && asked->pc) {
+    } else {
         struct source_line l = lines_of(asked->pc);
         fprintf(out, " counts the %s, and the wait at %s:%d was ", what, l.file, l.line);
         if (asked->over)

@@ -21,7 +21,7 @@ cudaError_t cluster_most_active(int *clusters, const struct simt_kernel *kernel,
                                 const struct simt_configuration *asked);
 cudaError_t cluster_largest(int *blocks, const struct simt_kernel *kernel, const struct simt_configuration *asked);
 
-/* cudaFuncAttribute…Cluster…: what a program asks for a kernel, and is told of it. */
+/* cudaFuncAttribute…Cluster…: what a program asks for a kernel, and what it is answered. */
 cudaError_t cluster_set_attribute(struct simt_kernel *kernel, enum cudaFuncAttribute attribute, int value);
 void cluster_get_attributes(struct cudaFuncAttributes *attributes, const struct simt_kernel *kernel);
 
