@@ -130,6 +130,16 @@ bool guard_forbids(const struct block *b, const void *address, unsigned bytes, b
     return false;
 }
 
+bool guard_closed_by(const struct block *b, const void *address, unsigned bytes, unsigned n)
+{
+    const struct block *owner = shared_owner(b, address);
+    size_t first = word_of(b, address), last = word_of(b, (const unsigned char *)address + bytes - 1);
+    bool all = owner && owner->flight;
+    for (size_t word = first; word <= last && all; word++)
+        all = owner->flight->guards.closed[word] == n;
+    return all;
+}
+
 /* ---- which transfer it is ---- */
 
 static struct engine *next_engine(struct block *b, unsigned *i, struct engine *e)

@@ -82,7 +82,10 @@ struct flight *flight_of(struct block *b); /* made if there is none */
 static inline const struct piece *flying_pieces(const struct flying *f) { return f->many ? f->many : f->few; }
 /* What it does with its target, and what that is called. */
 static inline const char *flying_does(const struct flying *f) { return f->sent ? "store" : "copy"; }
-static inline unsigned char *flying_held(struct flying *f) { return f->many_held ? f->many_held : f->few_held; }
+static inline unsigned char *flying_held(const struct flying *f)
+{
+    return f->many_held ? f->many_held : (unsigned char *)f->few_held;
+}
 
 void engine_clear(struct engine *e); /* forgets what is in flight; keeps its memory */
 void engine_free(struct engine *e);
@@ -114,5 +117,7 @@ void guard_hold(struct block *b, const void *address, u64 bytes);
 void guard_free(struct block *b, const void *address, u64 bytes);
 /* May that not be read, or written? */
 bool guard_forbids(const struct block *b, const void *address, unsigned bytes, bool store);
+/* Do so many transfers forbid each word of it? */
+bool guard_closed_by(const struct block *b, const void *address, unsigned bytes, unsigned n);
 
 #endif

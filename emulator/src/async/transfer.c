@@ -81,23 +81,42 @@ static void hold_contents(struct flying *f)
 
 /* ---- issue ---- */
 
-/* Lanes may copy one thing to one place, as clamped indices do: which of them comes last makes no difference. */
-static bool others_copy_the_same(struct block *b, struct flying *mine)
+enum copied { ELSEWHERE, THE_SAME, SOMETHING_ELSE };
+
+static enum copied copied_there(const struct flying *f, const struct flying *mine)
+{
+    const struct piece *p = flying_pieces(mine), *q = flying_pieces(f);
+    if (f == mine || q->to >= p->to + mine->bytes || p->to >= q->to + f->bytes)
+        return ELSEWHERE;
+    bool same = q->to == p->to && f->bytes == mine->bytes && f->generic && !f->as.reduces &&
+                !memcmp(flying_held(f), flying_held(mine), mine->bytes);
+    return same ? THE_SAME : SOMETHING_ELSE;
+}
+
+/* Lanes may copy one thing to one place, as clamped indices do: which of them comes last makes no difference. A thread's own
+ * copies, which may be all that go there, are looked at first. */
+static bool others_copy_the_same(const struct engine *e, struct flying *mine)
 {
     const struct piece *p = flying_pieces(mine);
-    bool any = false;
+    struct block *b = e->block;
+    unsigned n = 0;
     if (!mine->generic || mine->as.reduces || !guard_forbids(b, p->to, mine->bytes, false))
         return false;
-    for (struct flight_search s = {0}; flight_next(b, &s);) {
-        const struct piece *q = flying_pieces(s.flying);
-        if (s.flying == mine || q->to >= p->to + mine->bytes || p->to >= q->to + s.flying->bytes)
-            continue;
-        if (q->to != p->to || s.flying->bytes != mine->bytes || !s.flying->generic || s.flying->as.reduces ||
-            memcmp(flying_held(s.flying), flying_held(mine), mine->bytes))
+    for (unsigned i = 0; i < e->n; i++) {
+        enum copied copied = copied_there(&e->flying[e->first + i], mine);
+        if (copied == SOMETHING_ELSE)
             return false;
-        any = true;
+        n += copied == THE_SAME;
     }
-    return any;
+    if (guard_closed_by(b, p->to, mine->bytes, n))
+        return n;
+    for (struct flight_search s = {0}; flight_next(b, &s);) {
+        enum copied copied = copied_there(s.flying, mine);
+        if (copied == SOMETHING_ELSE)
+            return false;
+        n += copied == THE_SAME;
+    }
+    return n;
 }
 
 static bool are_equal(struct flying *f, struct flying *g)
@@ -158,12 +177,32 @@ static void guard(struct block *b, const struct flying *f)
     }
 }
 
+#define LARGE 1024 /* bytes */
+
+/* The records of a large transfer come into memory together, if its sources, or targets, lie together. */
+static void expect_words(struct block *b, const struct flying *f, bool targets)
+{
+    const struct piece *pieces = flying_pieces(f);
+    const unsigned char *low = NULL, *high = NULL;
+    for (unsigned i = 0; f->bytes >= LARGE && i < f->n_pieces; i++) {
+        const unsigned char *at = targets ? pieces[i].to : pieces[i].from;
+        if (!at)
+            continue;
+        low = low && low < at ? low : at;
+        high = high && high > at + pieces[i].bytes ? high : at + pieces[i].bytes;
+    }
+    if (low && (size_t)(high - low) <= f->bytes)
+        race_expect(b, low, (unsigned)(high - low));
+}
+
 static void announce(struct block *b, const struct engine *e, struct flying *f)
 {
+    expect_words(b, f, false);
+    expect_words(b, f, true);
     touch_sources(e, f);
     if (!f->read)
         hold_contents(f);
-    if (!others_copy_the_same(e->block, f) && !another_lane_stores_the_same(b, e, f))
+    if (!others_copy_the_same(e, f) && !another_lane_stores_the_same(b, e, f))
         touch_targets(b, e, f);
     guard(b, f);
 }

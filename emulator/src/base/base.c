@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 bool simt_checked;
 
@@ -62,6 +63,16 @@ void base_release(void *memory, size_t bytes)
         return;
     forget(memory);
     munmap(memory, bytes ? bytes : 1);
+}
+
+/* All at once, where the kernel can (Linux 5.14), and not page by page as they are read and then written. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+void base_populate(void *memory, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)memory & ~(page - 1);
+    madvise((void *)first, (uintptr_t)memory + bytes - first, MADV_POPULATE_WRITE);
 }
 
 void base_forget(void *memory, size_t bytes) { madvise(memory, bytes, MADV_DONTNEED); }

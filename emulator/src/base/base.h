@@ -60,7 +60,8 @@ static inline bool access_collective_load(enum access_kind kind)
 void *base_reserve(size_t bytes);
 void base_release(void *memory, size_t bytes);
 bool base_is_reserved(const void *address);
-void base_forget(void *memory, size_t bytes); /* zeroes it, and gives its pages back */
+void base_populate(void *memory, size_t bytes); /* soon all of it is written */
+void base_forget(void *memory, size_t bytes);   /* zeroes it, and gives its pages back */
 
 void base_json_string(FILE *f, const char *s); /* quoted, as JSON has it */
 

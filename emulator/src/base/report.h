@@ -9,7 +9,7 @@ struct cluster;
 struct conflict;
 struct undefined_read;
 
-/* Each says what happened and ends the program with status 1: races and uninitialised reads at the launch's end. */
+/* Each says what happened and ends the program with status 1: races, uninitialised reads and mixed barriers at the launch's end. */
 void report_race(const struct conflict *c);
 /* Lanes of a warp store to one place by the instruction at pc: no race, but it tells what a race there comes of. */
 void report_stored_together(const void *pc);
@@ -26,6 +26,9 @@ void report_access(const struct access *a, const char *kind, const char *why) __
 /* An access, and what another did, which does not go with it. */
 void report_meeting(const struct access *a, const char *kind, const struct actor *other, const char *did,
                     const char *why) __attribute__((noreturn));
+/* That thread comes, at pc, to a barrier to whose last turn the other came, at other_pc. */
+void report_mixed_barrier(const struct block *b, unsigned id, unsigned thread, const void *pc, unsigned other,
+                          const void *other_pc);
 void report_deadlock(const struct cluster *c) __attribute__((noreturn));
 /* Two threads came to what is called so at two places. */
 void report_divergence(struct block *b, const char *call, unsigned thread, const void *pc, unsigned other,

@@ -11,6 +11,7 @@
 #define GRID_BARRIER 16   /* where the threads wait that wait for other blocks */
 #define TILE_BARRIERS 17  /* of groups of several warps: 16 of 64 threads, 8 of 128, … 1 of 1,024 */
 #define BARRIERS 48
+#define ENGINES_KNOWN 8
 
 struct thread {
     void *sp;             /* saved while it does not run */
@@ -51,10 +52,18 @@ struct arrival {
     enum meeting as;
 };
 
+/* Who came to a barrier that was given a number of threads, until it was complete. */
+struct turn {
+    uint32_t stamp[MAX_WARPS]; /* when the first lane of each warp did; 0: none has */
+    const void *pc[MAX_WARPS];
+};
+
 struct barrier {
     struct waiting waiting;
-    unsigned id; /* its place among the block's */
+    struct waiting of_warp; /* lanes that have arrived, and come again: for the rest of their warp to arrive */
+    unsigned id;            /* its place among the block's */
     unsigned arrived;
+    unsigned partly;                 /* of these, lanes of warps of which others may yet */
     unsigned expected;               /* threads; 0: all that have not left */
     unsigned count, result;          /* of __syncthreads_count() */
     unsigned met;                    /* how often it has been complete */
@@ -62,12 +71,14 @@ struct barrier {
     struct arrival first[MAX_WARPS]; /* of those */
     const void *whole, *other;       /* where the first came by __syncthreads(), and one at another line; or NULL */
     bool passed;                     /* some have arrived without waiting */
-    struct clock passing;            /* and what they had done by then */
+    struct release *done;            /* and what they had done by then; NULL before a part of the block first meets */
     /* of a barrier in two halves, barrier_arrive() and barrier_wait(): */
     struct release *early;    /* what threads had done when they arrived; NULL: nobody has yet */
     uint32_t came[MAX_WARPS]; /* the lanes that did */
     unsigned n_came;
-    bool halved; /* some wait in the second half */
+    bool halved;                 /* some wait in the second half */
+    struct turn turn, last_turn; /* with checks */
+    bool mixes;                  /* it has been reported that nothing keeps its turns apart */
 };
 
 struct block {
@@ -109,10 +120,10 @@ struct block {
     unsigned n_proxy_fences, n_fenced; /* the latter for global memory */
     unsigned proxy_fencer;             /* whose fence was last of use */
     struct engines *engines;           /* NULL: none has been waited for */
-    struct engine_known {              /* the last that has been asked for, and found */
+    struct engine_known {              /* the last that have been asked for, and found */
         unsigned thread, engine;
         uint32_t stamp;
-    } engine_known;
+    } engine_known[ENGINES_KNOWN]; /* by the engine's number */
     /* shared.c */
     unsigned char *arena;          /* one of its cluster's */
     struct offer *offers;          /* block.c: of each thread, to others of its group; NULL before the first */

@@ -202,7 +202,8 @@ static void fiber_main(void)
 static void show_stack(struct block *b)
 {
     const struct thread *t = current(b);
-    b->worker->stack = t->watched ? WATCHED_STACK : t->stack;
+    b->worker->stack = t->watched ? NO_STACK : t->stack;
+    b->worker->watched = t->watched ? t->stack : NO_STACK;
 }
 
 void fiber_watch(struct block *b, unsigned thread)

@@ -24,8 +24,7 @@ void fiber_exit(struct block *b, unsigned next) __attribute__((noreturn));
 void fiber_hand_over(struct block *b, unsigned from, unsigned to);
 
 /* From now on the hooks take none of that thread's accesses for local ones, which need no look. */
-#define WATCHED_STACK \
-    ((unsigned char *)-(uintptr_t)STACK_SLOT) /* in place of a worker's stack: no address lies in it */
+#define NO_STACK ((unsigned char *)-(uintptr_t)STACK_SLOT) /* no address lies in it */
 void fiber_watch(struct block *b, unsigned thread);
 
 /* No thread of the block will run again; then their stacks can be had back. */

@@ -9,7 +9,8 @@
 
 struct worker {
     struct block *block;     /* that runs */
-    unsigned char *stack;    /* fiber.c: the slot of the thread that runs; or WATCHED_STACK */
+    unsigned char *stack;    /* fiber.c: the slot of the thread that runs, if it is not watched; else NO_STACK */
+    unsigned char *watched;  /* its slot, if it is; else NO_STACK */
     bool unsettled;          /* access.h: something may have to be done before its thread goes on */
     struct cluster *in_hand; /* begun, not done, not running: the next to go on is first */
     struct cluster *idle;    /* to be used again */

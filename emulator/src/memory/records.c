@@ -52,11 +52,7 @@ unsigned record_distant(const void *pc)
     return NEAR_BITS + i;
 }
 
-const void *record_pc(const struct record *r)
-{
-    unsigned place = (unsigned)(r->key & 0x3fffffff);
-    return place < NEAR_BITS ? __ehdr_start + place : distant[place - NEAR_BITS];
-}
+const void *code_at(unsigned place) { return place < NEAR_BITS ? __ehdr_start + place : distant[place - NEAR_BITS]; }
 
 struct record record_covered(const struct record *r)
 {

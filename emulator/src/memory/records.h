@@ -78,6 +78,13 @@ extern char __ehdr_start[]; /* of the program, or of the shared object that this
 #define NEAR_BITS (1u << 29)
 unsigned record_distant(const void *pc);
 
+static inline unsigned code_place(const void *pc)
+{
+    size_t offset = (size_t)((const char *)pc - __ehdr_start);
+    return offset < NEAR_BITS ? (unsigned)offset : record_distant(pc);
+}
+const void *code_at(unsigned place);
+
 static inline enum strength record_strength(const struct record *r)
 {
     return STRENGTH(r) == COVERED ? PLAIN : STRENGTH(r);
@@ -85,11 +92,10 @@ static inline enum strength record_strength(const struct record *r)
 
 static inline u64 record_key(uint32_t stamp, bool collective, enum strength strength, bool read_only, const void *pc)
 {
-    size_t offset = (size_t)((const char *)pc - __ehdr_start);
-    unsigned place = offset < NEAR_BITS ? (unsigned)offset : record_distant(pc);
-    return (u64)stamp << (64 - STAMP_BITS) | (u64)collective << 34 | (u64)strength << 31 | (u64)read_only << 30 | place;
+    return (u64)stamp << (64 - STAMP_BITS) | (u64)collective << 34 | (u64)strength << 31 | (u64)read_only << 30 |
+           code_place(pc);
 }
-const void *record_pc(const struct record *r);
+static inline const void *record_pc(const struct record *r) { return code_at((unsigned)(r->key & 0x3fffffff)); }
 
 /* Of a record beside a cell's last write: is it a store all the same? */
 static inline bool record_stores(const struct record *r) { return STRENGTH(r) >= ATOMIC_BLOCK; }

@@ -131,7 +131,7 @@ static void check_local(const struct access *a)
             a, "another thread's local memory",
             "A local variable belongs to its thread alone: on a GPU the address means another place in each thread.");
     if (current(a->block)->watched && a->thread == a->block->cur)
-        registers_access(a->block, a->address, a->bytes, a->kind, a->pc);
+        registers_access(a->block, a->address, a->bytes, access_stores(a->kind), a->pc);
     if (is_misaligned(a))
         report_access(a, "misaligned access", "");
 }
@@ -254,7 +254,7 @@ static inline bool is_local(const struct worker *w, const void *address, unsigne
 /* The same of a thread that is watched, aligned or not. */
 static inline bool is_watched(const struct worker *w, const void *address)
 {
-    return w->stack == WATCHED_STACK && block_is_own_stack(w->block, w->block->cur, address);
+    return (size_t)((const unsigned char *)address - w->watched) < STACK_SLOT;
 }
 
 static inline void announce_store(struct worker *w, const void *address, size_t bytes)
@@ -286,7 +286,7 @@ static inline __attribute__((always_inline)) void access_piece(struct worker *w,
     if (is_local(w, address, bytes))
         return;
     if (is_watched(w, address) && !((uintptr_t)address & (bytes - 1))) {
-        registers_access(b, address, bytes, kind, pc);
+        registers_access(b, address, bytes, access_stores(kind), pc);
         return;
     }
     if (kind == ACCESS_STORE && !w->storing)
@@ -330,7 +330,11 @@ static __attribute__((noinline)) void access_elsewhere(const void *address, unsi
 static inline void access(const void *address, unsigned bytes, enum access_kind kind, const void *pc)
 {
     const struct worker *w = simt_worker;
-    if (!w || w->unsettled || !is_local(w, address, bytes))
+    if (w && !w->unsettled && is_local(w, address, bytes))
+        return;
+    if (w && !w->unsettled && is_watched(w, address) && !((uintptr_t)address & (bytes - 1)))
+        registers_access(w->block, address, bytes, access_stores(kind), pc);
+    else
         access_elsewhere(address, bytes, kind, pc);
 }
 
@@ -412,7 +416,7 @@ static inline void local_access(const void *address, unsigned bytes, enum access
 {
     const struct worker *w = simt_worker;
     if (w && is_watched(w, address))
-        registers_access(w->block, address, bytes, kind, pc);
+        registers_access(w->block, address, bytes, access_stores(kind), pc);
 }
 
 #define HOOKS(BYTES) \

@@ -74,7 +74,7 @@ void order_begin_block(struct block *b)
     b->floor = b->now++;
     b->met = b->floor;
     b->left_unmet = false;
-    b->engine_known = (struct engine_known){0};
+    memset(b->engine_known, 0, sizeof b->engine_known);
     for (; b->engines && b->engines->n; b->engines->n--)
         b->engines->stamp[b->engines->used[b->engines->n - 1]] = 0;
 }
@@ -98,7 +98,7 @@ static bool is_before(struct block *b, unsigned thread, uint32_t serial, unsigne
 /* What a thread knows of an engine's copy it is asked again for each word of it. */
 bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned other, uint32_t stamp)
 {
-    struct engine_known *k = &b->engine_known;
+    struct engine_known *k = &b->engine_known[other % ENGINES_KNOWN];
     if (serial != b->serial || !is_engine(other))
         return is_before(b, thread, serial, other, stamp);
     if (order_engine_met(b->engines, other, stamp) || (k->thread == thread && k->engine == other && k->stamp >= stamp))
@@ -109,10 +109,14 @@ bool order_before(struct block *b, unsigned thread, uint32_t serial, unsigned ot
     return true;
 }
 
-static void join_stamps(const struct block *b, uint32_t *into, const uint32_t *from)
+/* Of whole warps: */
+static unsigned own_stamps(const struct block *b) { return (b->launch->threads + WARP - 1) / WARP * WARP; }
+
+static void join_stamps(const struct block *b, uint32_t *restrict into, const uint32_t *restrict from)
 {
-    for (unsigned t = 0; t < b->launch->threads; t++)
-        into[t] = from[t] > into[t] ? from[t] : into[t];
+    for (unsigned first = 0; first < own_stamps(b); first += WARP)
+        for (unsigned t = first; t < first + WARP; t++)
+            into[t] = from[t] > into[t] ? from[t] : into[t];
 }
 
 static void join_own(const struct block *b, struct knowledge *k, const uint32_t *from)
@@ -120,7 +124,7 @@ static void join_own(const struct block *b, struct knowledge *k, const uint32_t 
     if (!from)
         return;
     if (!k->acquired_own)
-        k->acquired_own = calloc(MAX_THREADS, sizeof *k->acquired_own);
+        k->acquired_own = calloc(own_stamps(b), sizeof *k->acquired_own);
     if (!k->acquired_own)
         base_out_of_memory();
     join_stamps(b, k->acquired_own, from);
@@ -290,27 +294,41 @@ void order_thread_left(struct block *b)
 
 /* ---- fences ---- */
 
-/* Adds what that thread knows and has done. */
+/* Up to which stamp does it know what that thread of its block did, other than by the floor and by clocks? */
+static uint32_t stamp_of(const struct block *b, unsigned self, const struct knowledge *k, unsigned thread)
+{
+    uint32_t stamp = thread == self ? b->now : 0;
+    if (thread != self && thread / WARP == self / WARP)
+        stamp = b->warps[self / WARP].known[self % WARP][thread % WARP];
+    if (b->met > b->floor) {
+        uint32_t met = has_left(b, thread) ? b->threads[thread].met : b->met;
+        stamp = met > stamp ? met : stamp;
+    }
+    if (k && k->acquired_own && k->acquired_own[thread] > stamp)
+        stamp = k->acquired_own[thread];
+    return stamp;
+}
+
+/* Adds what that thread knows and has done; in the order of the entries, which costs least. */
 static void snapshot(struct block *b, unsigned self, const struct knowledge *k, struct clock *out)
 {
-    const uint32_t *known = b->warps[self / WARP].known[self % WARP];
-    for (unsigned lane = 0; lane < WARP; lane++) {
-        unsigned thread = self / WARP * WARP + lane;
-        uint32_t stamp = thread == self ? b->now : known[lane];
+    struct clock own = {0}, *into = out->n ? &own : out;
+    bool all = b->met > b->floor || (k && k->acquired_own);
+    unsigned first = all ? 0 : self / WARP * WARP, end = all ? b->launch->threads : first + WARP;
+    for (unsigned thread = first; thread < end && thread < b->launch->threads; thread++) {
+        uint32_t stamp = stamp_of(b, self, k, thread);
         if (stamp > b->floor)
-            clock_add(out, (struct entry){b->serial, thread, stamp});
+            clock_add(into, (struct entry){b->serial, thread, stamp});
     }
-    for (unsigned thread = 0; b->met > b->floor && thread < b->launch->threads; thread++)
-        clock_add(out, (struct entry){b->serial, thread, has_left(b, thread) ? b->threads[thread].met : b->met});
-    order_engines(b, out);
+    order_engines(b, into);
     if (b->floor)
-        clock_add(out, (struct entry){b->serial, EVERY_THREAD, b->floor});
+        clock_add(into, (struct entry){b->serial, EVERY_THREAD, b->floor});
     if (k)
-        clock_join(out, &k->acquired);
-    for (unsigned t = 0; k && k->acquired_own && t < b->launch->threads; t++)
-        if (k->acquired_own[t] > b->floor)
-            clock_add(out, (struct entry){b->serial, t, k->acquired_own[t]});
-    clock_join(out, &b->acquired);
+        clock_join(into, &k->acquired);
+    clock_join(into, &b->acquired);
+    if (into != out)
+        clock_join(out, into);
+    clock_free(&own);
 }
 
 void order_done(struct block *b, unsigned thread, struct clock *out)
@@ -318,34 +336,10 @@ void order_done(struct block *b, unsigned thread, struct clock *out)
     snapshot(b, thread, b->threads[thread].knowledge, out);
 }
 
-void order_arrive(struct block *b, struct clock *passing)
-{
-    order_done(b, b->cur, passing);
-    b->now++;
-}
-
 static void join_all(struct knowledge *k, const struct clock *all, u64 sequential)
 {
     clock_join(&k->acquired, all);
     k->sequential = later(k->sequential, sequential);
-}
-
-void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing)
-{
-    struct clock all = {0};
-    u64 sequential = passing->n ? order_tick() : 0; /* later than those that have passed have any */
-    clock_join(&all, passing);
-    for (unsigned t = 0; t < b->launch->threads; t++)
-        if (lanes[t / WARP] >> t % WARP & 1)
-            snapshot(b, t, b->threads[t].knowledge, &all);
-    for (unsigned t = 0; t < b->launch->threads; t++)
-        if (lanes[t / WARP] >> t % WARP & 1 && b->threads[t].knowledge)
-            sequential = later(sequential, b->threads[t].knowledge->sequential);
-    for (unsigned t = 0; t < b->launch->threads; t++)
-        if (lanes[t / WARP] >> t % WARP & 1)
-            join_all(order_knowledge(b, t), &all, sequential);
-    clock_free(&all);
-    b->now++;
 }
 
 /* ---- objects of one block ---- */
@@ -356,16 +350,11 @@ u64 order_sequential(const struct block *b, unsigned thread)
     return k ? later(k->sequential, b->sequential) : b->sequential;
 }
 
-void order_release(struct block *b, unsigned thread, struct release *into)
+/* Adds what that thread knows and has done, where the object is its own block's. */
+static void add_done(const struct block *b, unsigned thread, struct release *into)
 {
     const struct knowledge *k = b->threads[thread].knowledge;
     unsigned first = thread / WARP * WARP;
-    into->sequential = later(into->sequential, order_sequential(b, thread));
-    if (into->serial != b->serial) {
-        order_done(b, thread, &into->others);
-        b->now++;
-        return;
-    }
     for (unsigned lane = 0; lane < WARP; lane++) {
         uint32_t known = b->warps[thread / WARP].known[thread % WARP][lane];
         if (known > into->threads[first + lane])
@@ -376,6 +365,15 @@ void order_release(struct block *b, unsigned thread, struct release *into)
         join_stamps(b, into->threads, k->acquired_own);
     if (k)
         clock_join(&into->others, &k->acquired);
+}
+
+void order_release(struct block *b, unsigned thread, struct release *into)
+{
+    into->sequential = later(into->sequential, order_sequential(b, thread));
+    if (into->serial == b->serial)
+        add_done(b, thread, into);
+    else
+        order_done(b, thread, &into->others);
     b->now++;
 }
 
@@ -385,6 +383,21 @@ void order_acquire(struct block *b, unsigned thread, const struct release *from)
     join_own(b, k, from->threads);
     clock_join(&k->acquired, &from->others);
     k->sequential = later(k->sequential, from->sequential);
+}
+
+void order_some(struct block *b, const uint32_t *lanes, struct release *met, bool passed)
+{
+    if (passed)
+        met->sequential = order_tick(); /* later than those that have passed have any */
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1) {
+            add_done(b, t, met);
+            met->sequential = later(met->sequential, order_sequential(b, t));
+        }
+    for (unsigned t = 0; t < b->launch->threads; t++)
+        if (lanes[t / WARP] >> t % WARP & 1)
+            order_acquire(b, t, met);
+    b->now++;
 }
 
 /* Of the block's own engine. */

@@ -72,9 +72,6 @@ void order_begin_block(struct block *b);
 void order_block_barrier(struct block *b);
 void order_thread_left(struct block *b); /* the running one; others do not meet it in barriers to come */
 void order_warp_sync(struct block *b, unsigned warp, uint32_t lanes);
-/* lanes of each warp: those that have met in a barrier; passing: what others had done that arrived and did not wait. */
-void order_some(struct block *b, const uint32_t *lanes, const struct clock *passing);
-void order_arrive(struct block *b, struct clock *passing); /* the running thread is such a one */
 /* For an object of a block, which its threads release to and acquire from, each by itself; threads of other blocks may
  * release to it, too. */
 struct release {
@@ -86,6 +83,9 @@ struct release {
 /* Adds what that thread knows and has done. */
 void order_release(struct block *b, unsigned thread, struct release *into);
 void order_acquire(struct block *b, unsigned thread, const struct release *from);
+/* lanes of each warp: those that have met in a barrier. met: what others had released to it that passed; and then, what all had
+ * done. */
+void order_some(struct block *b, const uint32_t *lanes, struct release *met, bool passed);
 /* The same without order of their own: what its last fence covers, and its initialisations of mbarriers; and known when a fence
  * follows. */
 void order_release_fenced(struct block *b, unsigned thread, enum simt_scope scope, struct release *into);

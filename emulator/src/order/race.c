@@ -356,6 +356,10 @@ static void meet_reads(struct visit *v, const struct record *r)
         return;
     if (own && is_below_floor(v->b, r) && !IS_READ_ONLY(r))
         return;
+    if (own && is_atomic(r) && v->strength >= ATOMIC_BLOCK)
+        return; /* atomic operations of one block never race with one another */
+    if (r->engine && !IS_READ_ONLY(r) && order_before(v->b, v->a->thread, r->serial, r->engine, STAMP(r)))
+        return; /* what it did for one of them it did for all */
     for (uint32_t warps = r->warps; warps && !is_settled(v); warps &= warps - 1) {
         unsigned warp = (unsigned)__builtin_ctz(warps);
         if (own && IS_COLLECTIVE(r) && warp == v->warp)
@@ -853,6 +857,23 @@ static const struct cells *cells_of(const struct block *b, const struct place *p
     bool shared = place->space == SPACE_SHARED;
     *offset = shared ? shared_offset(b, place->object->base) + place->offset : place->offset;
     return shared ? shared_owner(b, place->object->base)->cells : place->object->cells;
+}
+
+static bool is_fresh(const struct cell *c) { return !c->write.serial && !c->reads[0].serial; }
+
+void race_expect(struct block *b, const void *address, unsigned bytes)
+{
+    struct place place = place_of(b, address, bytes);
+    size_t offset;
+    if (!place.object || (place.space != SPACE_SHARED && !place.object->cells))
+        return;
+    const struct cells *cells = cells_of(b, &place, &offset);
+    if (offset + bytes > cells->bytes)
+        return;
+    const unsigned char *first = (unsigned char *)word_cell(cells, offset);
+    const unsigned char *last = (unsigned char *)word_cell(cells, offset + bytes - 1);
+    if (is_fresh((const struct cell *)first) && is_fresh((const struct cell *)last))
+        base_populate((void *)(uintptr_t)first, (size_t)(last - first) + cells->cell_bytes);
 }
 
 static void visit(const struct access *a, const struct place *place, bool read_only)

@@ -13,6 +13,8 @@ struct actor { /* a thread of a block, and where in the program it did what is s
 };
 
 void race_access(const struct access *a, const struct place *place);
+/* All words there are about to be touched, perhaps for the first time. */
+void race_expect(struct block *b, const void *address, unsigned bytes);
 /* The running thread does atomicCAS there, after race_access(): what it loaded before was only a first guess, and decided
  * whether to try at all. */
 void race_tries(struct block *b, const void *address, unsigned bytes);

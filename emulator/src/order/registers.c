@@ -5,6 +5,7 @@
 #include "base/lines.h"
 #include "base/report.h"
 #include "block/async.h"
+#include "memory/records.h"
 #include "order/access.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 #define WORD 4
 #define WORDS (STACK_SLOT / WORD)
 #define ANY_WORD 0xffffu
-#define FORGOTTEN ((const void *)1)
 
 struct issue { /* of a product in flight: the variables that it keeps, by their words in the stack */
     const char *call;
@@ -22,13 +22,19 @@ struct issue { /* of a product in flight: the variables that it keeps, by their 
     uint16_t *words; /* ANY_WORD: of a variable that has ended */
 };
 
-struct registers {              /* of a thread */
-    const void *written[WORDS]; /* where it last wrote a word since its last fence; NULL: it has not */
-    uint16_t list[WORDS];       /* which these are */
-    uint16_t closed[WORDS];     /* how many products in flight forbid to touch a word, */
-    uint16_t held[WORDS];       /* and how many to write it */
-    unsigned n_written, n_forbidden, n_issues, room;
+/* Of a thread's stack. */
+struct word {
+    uint32_t written_at; /* where the thread last wrote it (code_place()), */
+    uint16_t fence;      /* behind that fence; 0: it has not */
+    uint16_t closed : 4; /* how many products in flight forbid to touch it, */
+    uint16_t held : 12;  /* and how many to write it */
+};
+
+struct registers {  /* of a thread */
+    uint16_t fence; /* the last, from 1 on */
+    unsigned n_forbidden, n_issues, room;
     struct issue *issues; /* oldest first */
+    struct word words[WORDS];
 };
 
 static struct registers *registers_of(struct block *b, unsigned thread)
@@ -56,19 +62,26 @@ static struct words words_at(const struct block *b, unsigned thread, const void 
                           word_of(b, thread, (const unsigned char *)variable + bytes - 1) + 1};
 }
 
+/* When the numbers of fences begin anew, no word may have one of before. */
 static void forget_written(struct registers *r)
 {
-    for (unsigned i = 0; i < r->n_written; i++)
-        r->written[r->list[i]] = NULL;
-    r->n_written = 0;
+    r->fence++;
+    for (unsigned i = 0; !r->fence && i < WORDS; i++)
+        r->words[i].fence = 0;
+    r->fence = r->fence ? r->fence : 1;
 }
+
+static bool is_written(const struct registers *r, size_t word) { return r->fence && r->words[word].fence == r->fence; }
 
 static void forbid_word(struct registers *r, const struct issue *issue, unsigned i, int by)
 {
-    uint16_t *counts = issue->accumulators ? r->closed : r->held;
+    struct word *w = &r->words[issue->words[i]];
     if (issue->words[i] == ANY_WORD)
         return;
-    counts[issue->words[i]] = (uint16_t)(counts[issue->words[i]] + by);
+    if (issue->accumulators)
+        w->closed = (w->closed + (unsigned)by) & 0xf;
+    else
+        w->held = (w->held + (unsigned)by) & 0xfff;
     r->n_forbidden += (unsigned)by;
 }
 
@@ -101,11 +114,22 @@ void registers_begin_block(struct block *b)
 
 /* ---- fences ---- */
 
+/* Those of the stack as it is come into memory together: they are read and written soon. */
+static void expect_words(const struct block *b, unsigned thread, struct registers *r)
+{
+    const void *sp = thread == b->cur ? __builtin_frame_address(0) : b->threads[thread].sp;
+    struct word *first = &r->words[word_of(b, thread, sp)];
+    base_populate(first, (size_t)((unsigned char *)(r + 1) - (unsigned char *)first));
+}
+
 void registers_fence(struct block *b, unsigned thread)
 {
     if (!simt_checked)
         return;
-    forget_written(registers_of(b, thread));
+    struct registers *r = registers_of(b, thread);
+    if (!r->fence)
+        expect_words(b, thread, r);
+    forget_written(r);
     fiber_watch(b, thread);
 }
 
@@ -121,9 +145,9 @@ bool registers_unfenced(struct block *b, unsigned thread, void *const *addresses
     for (unsigned i = 0; i < n; i++) {
         struct words at = words_at(b, thread, addresses[i], bytes);
         for (size_t word = at.first; word < at.end; word++)
-            if (r->written[word] && r->written[word] != FORGOTTEN) {
+            if (is_written(r, word)) {
                 found->address = addresses[i];
-                found->pc = r->written[word];
+                found->pc = code_at(r->words[word].written_at);
                 return true;
             }
     }
@@ -131,6 +155,8 @@ bool registers_unfenced(struct block *b, unsigned thread, void *const *addresses
 }
 
 /* ---- in flight ---- */
+
+#define MOST_WORDS_OF(n, bytes) ((n) * ((bytes) / WORD + 2))
 
 static unsigned words_of(const struct block *b, unsigned thread, void *const *addresses, unsigned n, unsigned bytes,
                          uint16_t *words)
@@ -150,16 +176,17 @@ void registers_close(struct block *b, unsigned thread, void *const *addresses, u
     if (!simt_checked || !n)
         return;
     struct registers *r = registers_of(b, thread);
-    struct issue issue = {.call = call, .pc = pc, .accumulators = accumulators};
+    struct issue issue = {.call = call, .pc = pc, .accumulators = accumulators, .lowest = WORDS};
+    uint16_t words[MOST_WORDS_OF(n, bytes)];
+    issue.n = words_of(b, thread, addresses, n, bytes, words);
     if (r->n_issues == r->room) {
         r->room = r->room ? 2 * r->room : 8;
         r->issues = realloc(r->issues, r->room * sizeof *r->issues);
     }
-    issue.words = malloc(n * (bytes / WORD + 2) * sizeof *issue.words);
+    issue.words = malloc(issue.n * sizeof *issue.words + 1);
     if (!r->issues || !issue.words)
         base_out_of_memory();
-    issue.n = words_of(b, thread, addresses, n, bytes, issue.words);
-    issue.lowest = WORDS;
+    memcpy(issue.words, words, issue.n * sizeof *words);
     for (unsigned i = 0; i < issue.n; i++)
         if (issue.words[i] < issue.lowest)
             issue.lowest = issue.words[i];
@@ -183,7 +210,7 @@ void registers_open(struct block *b, unsigned thread, void *const *addresses, un
     if (!simt_checked || !n)
         return;
     struct registers *r = registers_of(b, thread);
-    uint16_t words[n * (bytes / WORD + 2)];
+    uint16_t words[MOST_WORDS_OF(n, bytes)];
     unsigned n_words = words_of(b, thread, addresses, n, bytes, words);
     for (unsigned i = 0; i < r->n_issues; i++)
         if (is_of(&r->issues[i], words, n_words, accumulators)) {
@@ -200,8 +227,8 @@ void simt_registers_end(const void *variable, size_t bytes)
     struct registers *r = registers_of(b, b->cur);
     size_t first = word_of(b, b->cur, variable), end = first + bytes / WORD;
     for (size_t word = first; word < end; word++)
-        if (r->written[word])
-            r->written[word] = FORGOTTEN;
+        if (is_written(r, word))
+            r->words[word].fence = 0;
     for (unsigned i = 0; i < r->n_issues; i++)
         for (unsigned j = 0; j < r->issues[i].n && !r->issues[i].accumulators; j++)
             if (r->issues[i].words[j] >= first && r->issues[i].words[j] < end) {
@@ -220,16 +247,18 @@ static const struct issue *issue_of(const struct registers *r, size_t word, bool
     return NULL;
 }
 
-static void report_touch(const struct access *a, const struct issue *issue, size_t word)
+static __attribute__((noinline)) void report_touch(struct block *b, const void *address, unsigned bytes, bool stores,
+                                                   const void *pc, size_t word)
 {
-    const void *variable = a->block->threads[a->thread].stack + word * WORD;
-    const struct block *b = a->block;
-    struct actor other = {b->serial, a->thread, issue->pc};
+    const struct issue *issue = issue_of(registers_of(b, b->cur), word, stores);
+    const void *variable = current(b)->stack + word * WORD;
+    struct access a = access_of(b, pc, address, bytes, stores ? ACCESS_STORE : ACCESS_LOAD);
+    struct actor other = {b->serial, b->cur, issue->pc};
     char did[160], why[640];
     snprintf(did, sizeof did, "issued %s, which %s", issue->call,
              issue->accumulators ? "adds to it," : "reads it as a register of A,");
-    async_say_unlanded(a->block, a->thread, variable, WORD, why, sizeof why);
-    report_meeting(a, issue->accumulators ? "accumulator in flight" : "operand register in flight", &other, did, why);
+    async_say_unlanded(b, b->cur, variable, WORD, why, sizeof why);
+    report_meeting(&a, issue->accumulators ? "accumulator in flight" : "operand register in flight", &other, did, why);
 }
 
 static void report_lost(const struct issue *issue, const void *pc)
@@ -242,21 +271,21 @@ static void report_lost(const struct issue *issue, const void *pc)
                 "Accumulators have to live until wgmma.wait_group has waited for the product.");
 }
 
-void registers_access(struct block *b, const void *address, unsigned bytes, enum access_kind kind, const void *pc)
+void registers_access(struct block *b, const void *address, unsigned bytes, bool stores, const void *pc)
 {
-    struct registers *r = registers_of(b, b->cur);
-    bool store = access_stores(kind);
+    struct registers *r = &b->registers[b->cur];
     size_t first = word_of(b, b->cur, address), last = word_of(b, b->cur, (const unsigned char *)address + bytes - 1);
-    for (size_t word = first; word <= last && word < WORDS && store; word++) {
-        if (!r->written[word])
-            r->list[r->n_written++] = (uint16_t)word;
-        r->written[word] = pc;
+    if (!stores && !r->n_forbidden)
+        return;
+    for (size_t word = first; word <= last && word < WORDS; word++) {
+        struct word *w = &r->words[word];
+        if (r->n_forbidden && (w->closed || (stores && w->held)))
+            report_touch(b, address, bytes, stores, pc, word);
+        if (!stores)
+            continue;
+        w->written_at = code_place(pc);
+        w->fence = r->fence;
     }
-    for (size_t word = first; word <= last && word < WORDS && r->n_forbidden; word++)
-        if (r->closed[word] || (store && r->held[word])) {
-            struct access a = access_of(b, pc, address, bytes, kind);
-            report_touch(&a, issue_of(r, word, store), word);
-        }
 }
 
 void registers_check_frames(struct block *b, const void *frame, const void *pc)

@@ -33,7 +33,7 @@ void registers_open(struct block *b, unsigned thread, void *const *addresses, un
  * the frame of a function that has returned, since they would land on top of other variables. */
 void registers_check_frames(struct block *b, const void *frame, const void *pc);
 
-/* An access of the running thread to its own stack, while the thread is watched: for access.c. */
-void registers_access(struct block *b, const void *address, unsigned bytes, enum access_kind kind, const void *pc);
+/* A load or store of the running thread in its own stack, while the thread is watched. */
+void registers_access(struct block *b, const void *address, unsigned bytes, bool stores, const void *pc);
 
 #endif

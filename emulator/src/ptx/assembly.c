@@ -17,11 +17,13 @@ static inline __attribute__((always_inline)) void begin(va_list list, const stru
                                                         const struct simt_asm_operand *operands, void **places,
                                                         u64 *slots)
 {
-    for (int i = 0; i < site->n_outputs + site->n_inputs; i++) {
-        if (i < site->n_outputs)
-            places[i] = va_arg(list, void *);
+    const int n_outputs = site->n_outputs, n = n_outputs + site->n_inputs;
+    for (int i = 0; i < n_outputs; i++) {
+        places[i] = va_arg(list, void *);
         slots[i] = operands[i].enters ? va_arg(list, u64) : ~0ull;
     }
+    for (int i = n_outputs; i < n; i++)
+        slots[i] = va_arg(list, u64);
 }
 
 static void write_output(const struct simt_asm_operand *o, void *place, u64 slot)
@@ -111,7 +113,7 @@ static __attribute__((noinline)) void end_variables(const u64 *slots, const stru
         if (unchanged)
             continue;
         if (current(b)->watched && block_is_own_stack(b, b->cur, places[i]))
-            registers_access(b, places[i], o->bytes, ACCESS_STORE, pc);
+            registers_access(b, places[i], o->bytes, true, pc);
         write_output(o, places[i], slots[i]);
     }
 }
@@ -162,7 +164,7 @@ void simt_assembly(struct simt_assembly_site *site, const struct simt_asm_operan
     va_end(list);
     for (unsigned i = p->n_arguments; i < p->n_slots; i++)
         slots[i] = ~0ull;
-    bool watched = simt_worker->stack == WATCHED_STACK;
+    bool watched = simt_worker->watched != NO_STACK;
     if (watched)
         registers_check_frames(block_here(), __builtin_frame_address(0), CALLER());
     struct running r = {

@@ -188,6 +188,7 @@ struct ptx_operand {
     bool predicate;  /* the register is one */
     bool floating;   /* the register is of type .f32 or .f64 */
     bool enters;     /* it is the statement's, and has a value before it; of a vector: all of them */
+    bool in_order;   /* of a vector: its elements are operands of the statement, one behind the other */
     uint16_t slot;   /* of the register, also of an address's; NO_SLOT: the address is a number */
     uint16_t second; /* q of p|q; NO_SLOT: none */
     struct selection selection;

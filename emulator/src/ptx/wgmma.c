@@ -43,12 +43,9 @@ static bool accumulates(const struct running *r, const struct ptx_operand *o)
 /* They mostly are the statement's operands, one behind the other. */
 static void *const *accumulators_of(const struct running *r, const struct ptx_operand *o, void **places)
 {
-    bool in_order = true;
-    for (unsigned i = 0; i < o->n; i++)
-        in_order &= o->elements[i].slot == o->elements[0].slot + i;
-    for (unsigned i = 0; i < o->n && !in_order; i++)
+    for (unsigned i = 0; i < o->n && !o->in_order; i++)
         places[i] = r->places[o->elements[i].slot];
-    return in_order ? &r->places[o->elements[0].slot] : places;
+    return o->in_order ? &r->places[o->elements[0].slot] : places;
 }
 
 static void multiply(struct running *r, const struct instruction *in)
@@ -101,10 +98,11 @@ static const char *check_operands(struct instruction *in)
     const struct ptx_operand *a = &in->operand[A], *scale = &in->operand[SCALE_D];
     struct ptx_operand *d = &in->operand[D];
     const char *why = ptx_check_fragment(p, OPERAND_D, p->d, d);
-    d->enters = true;
+    d->enters = d->in_order = true;
     for (unsigned i = 0; !why && i < d->n; i++) {
         why = d->elements[i].kind == O_SLOT ? NULL : "D is written to registers, all of them";
         d->enters &= d->elements[i].enters;
+        d->in_order &= d->elements[i].slot == d->elements[0].slot + i;
     }
     if (!why && has_registers_of_a(in))
         why = ptx_check_fragment(p, OPERAND_A, p->a, a);

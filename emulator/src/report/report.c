@@ -644,7 +644,7 @@ struct kept_words {
     char *words;
     size_t size;
 };
-static struct kept_words uninitialised, not_begun;
+static struct kept_words uninitialised, not_begun, mixed;
 
 /* Takes the lock; NULL, and it is not taken: there is one already. */
 static FILE *begin_keeping(struct kept_words *kept)
@@ -690,6 +690,27 @@ void report_not_begun(const struct access *a)
     end_keeping(f);
 }
 
+void report_mixed_barrier(const struct block *b, unsigned id, unsigned thread, const void *pc, unsigned other,
+                          const void *other_pc)
+{
+    FILE *f = begin_keeping(&mixed);
+    if (!f)
+        return;
+    fprintf(f, "simt: mixed barrier: %s\n", where(pc));
+    say_kernel(f, b->launch, b->serial);
+    fprintf(f, "  ");
+    say_thread(f, b->launch, thread);
+    fprintf(f, " comes to barrier %u%s\n  ", id, called(pc));
+    say_thread(f, b->launch, other);
+    fprintf(f, " came to it for the turn before, at %s%s, and nothing orders the two\n", where(other_pc),
+            called(other_pc));
+    fprintf(
+        f,
+        "  On a GPU the first may come before the second, and count in its place: then the barrier is complete before all "
+        "threads of that turn have come. Threads that do not wait for each other meet in barriers of different numbers.\n");
+    end_keeping(f);
+}
+
 void report_left(const struct access *a, const struct block *owner, unsigned last)
 {
     const void *pc = owner->threads[last].pc;
@@ -709,16 +730,20 @@ void report_left(const struct access *a, const struct block *owner, unsigned las
     __builtin_unreachable();
 }
 
-/* Called with the lock held. A race explains both, and the second the first. */
+/* Called with the lock held. A race explains each, and each what stands behind it. */
 static void say_kept(void)
 {
-    if (!n_races && (not_begun.words || uninitialised.words))
-        fputs(not_begun.words ? not_begun.words : uninitialised.words, stderr);
+    const char *kept[] = {not_begun.words, mixed.words, uninitialised.words};
+    for (unsigned i = 0; !n_races && i < sizeof kept / sizeof *kept; i++)
+        if (kept[i]) {
+            fputs(kept[i], stderr);
+            return;
+        }
 }
 
 void report_finish_launch(void)
 {
-    if (!n_races && !uninitialised.words && !not_begun.words)
+    if (!n_races && !uninitialised.words && !not_begun.words && !mixed.words)
         return;
     fflush(stdout);
     if (n_races == MOST_RACES)

@@ -15,6 +15,7 @@
 #include "count/counters.h"
 #include "memory/shared.h"
 #include "order/access.h"
+#include "order/messages.h"
 #include "order/race.h"
 #include "order/undefined.h"
 #include "run/cluster_barrier.h"
@@ -65,6 +66,12 @@ static void describe_grid(FILE *f, const struct thread *thread)
         fprintf(f, ", while %llu block%s ended without it,", left, left == 1 ? " has" : "s have");
 }
 
+static const struct waiting_kind arrival_of_warp = {
+    .call = "bar.arrive for the second time, until the rest of its warp has come once,",
+    .deadlock = "barrier deadlock",
+    .rule = "The 32 threads of a warp arrive together.",
+};
+
 static const struct waiting_kind grid_barrier = {
     .call = "the grid's barrier",
     .deadlock = "barrier deadlock",
@@ -87,8 +94,10 @@ struct block *block_new(struct cluster *c, unsigned rank)
     b->threads = base_reserve(MAX_THREADS * sizeof *b->threads);
     b->warps = base_reserve(MAX_WARPS * sizeof *b->warps);
     b->suspicions = base_reserve(sizeof *b->suspicions);
-    for (unsigned i = 0; i < BARRIERS; i++)
+    for (unsigned i = 0; i < BARRIERS; i++) {
         b->barriers[i].id = i;
+        b->barriers[i].of_warp.kind = &arrival_of_warp;
+    }
     b->barriers[0].waiting.kind = &whole_barrier;
     b->barriers[GRID_BARRIER].waiting.kind = &grid_barrier;
     for (unsigned i = 1; i < NAMED_BARRIERS; i++)
@@ -99,13 +108,49 @@ struct block *block_new(struct cluster *c, unsigned rank)
     return b;
 }
 
-static void forget_arrivals(struct barrier *barrier)
+static void forget_parts(struct barrier *barrier)
 {
     memset(barrier->part, 0, sizeof barrier->part);
+    barrier->partly = 0;
+}
+
+static void forget_arrivals(struct barrier *barrier)
+{
     barrier->whole = NULL;
     barrier->other = NULL;
     barrier->passed = false;
-    clock_clear(&barrier->passing);
+    if (!barrier->done)
+        return;
+    clock_clear(&barrier->done->others);
+    memset(barrier->done->threads, 0, sizeof barrier->done->threads);
+    barrier->done->sequential = 0;
+}
+
+static struct release *done_of(const struct block *b, struct barrier *barrier)
+{
+    if (!barrier->done)
+        barrier->done = calloc(1, sizeof *barrier->done);
+    if (!barrier->done)
+        base_out_of_memory();
+    barrier->done->serial = b->serial;
+    return barrier->done;
+}
+
+static void forget_turns(struct barrier *barrier)
+{
+    memset(&barrier->turn, 0, sizeof barrier->turn);
+    memset(&barrier->last_turn, 0, sizeof barrier->last_turn);
+}
+
+/* Warps that have come in part are the next turn's. */
+static void end_turn(struct barrier *barrier)
+{
+    for (unsigned warp = 0; warp < MAX_WARPS; warp++) {
+        bool next = barrier->part[warp];
+        barrier->last_turn.stamp[warp] = next ? 0 : barrier->turn.stamp[warp];
+        barrier->last_turn.pc[warp] = barrier->turn.pc[warp];
+        barrier->turn.stamp[warp] = next ? barrier->turn.stamp[warp] : 0;
+    }
 }
 
 static void forget_halves(struct barrier *barrier)
@@ -147,8 +192,13 @@ void block_begin(struct block *b, struct launch *l, u64 number)
         b->barriers[i].expected = 0;
         b->barriers[i].count = 0;
         b->barriers[i].met = 0;
-        if (b->barriers_in_use >> i & 1)
+        b->barriers[i].mixes = false;
+        if (b->barriers_in_use >> i & 1) {
+            forget_parts(&b->barriers[i]);
             forget_arrivals(&b->barriers[i]);
+        }
+        if (i < NAMED_BARRIERS && simt_checked)
+            forget_turns(&b->barriers[i]);
         forget_halves(&b->barriers[i]);
     }
     b->barriers_in_use = 0;
@@ -265,12 +315,19 @@ static void check_left(struct block *b, const struct barrier *barrier)
             block_check_left(b, barrier->waiting.kind->call, warp, &barrier->first[warp]);
 }
 
-/* The lanes of each warp that wait there; true: they are all that have not left. */
+/* Where whole warps are counted, a lane that has come before the rest of its warp is there for the next turn. */
+static bool meets_in(const struct block *b, unsigned thread, const struct barrier *barrier)
+{
+    bool counted = !barrier->expected || !(barrier->part[thread / WARP] >> thread % WARP & 1);
+    return counted && waits_in(b, thread, barrier);
+}
+
+/* The lanes of each warp that meet there; true: they are all that have not left. */
 static bool lanes_that_met(const struct block *b, const struct barrier *barrier, uint32_t *met)
 {
     bool all = true;
     for (unsigned t = 0; t < b->launch->threads; t++)
-        if (waits_in(b, t, barrier))
+        if (meets_in(b, t, barrier))
             met[t / WARP] |= 1u << t % WARP;
     for (unsigned w = 0; w * WARP < b->launch->threads; w++)
         all &= met[w] == b->warps[w].live;
@@ -289,7 +346,7 @@ static void order_halves(struct block *b, const struct barrier *barrier, const u
 }
 
 /* All of the block that is left has met: the usual case; else those that wait here. */
-static void order_and_count(struct block *b, const struct barrier *barrier)
+static void order_and_count(struct block *b, struct barrier *barrier)
 {
     uint32_t met[MAX_WARPS] = {0};
     bool all = barrier->expected ? lanes_that_met(b, barrier, met) && b->n_live == b->launch->threads
@@ -306,8 +363,15 @@ static void order_and_count(struct block *b, const struct barrier *barrier)
             counters_warp_joined(b, w);
     if (barrier->halved)
         order_halves(b, barrier, met);
-    else
-        order_some(b, met, &barrier->passing);
+    else if (simt_checked)
+        order_some(b, met, done_of(b, barrier), barrier->passed);
+}
+
+static void let_come_again(struct block *b, const struct barrier *barrier, unsigned warp)
+{
+    for (unsigned t = warp * WARP; t < (warp + 1) * WARP && t < b->launch->threads; t++)
+        if (b->threads[t].waits_for == &barrier->of_warp)
+            wake(b, t);
 }
 
 /* All that it waits for have come. */
@@ -324,12 +388,17 @@ static void release(struct block *b, struct barrier *barrier)
         forget_halves(barrier);
     barrier->result = barrier->count;
     barrier->met++;
-    barrier->arrived = 0;
+    if (!barrier->expected)
+        forget_parts(barrier);
+    barrier->arrived = barrier->partly;
     barrier->count = 0;
     forget_arrivals(barrier);
-    b->barriers_in_use &= ~(1ull << (barrier - b->barriers));
+    if (simt_checked && barrier->id < NAMED_BARRIERS)
+        end_turn(barrier);
+    if (!barrier->partly)
+        b->barriers_in_use &= ~(1ull << (barrier - b->barriers));
     for (unsigned t = 0; t < b->launch->threads; t++) {
-        if (!waits_in(b, t, barrier))
+        if (!meets_in(b, t, barrier))
             continue;
         if (simt_checked)
             memset(b->threads[t].turns, 0, sizeof b->threads[t].turns);
@@ -337,20 +406,63 @@ static void release(struct block *b, struct barrier *barrier)
     }
 }
 
+/* ---- one turn of a barrier behind the other ---- */
+
+/* Does a lane of the first warp come behind what a lane of the second did at that stamp? By a flag without a fence, too: it
+ * orders no data, but that one comes later than the other. */
+static bool comes_behind(struct block *b, unsigned warp, unsigned other, uint32_t stamp)
+{
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < WARP; i++)
+            if (order_before(b, warp * WARP + lane, b->serial, other * WARP + i, stamp))
+                return true;
+    for (unsigned i = 0; i < WARP; i++)
+        if (message_way(b, b->serial, other * WARP + i, stamp, &(struct way){0}))
+            return true;
+    return false;
+}
+
+/* A barrier counts whoever comes. So each warp has to come behind all that have completed the turn before: else it might count
+ * in the place of one of them. */
+static void check_turn(struct block *b, struct barrier *barrier, unsigned warp, const void *pc)
+{
+    const struct turn *last = &barrier->last_turn;
+    for (unsigned other = 0; other * WARP < b->launch->threads && !barrier->mixes; other++) {
+        if (!last->stamp[other] || other == warp || comes_behind(b, warp, other, last->stamp[other]))
+            continue;
+        barrier->mixes = true;
+        report_mixed_barrier(b, barrier->id, warp * WARP, pc, other * WARP, last->pc[other]);
+    }
+}
+
 static bool is_complete(const struct block *b, const struct barrier *barrier)
 {
-    return barrier->arrived >= (barrier->expected ? barrier->expected : b->n_live);
+    if (!barrier->expected)
+        return barrier->arrived >= b->n_live;
+    return barrier->arrived - barrier->partly >= barrier->expected;
 }
 
 /* A barrier that was given a number of threads counts whole warps: when all lanes that are left have come, the warp counts
  * as 32 (PTX ISA, "bar": thread counts are multiples of the warp's size). */
-static void complete_warp(const struct block *b, struct barrier *barrier, unsigned warp)
+static void complete_warp(struct block *b, struct barrier *barrier, unsigned warp)
 {
     uint32_t part = barrier->part[warp];
     if (!part || b->warps[warp].live & ~part)
         return;
     barrier->arrived += WARP - (unsigned)__builtin_popcount(part);
+    barrier->partly -= (unsigned)__builtin_popcount(part);
     barrier->part[warp] = 0;
+    let_come_again(b, barrier, warp);
+}
+
+/* A lane of that warp comes: the first of its turn? */
+static void note_turn(const struct block *b, struct barrier *barrier, unsigned warp, const void *pc)
+{
+    struct turn *turn = &barrier->turn;
+    if (!simt_checked || barrier->id >= NAMED_BARRIERS || turn->stamp[warp])
+        return;
+    turn->stamp[warp] = b->now;
+    turn->pc[warp] = pc;
 }
 
 /* Those who meet in a barrier name one number of threads; none means all, or all that have not left. */
@@ -376,12 +488,21 @@ struct coming {
     unsigned predicate;
 };
 
+/* Whoever has only arrived may come again before the rest of its warp has come once, which does so together. */
+static void let_warp_arrive(struct block *b, struct barrier *barrier, const void *pc)
+{
+    while (barrier->part[b->cur / WARP] >> b->cur % WARP & 1)
+        wait_for(b, &barrier->of_warp, pc);
+}
+
 /* The running thread counts. */
 static struct barrier *arrive(const struct coming *c, const void *pc)
 {
     struct block *b = running();
     struct barrier *barrier = &b->barriers[c->id];
     unsigned warp = b->cur / WARP;
+    if (c->expected)
+        let_warp_arrive(b, barrier, pc);
     counters_event_of(b, pc, c->event, c->id, barrier->met);
     if (simt_checked) {
         check_place(b, barrier, c->as, pc);
@@ -391,11 +512,15 @@ static struct barrier *arrive(const struct coming *c, const void *pc)
     barrier->expected = barrier->arrived && !barrier->expected ? 0 : c->expected;
     barrier->count += c->predicate;
     barrier->arrived++;
+    barrier->partly++;
     barrier->part[warp] |= 1u << b->cur % WARP;
     b->barriers_in_use |= 1ull << c->id;
     if (c->expected) {
         b->has_roles |= c->id < NAMED_BARRIERS && c->expected < b->launch->threads;
+        note_turn(b, barrier, warp, pc);
         complete_warp(b, barrier, warp);
+        if (simt_checked && c->id < NAMED_BARRIERS && !barrier->part[warp])
+            check_turn(b, barrier, warp, pc);
     }
     return barrier;
 }
@@ -450,7 +575,8 @@ void block_barrier_arrive(unsigned id, unsigned threads, enum meeting as, const 
     struct barrier *barrier = arrive(&c, pc);
     barrier->passed = true;
     b->has_roles = true;
-    order_arrive(b, &barrier->passing);
+    if (simt_checked)
+        order_release(b, b->cur, done_of(b, barrier));
     if (is_complete(b, barrier))
         release(b, barrier);
 }
