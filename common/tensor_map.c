@@ -35,23 +35,60 @@ static CUtensorMapDataType map_type(enum dtype dtype)
     return types[dtype];
 }
 
-int tensor_map_2d(CUtensorMap *map, enum dtype dtype, const void *matrix, int rows, int cols, int pitch, int box_rows,
-                  int box_cols, CUtensorMapSwizzle swizzle)
+enum { MAX_RANK = 3 };
+
+// The innermost dimension first; strides, in bytes, of all but that one.
+struct shape {
+    cuuint32_t rank;
+    cuuint64_t dimensions[MAX_RANK], strides[MAX_RANK - 1];
+    cuuint32_t box[MAX_RANK];
+};
+
+static int encode_map(CUtensorMap *map, enum dtype dtype, const void *tensor, const struct shape *shape,
+                      CUtensorMapSwizzle swizzle)
 {
     const PFN_cuTensorMapEncodeTiled_v12000 encode = find_encode();
     if (!encode)
         return cudaErrorNotSupported;
-    const cuuint64_t dimensions[] = {(cuuint64_t)cols, (cuuint64_t)rows};  // the innermost first
-    const cuuint64_t strides[] = {(cuuint64_t)pitch * dtype_bytes(dtype)};
-    const cuuint32_t box[] = {(cuuint32_t)box_cols, (cuuint32_t)box_rows}, steps[] = {1, 1};
-    const CUresult result = encode(map, map_type(dtype), 2, (void *)matrix, dimensions, strides, box, steps,
-                                   CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const cuuint32_t steps[MAX_RANK] = {1, 1, 1};
+    const CUresult result = encode(map, map_type(dtype), shape->rank, (void *)tensor, shape->dimensions, shape->strides,
+                                   shape->box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result == CUDA_SUCCESS)
         return cudaSuccess;
-    fprintf(
-        stderr,
-        "%s refused a map (error %d): matrix [%d,%d] with a pitch of %d elements of %zu bytes, box [%d,%d], swizzle %d\n",
-        NAME, (int)result, rows, cols, pitch, dtype_bytes(dtype), box_rows, box_cols, (int)swizzle);
+    fprintf(stderr, "%s refused a map (error %d): ", NAME, (int)result);
     return cudaErrorInvalidValue;
+}
+
+int tensor_map_2d(CUtensorMap *map, enum dtype dtype, const void *matrix, int rows, int cols, int pitch, int box_rows,
+                  int box_cols, CUtensorMapSwizzle swizzle)
+{
+    const struct shape shape = {
+        .rank = 2,
+        .dimensions = {(cuuint64_t)cols, (cuuint64_t)rows},
+        .strides = {(cuuint64_t)pitch * dtype_bytes(dtype)},
+        .box = {(cuuint32_t)box_cols, (cuuint32_t)box_rows},
+    };
+    const int status = encode_map(map, dtype, matrix, &shape, swizzle);
+    if (status == cudaErrorInvalidValue)
+        fprintf(stderr, "matrix [%d,%d] with a pitch of %d elements of %zu bytes, box [%d,%d], swizzle %d\n", rows,
+                cols, pitch, dtype_bytes(dtype), box_rows, box_cols, (int)swizzle);
+    return status;
+}
+
+int tensor_map_3d(CUtensorMap *map, enum dtype dtype, const void *tensor, int slices, int rows, int cols, int box_rows,
+                  int box_cols, CUtensorMapSwizzle swizzle)
+{
+    const cuuint64_t row_bytes = (cuuint64_t)cols * dtype_bytes(dtype);
+    const struct shape shape = {
+        .rank = 3,
+        .dimensions = {(cuuint64_t)cols, (cuuint64_t)rows, (cuuint64_t)slices},
+        .strides = {row_bytes, (cuuint64_t)rows * row_bytes},
+        .box = {(cuuint32_t)box_cols, (cuuint32_t)box_rows, 1},
+    };
+    const int status = encode_map(map, dtype, tensor, &shape, swizzle);
+    if (status == cudaErrorInvalidValue)
+        fprintf(stderr, "tensor [%d,%d,%d] of elements of %zu bytes, box [1,%d,%d], swizzle %d\n", slices, rows, cols,
+                dtype_bytes(dtype), box_rows, box_cols, (int)swizzle);
+    return status;
 }

@@ -16,6 +16,11 @@ extern "C" {
 int tensor_map_2d(CUtensorMap *map, enum dtype dtype, const void *matrix, int rows, int cols, int pitch, int box_rows,
                   int box_cols, CUtensorMapSwizzle swizzle);
 
+// The same of a tensor [slices, rows, cols] with no gaps, row-major matrices that follow one another. A box is of one of them: where it
+// reaches beyond the last row, it does not reach into the next matrix.
+int tensor_map_3d(CUtensorMap *map, enum dtype dtype, const void *tensor, int slices, int rows, int cols, int box_rows,
+                  int box_cols, CUtensorMapSwizzle swizzle);
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,4 +35,25 @@ __device__ __forceinline__ void tensor_store_2d(const CUtensorMap *map, int row,
                  : "memory");
 }
 
+// cp.async.bulk.tensor.3d: the same loads and stores of a tensor of matrices. The box lies in one of them, `slice`, and what lies outside of that
+// matrix becomes 0, or is left out, also where another matrix follows.
+__device__ __forceinline__ void tensor_load_3d(void *to, const CUtensorMap *map, int slice, int row, int col,
+                                               uint64_t *barrier)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
+                 "%4}], [%5];"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(to)), "l"(map), "r"(col), "r"(row), "r"(slice),
+                   "r"((uint32_t)__cvta_generic_to_shared(barrier))
+                 : "memory");
+}
+
+__device__ __forceinline__ void tensor_store_3d(const CUtensorMap *map, int slice, int row, int col, const void *from)
+{
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];"
+                 :
+                 : "l"(map), "r"(col), "r"(row), "r"(slice), "r"((uint32_t)__cvta_generic_to_shared(from))
+                 : "memory");
+}
+
 #endif

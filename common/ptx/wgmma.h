@@ -59,12 +59,19 @@ __device__ __forceinline__ void wgmma_wait_group(Sums &sums)
 // [end wait]
 
 // The accumulators of a thread, 4 in each of its tiles, as a statement lists them: in its text, and as operands that it reads and writes.
-#define WGMMA_96 \
+#define WGMMA_LIST_32 \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WGMMA_LIST_40 \
+    WGMMA_LIST_32 \
+    ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define WGMMA_LIST_64 \
+    WGMMA_LIST_40 \
+    ", %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WGMMA_96 \
+    WGMMA_LIST_64 \
+    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define WGMMA_128 \
     WGMMA_96 \
@@ -115,9 +122,58 @@ __device__ __forceinline__ void wgmma_m64n256k16(float sum[32][4], uint64_t a, u
                  : "l"(a), "l"(b));
 }
 
+// All accumulators of a thread in sums of 64, 80, 128 and 256 columns.
+#define WGMMA_SUMS_32 WGMMA_32(0)
+#define WGMMA_SUMS_40 WGMMA_SUMS_32, WGMMA_4(8), WGMMA_4(9)
+#define WGMMA_SUMS_64 WGMMA_SUMS_32, WGMMA_32(8)
+#define WGMMA_SUMS_128 WGMMA_SUMS_64, WGMMA_32(16), WGMMA_32(24)
+
+// [forms] Two more forms, of fp16 in fp32, for each number n of columns. The size of sum, [64, n] as above, says which is meant. The numbers
+// of its operands follow on those of the sums.
+//
+// wgmma_transposed: sum = A Bᵀ, or sum += A Bᵀ where `add`, a predicate of the instruction: without it, what sum held means nothing. A is
+// [64, 16] and B [n, 16], so that Bᵀ is K-major as A is: 0 and 0 at the end. Both are in shared memory.
+//
+// wgmma_registers: sum += A B, where A is [64, 16] in the warpgroup's registers, and B [16, n], in shared memory and MN-major. Lane l of warp w
+// has of A what sums have of C, packed in pairs:
+//   a[0]  (16 w + l / 4, l % 4 * 2) and its right neighbour      a[1]  the same, 8 rows further down      a[2], a[3]  8 columns further right
+// Until the product is done, these registers belong to it as the sums do.
+#define WGMMA_FORMS(n, list, sums, at, at_1, at_2, at_3, at_4) \
+    __device__ __forceinline__ void wgmma_transposed(float(&sum)[n / 8][4], uint64_t a, uint64_t b, bool add, half) \
+    { \
+        asm volatile("{\n" \
+                     ".reg .pred add;\n" \
+                     "setp.ne.b32 add, " at_2 ", 0;\n" \
+                     "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" list "}, " at ", " at_1 \
+                     ", add, 1, 1, 0, 0;\n" \
+                     "}" \
+                     : sums \
+                     : "l"(a), "l"(b), "r"((int)add)); \
+    } \
+    __device__ __forceinline__ void wgmma_registers(float(&sum)[n / 8][4], const uint32_t a[4], uint64_t b, half) \
+    { \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" list "}, {" at ", " at_1 ", " at_2 \
+                     ", " at_3 "}, " at_4 ", 1, 1, 1, 1;" \
+                     : sums \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)); \
+    }
+WGMMA_FORMS(64, WGMMA_LIST_32, WGMMA_SUMS_32, "%32", "%33", "%34", "%35", "%36")
+WGMMA_FORMS(80, WGMMA_LIST_40, WGMMA_SUMS_40, "%40", "%41", "%42", "%43", "%44")
+WGMMA_FORMS(128, WGMMA_LIST_64, WGMMA_SUMS_64, "%64", "%65", "%66", "%67", "%68")
+WGMMA_FORMS(256, WGMMA_128, WGMMA_SUMS_128, "%128", "%129", "%130", "%131", "%132")
+// [end forms]
+
+#undef WGMMA_FORMS
+#undef WGMMA_SUMS_128
+#undef WGMMA_SUMS_64
+#undef WGMMA_SUMS_40
+#undef WGMMA_SUMS_32
 #undef WGMMA_4
 #undef WGMMA_32
 #undef WGMMA_128
 #undef WGMMA_96
+#undef WGMMA_LIST_64
+#undef WGMMA_LIST_40
+#undef WGMMA_LIST_32
 
 #endif
