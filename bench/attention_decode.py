@@ -12,7 +12,6 @@ import peers
 import sweep
 
 STEP, BEFORE = "34", "33"
-BACKENDS = "flash", "cuDNN"
 AT_ONCE = 4  # programs; a table of many shapes should not wait for the host
 ONE_QUERY = ["1x32/8x1/2048x128", "1x32/8x1/32768x128", "1x32/8x1/131072x128", "8x32/8x1/8192x128", "32x32/8x1/2048x128",
              "32x32/8x1/8192x128", "1x32x1/8192x64", "8x32x1/8192x64", "32x32x1/4096x64"]
@@ -27,8 +26,8 @@ def kv_bytes(shape, dtype):
     return 2 * shape.batch * shape.kv_heads * shape.kv_seqlen * shape.head_dim * peers.ELEMENT_BYTES[dtype]
 
 
-class Decode(peers.Attention):
-    """Attention beside these backends and a copy, which reads K and writes as many bytes: together those of K and V."""
+class Decode(peers.Fused):
+    """Attention beside two backends and a copy, which reads K and writes as many bytes: together those of K and V."""
 
     BEYOND_L2 = 4  # one copy more than L2 holds would leave much of it there
 
@@ -38,8 +37,7 @@ class Decode(peers.Attention):
         self.peer_checks = {peers.COPY: self.check_copy}
 
     def peers(self):
-        ours = super().peers()
-        return {name: queue for name, queue in ours.items() if name.endswith(BACKENDS)} | {peers.COPY: self.copy}
+        return super().peers() | {peers.COPY: self.copy}
 
     def copy(self, i):
         self.result = self.to[i].copy_(self.inputs[i][1])
@@ -58,7 +56,7 @@ class Decode(peers.Attention):
 def contenders(torch, step, shape):
     steps = [step] + [peers.find_step(BEFORE)] * (step["number"] != BEFORE)
     dtypes = [dtype for dtype in Decode.DTYPES if dtype in step["dtypes"]]
-    backends = [f"PyTorch SDPA {dtype}, {name}" for dtype in dtypes for name in BACKENDS]
+    backends = [f"PyTorch SDPA {dtype}, {name}" for dtype in dtypes for name in Decode.BACKENDS]
     only = {*step["variants"], steps[-1]["variants"][-1], *backends, peers.COPY}
     found = peers.contenders_of(steps, Decode, shape, 1, dtypes, torch, only, peers.Graph, AT_ONCE)
     for contender in found:

@@ -1,27 +1,54 @@
 #!/usr/bin/env python3
-"""A step of matmul beside others, as the step before it, and cuBLAS, on a GPU that has rested and on one that is hot.
+"""A step of matmul or of attention beside others, as the step before it, and its peers, on a GPU that has rested and on one that is hot.
 
     bench/heat.py --step 40 --beside 39 --json heat.jsonl
+    bench/heat.py --step 45 --beside 31 --json heat.jsonl
 
 Launches are timed in bursts of 20 ms or 512 launches, each a CUDA graph, that take turns: with a pause of 0.12 s before each burst, in which the GPU
-cools down and its power falls, and then again with no pause at all. Of each step the default variant is timed. Each line says which of
-both it is: "heat" is "rested" or "hot".
+cools down and its power falls, and then again with no pause, and behind 0.1 s of the same launches: else a burst would be as fast as the
+power of the contender before it lets it be. Of each step the default variant is timed, at the shapes that it can do. Each line says which
+of both it is: "heat" is "rested" or "hot".
 """
 import itertools
+import math
 import sys
 import time
+from typing import NamedTuple
 
 import peers
 import sweep
 
 PAUSES = {"rested": 0.12, "hot": 0}  # seconds before each burst
-SIZES = ["1024", "2048", "4096", "8192", "16384"]
+BEHIND_MS = {"rested": 0, "hot": 100}  # of its own launches, which are not timed
+AT_ONCE = 4  # programs that say what they know of a shape
+
+
+class Kind(NamedTuple):
+    """What is timed of an operation."""
+    operation: type  # with its peers
+    shapes: list
+    dtypes: list
+
+
+LENGTHS = 512, 1024, 2048, 4096, 8192, 16384
+OPERATIONS = {"matmul": Kind(peers.Matmul, ["1024", "2048", "4096", "8192", "16384"], ["bf16", "fp16"]),
+              "attention": Kind(peers.Fused, [*peers.of_16384((64, 128, 256), LENGTHS), "1x8x8192x64"], ["fp16"])}
 
 
 class Burst(peers.Graph):
-    """Launches without a gap, behind a pause."""
+    """Launches without a gap, behind a pause or others of their own."""
 
-    graph_ms, pause = 20, 0
+    graph_ms, pause, behind_ms, before = 20, 0, 0, 0  # before: bursts
+
+    def prepare(self, torch, iters):
+        self.before = 0
+        ms = super().prepare(torch, iters)
+        self.before = math.ceil(self.behind_ms / (ms * self.batch))
+        return ms
+
+    def queue_before(self):
+        for _ in range(self.before):
+            self.graph.replay()
 
     def sample(self, torch):
         if self.pause:
@@ -40,33 +67,38 @@ def timed(torch, contenders, iters):
     lines = []
     for heat, pause in PAUSES.items():
         for contender in contenders:
-            contender.pause, contender.ms = pause, []
+            contender.pause, contender.behind_ms, contender.ms = pause, BEHIND_MS[heat], []
         peers.measure(torch, contenders, iters)
-        lines += [contender.line | {"heat": heat} for contender in contenders]
+        lines += [contender.line | {"heat": heat, "behind_ms": BEHIND_MS[heat]} for contender in contenders]
     return lines
 
 
 def show(dtype, shape, lines):
     for heat in PAUSES:
-        print(f"\n{peers.text_of(shape)} matmul, {dtype}, {heat}, {lines[0]['device']}")
+        print(f"\n{peers.text_of(shape)} {lines[0]['operation']}, {dtype}, {heat}, {lines[0]['device']}")
         peers.table([line for line in lines if line["heat"] == heat])
 
 
 def main():
-    parser = sweep.options(__doc__, "40", peers.Matmul)
-    parser.add_argument("--beside", nargs="+", default=["39"], metavar="STEP", help="other steps of matmul")
-    parser.add_argument("--dtype", nargs="+", choices=["fp16", "bf16"], default=["bf16", "fp16"])
+    parser = sweep.options(__doc__, "40", " or ".join(kind.operation.LADDER[0] for kind in OPERATIONS.values()))
+    parser.add_argument("--beside", nargs="+", metavar="STEP", help="other steps of its operation (default: the one that it comes from)")
+    parser.add_argument("--dtype", nargs="+", choices=["fp16", "bf16"], help="(default: bf16 and fp16 of matmul, fp16 of attention)")
     asked = sweep.understood(parser)
-    steps = [peers.find_step(name) for name in (*asked.beside, asked.step)]
-    if any(step["operation"] != "matmul" or not set(asked.dtype) <= set(step["dtypes"]) for step in steps):
-        parser.error(f"--step {asked.step} --beside {' '.join(asked.beside)}: all have to be steps of matmul that have {' and '.join(asked.dtype)}")
-    shapes, torch = sweep.shapes_of(parser, asked, peers.Matmul, SIZES), peers.pytorch(steps[-1])
+    step = peers.find_step(asked.step)
+    beside = asked.beside or step["from"][:1]
+    steps = [*map(peers.find_step, beside), step]
+    kind = OPERATIONS.get(step["operation"], OPERATIONS["matmul"])
+    dtypes = asked.dtype or kind.dtypes
+    if any(OPERATIONS.get(step["operation"]) != kind or not set(dtypes) <= set(step["dtypes"]) for step in steps):
+        parser.error(f"--step {asked.step} --beside {' '.join(beside)}: all have to be steps of matmul, or all of attention, that have "
+                     f"{' and '.join(dtypes)}")
+    shapes, torch = sweep.shapes_of(parser, asked, kind.operation, kind.shapes), peers.pytorch(step)
 
     def lines(dtype, shape):
-        found = peers.contenders_of(steps, peers.Matmul, shape, 1, [dtype], torch, timed_as=Burst)
+        found = peers.contenders_of(steps, kind.operation, shape, 1, [dtype], torch, timed_as=Burst, at_once=AT_ONCE, beside=steps[:-1])
         return timed(torch, [contender for contender in found if is_timed(contender, steps)], asked.iters)
 
-    return sweep.run(asked, itertools.product(asked.dtype, shapes), lines, show)
+    return sweep.run(asked, itertools.product(dtypes, shapes), lines, show)
 
 
 if __name__ == "__main__":

@@ -576,6 +576,21 @@ class Attention:
                 "max_abs": difference.abs().max().item(), "rows": self.reference[..., 0].numel()}
 
 
+class Fused(Attention):
+    """Attention beside PyTorch's fastest backends alone."""
+
+    BACKENDS = "flash", "cuDNN"
+
+    def peers(self):
+        return {name: queue for name, queue in super().peers().items() if name.endswith(self.BACKENDS)}
+
+
+def of_16384(head_dims, lengths, kv_heads=("",), mask=""):
+    """Attention's shapes in FlashAttention-3's setting: 16384 queries in as many sequences as that makes, and 2048 columns in as many heads.
+    kv_heads: what follows the heads, such as /1."""
+    return [f"{16384 // n}x{2048 // d}{shared}x{n}x{d}{mask}" for d in head_dims for n in lengths for shared in kv_heads]
+
+
 OPERATIONS = {"axpy": Axpy, "sum": Sum, "scale": Scale, "matmul": Matmul, "softmax": Softmax, "attention": Attention}
 TYPES_TOGETHER = {"attention"}  # whose types take turns in one measurement
 
@@ -607,6 +622,7 @@ class Contender:
         """Milliseconds of one launch, queued behind a spin so that Python's own time stays out."""
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda._sleep(self.spin)
+        self.queue_before()
         begin.record()
         self.queue_sample()
         end.record()
@@ -618,6 +634,9 @@ class Contender:
             raise RuntimeError(f"to queue {self.batch} launches takes longer than a spin of {self.spin} clocks")
         self.spin *= 2
         return self.sample(torch)
+
+    def queue_before(self):
+        """What a sample is timed behind."""
 
     def prepare(self, torch, iters):
         """Returns about how many milliseconds a launch takes."""
@@ -756,17 +775,25 @@ def tensors_of(operation, torch, shape, seed, dtype, dtypes):
     return operation(torch, shape, seed, dtype, *(narrow[:1] if dtype == "fp32" else []))
 
 
-def described(steps, dtypes, flags, seed, at_once):
-    """{(a step's name, a type that it has): its lines}. at_once: so many programs run side by side."""
+def described(steps, dtypes, flags, seed, at_once, beside=()):
+    """{(a step's name, a type that it has): its lines}. at_once: so many programs run side by side; beside: the steps that say why and
+    are left out, as a peer is, where they refuse the shape."""
+    def lines_of(case):
+        try:
+            return describe(case[0], [*flags, *dtype_flags(*case)], seed)
+        except SystemExit as refusal:
+            if refusal.code != USAGE or case[0] not in beside:
+                raise
+            return None
+
     cases = [(step, dtype) for step in steps for dtype in dtypes if dtype in step["dtypes"]]
     with ThreadPoolExecutor(at_once) as pool:
-        lines = pool.map(lambda case: describe(case[0], [*flags, *dtype_flags(*case)], seed), cases)
-        return {(step["name"], dtype): each for (step, dtype), each in zip(cases, lines)}
+        return {(step["name"], dtype): lines for (step, dtype), lines in zip(cases, pool.map(lines_of, cases)) if lines}
 
 
 def steps_of(steps, tensors, known, dtype, torch, timed_as=Contender):
-    """The variants of the steps that have the type; known: what the programs say of them."""
-    for step in (step for step in steps if dtype in step["dtypes"]):
+    """The variants of the steps that have the type and can do the shape; known: what the programs say of them."""
+    for step in (step for step in steps if (step["name"], dtype) in known):
         library, lines = load(step), known[step["name"], dtype]
         if hasattr(tensors, "reserve"):
             tensors.reserve(lines)
@@ -801,10 +828,11 @@ def accepted(name, queue):
     return True
 
 
-def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed_as=Contender, at_once=1):
+def contenders_of(steps, operation, shape, seed, dtypes, torch, only=None, timed_as=Contender, at_once=1, beside=()):
     """Of each type the steps that have it, then its peers; only: the variants and peers wanted, where not all are; timed_as: Graph, to
-    be timed as graphs; at_once: how many programs may have the tensors on the host at the same time."""
-    known = described(steps, dtypes, operation.flags(shape), seed, at_once)
+    be timed as graphs; at_once: how many programs may have the tensors on the host at the same time; beside: the steps that are left out
+    where they cannot do the shape."""
+    known = described(steps, dtypes, operation.flags(shape), seed, at_once, beside)
     tensors = {dtype: tensors_of(operation, torch, shape, seed, dtype, dtypes) for dtype in dtypes}
     wanted = lambda name: only is None or name in only
     ours = [contender for dtype in dtypes for contender in steps_of(steps, tensors[dtype], known, dtype, torch, timed_as)

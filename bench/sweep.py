@@ -4,11 +4,11 @@ import argparse
 import peers
 
 
-def options(about, number, operation):
-    """The options of all. number: of the step that is timed unless another is named."""
+def options(about, number, shape):
+    """The options of all. number: of the step that is timed unless another is named; shape: one in words."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--step", default=number)
-    parser.add_argument("--shape", nargs="+", help=f"such as {operation.SHAPE}")
+    parser.add_argument("--shape", nargs="+", help=f"such as {shape}")
     parser.add_argument("--iters", type=int, default=20, help="samples of each")
     parser.add_argument("--json", type=argparse.FileType("a"), metavar="FILE", help="append one line per result")
     return parser
@@ -46,7 +46,7 @@ def run(asked, cases, timed, show):
 def main(about, number, operation, shapes, contenders, show):
     """Times contenders(torch, step, shape) of each of shapes(step) in turns; show(shape, lines) prints what came of it. Returns the
     exit status."""
-    parser = options(about, number, operation)
+    parser = options(about, number, operation.SHAPE)
     asked = understood(parser)
     step = peers.find_step(asked.step)
     texts = shapes(step)

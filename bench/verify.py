@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
 from collect import known_metrics, ncu, number, provenance  # noqa: E402
-from peers import TYPES_TOGETHER, dtype_flags  # noqa: E402
+from peers import CAUSAL, TYPES_TOGETHER, dtype_flags, of_16384  # noqa: E402
 
 from tools import ptxas  # noqa: E402
 from tools.lines import belongs  # noqa: E402
@@ -97,6 +97,12 @@ EDGES |= dict.fromkeys(("41_matmul_multicast", "42_matmul_persistent", "43_matmu
     f"-m {m} -n {n} -k {k} --input {kind}" for m, n, k, kind in (
         (255, 511, 320, "normal"), (256, 512, 321, "scaled"), (257, 513, 319, "normal"), (511, 263, 64, "scaled"), (513, 9, 65, "normal"),
         (2305, 2049, 70, "scaled"), (2500, 3001, 200, "normal"))])
+# One less, one more, and as much as the tiles of attention by wgmma: 128 or 192 rows, 64 to 128 keys, and several of each.
+WGMMA_HEAD_DIMS = 64, 128, 256
+OF_FLASH_WGMMA = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for (n, d), kind in zip(
+    itertools.product((1, 2, 9, 63, 64, 65, 79, 81, 127, 128, 129, 191, 192, 193, 257, 300, 385, 1023, 4097), WGMMA_HEAD_DIMS), itertools.cycle(INPUTS))]
+EDGES |= dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"), OF_FLASH_WGMMA + [
+    f"--batch 2 --heads 8 --seqlen 8192 --head-dim {d} --input {kind}" for d, kind in zip(WGMMA_HEAD_DIMS, INPUTS)])
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -118,7 +124,7 @@ COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 
 LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
           "scale": "--rows 16384 --cols 16384", "attention": "--batch 1 --heads 8 --seqlen 8192 --head-dim 64"}  # tools/results.py, LADDER_SHAPE
 # What a lesson analyses at a shape of its own; first what its figures are of, tools/results.py, HEADLINE.
-CAUSAL = [f"{shape} --causal" for shape in (COUNTED["attention"], LADDER["attention"], "--batch 1 --heads 8 --seqlen 8192 --head-dim 128")]
+WITH_MASK = [f"{shape} --causal" for shape in (COUNTED["attention"], LADDER["attention"], "--batch 1 --heads 8 --seqlen 8192 --head-dim 128")]
 ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
                 "15_flash_wmma": ["--batch 1 --heads 32 --seqlen 8192 --head-dim 32"],
                 "16_flash_wmma_warp_max": ["--batch 2 --heads 4 --seqlen 2048 --head-dim 64"],
@@ -126,7 +132,10 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128, 256)]),
                 **dict.fromkeys(("28_flash_mma_shared_qkv", "30_flash_mma_swizzle", "31_flash_mma_warp_rows"),
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)]),
-                "32_flash_mma_causal": CAUSAL, "33_flash_mma_gqa": CAUSAL,
+                **dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"),
+                                [*(f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (128, 256)),
+                                 *(f"--batch 4 --heads {2048 // d} --seqlen 4096 --head-dim {d}" for d in WGMMA_HEAD_DIMS)]),
+                "32_flash_mma_causal": WITH_MASK, "33_flash_mma_gqa": WITH_MASK,
                 "34_flash_mma_split_keys": [f"--batch 1 --heads {heads} --kv-heads {kv_heads} --seqlen 1 --kv-seqlen {n_kv} --head-dim {d}"
                                             for heads, kv_heads, n_kv, d in ((32, 8, 32768, 128), (8, 2, 512, 64))],
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
@@ -137,27 +146,23 @@ SANITIZED = {"42_matmul_persistent": MORE_TILES_THAN_CLUSTERS, "43_matmul_overla
              "32_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
              "33_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
              "34_flash_mma_split_keys": "--heads 4 --kv-heads 2 --seqlen 3 --kv-seqlen 525 --head-dim 96 --causal --lse",
-             "35_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320"}
+             "35_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320",
+             **dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"), "--heads 2 --seqlen 400 --head-dim 128")}  # more tiles than stages
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "scale": ["1024x1024", "4096x4096", "16384x16384"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
                        *(f"1x8x8192x{d}" for d in (32, 96, 128))]}
-
-
-def of_16384(kv_heads, *lengths):
-    """Causal, 16384 queries in as many sequences as that makes, 2048 columns in heads of 64 and of 128. kv_heads(heads): what follows
-    the heads, or None for what is left out."""
-    return [f"{16384 // n}x{2048 // d}{shared}x{n}x{d}-causal" for d in (64, 128) for n in lengths for shared in kv_heads(2048 // d)]
-
-
-TIMED["32_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384(lambda heads: [""], 512, 1024, 2048, 4096, 8192, 16384),
+TIMED["32_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384((64, 128), (512, 1024, 2048, 4096, 8192, 16384), mask=CAUSAL),
                                 *(f"1x8x{n}x{d}-causal" for d in (64, 128) for n in (2048, 4096, 8192, 16384) if (n, d) != (8192, 64)),
                                 *(f"1x8x8192x{d}-causal" for d in (32, 96)), "1x8x8192x64"]
-TIMED["33_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384(lambda heads: ["/1", "/2", ""], 2048, 4096, 8192, 16384),
+TIMED["33_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384((64, 128), (2048, 4096, 8192, 16384), ("/1", "/2", ""), CAUSAL),
                              "1x32/8x512/8192x128-causal", "8x32/8x1/8192x128", "1x32x4096/512x128", "1x8x8192x64"]
 TIMED["34_flash_mma_split_keys"] = [*(f"1x32/8x1/{n_kv}x128" for n_kv in (32768, 2048)), "8x32/8x1/8192x128", "1x32x1/8192x64",
                                     "1x32/8x512/8192x128-causal", "1x2x512x64", "1x8x8192x64-causal", "1x8x8192x64"]
 TIMED["35_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x512", *(f"1x8x8192x{d}" for d in (64, 128, 256, 320, 768, 1024))]
+TIMED |= dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"),
+                       ["1x8x8192x64", *of_16384((64, 128, 256), (512, 1024, 2048, 4096, 8192, 16384)),
+                        *(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 16384)), *(f"1x8x8192x{d}" for d in (128, 256))])
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 

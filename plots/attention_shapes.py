@@ -1,5 +1,6 @@
-"""Attention in fp16 over the sequence length and over the head dimension: the kernel that has come furthest, its peers as lines
-beside it, and as points what was timed in a run without it. Drawn from figures recorded on an H200."""
+"""Attention in fp16 over the sequence length and over the head dimension: the kernel that has come furthest, of those for any GPU and of
+those for Hopper alone, their peers as lines beside them, and as points what was timed in a run without them. Drawn from figures recorded
+on an H200."""
 import math
 
 from plots import style
@@ -8,10 +9,11 @@ from plots.style import BLUES, FAINT, INK, PEER
 from tools import results, run, steps
 from tools.paths import PLOTS
 
+HOPPER = "90a"
 SHAPE = results.LADDER_SHAPE["attention"]
 SWEEPS = {"seqlen": ("sequence length N", (512, 1024, 2048, 4096, 8192, 16384)),
-          "head_dim": ("head dimension D", (32, 64, 96, 128))}
-OURS = {"color": BLUES[3], "marker": "o", "linewidth": 2.4, "zorder": 3}
+          "head_dim": ("head dimension D", (32, 64, 96, 128, 256))}
+OURS = [{"color": colour, "marker": "o", "linewidth": 2.4, "zorder": 3} for colour in (BLUES[1], BLUES[3])]  # of any GPU, of Hopper
 LINES = {"FlashAttention-2 (PyTorch)": {"color": PEER, "marker": "s", "linewidth": 1.4, "linestyle": (0, (5, 3))},
          "cuDNN (PyTorch)": {"color": PEER, "marker": "^", "linewidth": 1.4}}
 
@@ -40,14 +42,19 @@ def data():
             ours[step["name"], variant] = rates(mine)
     if not any(progress(found)[0] for found in ours.values()):
         return None
-    name, variant = max(ours, key=lambda key: progress(ours[key]))
-    step = next(step for step in every if step["name"] == name)
-    mine = f"{step['number']} {steps.short(step).replace('_', ' ')}" + f", {variant.replace('_', ' ')}" * bool(variant)
+    mine = {}
+    for for_hopper in (False, True):
+        names = {step["name"]: step for step in every if (step["arch"] == HOPPER) == for_hopper}
+        found = {key: rates_ for key, rates_ in ours.items() if key[0] in names and progress(rates_)[0]}
+        if found:
+            name, variant = max(found, key=lambda key: progress(found[key]))
+            words = f"{names[name]['number']} {steps.short(names[name]).replace('_', ' ')}"
+            mine[words + f", {variant.replace('_', ' ')}" * bool(variant)] = found[name, variant]
     at_each = [results.peer_records(("attention", "fp16"), SHAPE | {size: value}) for size, (_, values) in SWEEPS.items() for value in values]
     peers = {PEERS[peer]: rates(found[peer] for found in at_each if peer in found) for peer in PEERS}
     alone = {line["peer"]: rates([line]) for line in elsewhere()}
     return {"title": "Attention in fp16, recorded on an NVIDIA H200",
-            "curves": {mine: ours[name, variant]} | {peer: found for peer, found in peers.items() if progress(found)[0]},
+            "curves": mine | {peer: found for peer, found in peers.items() if progress(found)[0]},
             "points": {peer: found for peer, found in alone.items() if progress(found)[0]}}
 
 
@@ -57,8 +64,9 @@ def draw_panel(axes, size, content):
     def plot(found, name, **look):
         axes.plot([values.index(value) for value, _ in found[size]], [rate for _, rate in found[size]], label=name, **look)
 
+    ours = iter(OURS)
     for name, found in content["curves"].items():
-        plot(found, name, markersize=5, **LINES.get(name, OURS))
+        plot(found, name, markersize=5, **(LINES.get(name) or next(ours)))
     for name, found in content["points"].items():
         plot(found, f"{name} (of another run)", marker="*", linestyle="", markersize=10, color=PEER, zorder=4)
     axes.set(xlim=(-0.2, len(values) - 0.8))

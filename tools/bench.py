@@ -33,6 +33,7 @@ def heat(*beside, file="heat.jsonl", options=()):
     return Script("heat.py", file, beside, ("--beside", *beside, *options))
 
 
+FEW = "--iters", "6"  # bursts, where there are many shapes: unless another number is asked for
 SCRIPTS = {"34_flash_mma_split_keys": [Script("attention_decode.py", "decode.jsonl", ("33_flash_mma_gqa",), alone=True)],
            "39_matmul_ring": [heat("38_matmul_wgmma")],
            "40_matmul_warp_specialized": [heat("39_matmul_ring")],
@@ -40,7 +41,9 @@ SCRIPTS = {"34_flash_mma_split_keys": [Script("attention_decode.py", "decode.jso
            "42_matmul_persistent": [heat("41_matmul_multicast")],
            "43_matmul_overlapped_store": [heat("42_matmul_persistent"),
                                           heat("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast",
-                                               "42_matmul_persistent", file="road.jsonl", options=("--dtype", "bf16"))]}
+                                               "42_matmul_persistent", file="road.jsonl", options=("--dtype", "bf16"))],
+           "45_flash_wgmma": [heat("31_flash_mma_warp_rows", options=FEW)],
+           "46_flash_pingpong": [heat("31_flash_mma_warp_rows", "45_flash_wgmma", options=FEW)]}
 
 
 def scripts(step):

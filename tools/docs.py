@@ -9,14 +9,15 @@ import textwrap
 
 from rich.console import Console
 
-from tools import (analyze, build, decode, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results, run, sass, source, steps,
-                   timeline, timeline_picture)
+from tools import (analyze, build, clocks, clocks_picture, decode, device, emulate, exercises, floors, ladder, machine, memory, occupancy, results,
+                   run, sass, source, steps, timeline, timeline_picture)
 from tools.guard import stop, write_whole
 from tools.paths import BUILD, ROOT
 
 BLOCK = re.compile(r"<!-- generated: (?P<name>.+?) -->\n(?P<body>.*?)<!-- /generated -->", re.DOTALL)
 OPEN = "<!-- generated: "
 QUOTED = re.compile(r"^(?P<file>\w+\.cu):(?P<line>\d+)  (?P<code>\S.*?)…?$", re.MULTILINE)  # of what ./learn profile prints
+ELSEWHERE = ROOT / "docs" / "h200_flash_attention_3.jsonl"  # FlashAttention-3 and cuDNN, as a run without the steps had them
 MILESTONES = 7  # of the steps, those that gained the most
 TOUR_LINES = 6
 HEAD_DIMS = 32, 64, 96, 128, 256  # of the table of shared memory
@@ -614,27 +615,74 @@ def decode_of(step):
             + "\n\n".join(f"{words}:\n\n{table(head, rows)}" for words, head, rows in found))
 
 
-def heat_of(step):
-    """What bench/heat.py timed of the step, of the one beside it and of cuBLAS: TFLOPS on a rested GPU and on a hot one."""
+BACKENDS = {"flash": "FlashAttention-2"}  # what is behind a backend of PyTorch, where it has another name
+
+
+def contender(line):
+    """What a table's head calls a step, or a peer: step 40, cuBLAS, cuDNN."""
+    if line["step"]:
+        return steps.reference(steps.find(line["step"]))
+    backend = line["peer"].split(", ")[-1]
+    return BACKENDS.get(backend, backend) if line["peer"].startswith("PyTorch SDPA") else line["peer"].split()[0]
+
+
+def by_contender(lines):
+    """{(type, the words of a shape): {contender: its line}}, each in the order in which they were timed."""
     found = {}
-    for line in steps.recorded(step, "heat.jsonl"):
+    for line in lines:
         if line["time"]:
-            name = steps.reference(steps.find(line["step"])) if line["step"] else line["peer"].split()[0]
-            found.setdefault((line["dtype"], run.shape_words(line["shape"])), {})[line["heat"], name] = line
-    if not found:
+            found.setdefault((line["dtype"], run.shape_words(line["shape"])), {})[contender(line)] = line
+    return found
+
+
+def tflops(line):
+    return f"{line['tflops']:.0f}" if line else "–"
+
+
+def as_fast(line, other):
+    """How many times as fast a line is as another; a dash where one of both was not timed."""
+    return f"{line['tflops'] / other['tflops']:.2f}" if line and other else "–"
+
+
+def heat_of(step):
+    """What bench/heat.py timed of the step, of those beside it and of its peers: TFLOPS on a rested GPU and on a hot one, a table each."""
+    lines = steps.recorded(step, "heat.jsonl")
+    timed = {heat: by_contender(line for line in lines if line["heat"] == heat) for heat in ("rested", "hot")}
+    if not timed["rested"]:
         return "Not measured on an H200 yet."
-    first = next(iter(found.values()))
-    names, rows = list(dict.fromkeys(name for _, name in first)), []
+    names = list(dict.fromkeys(name for row in timed["rested"].values() for name in row))
     mine = steps.reference(step)
     others = [name for name in names if name != mine]
-    for (dtype, words), lines in found.items():
-        rates = {heat: {name: lines[heat, name]["tflops"] for name in names} for heat in ("rested", "hot")}
-        rows.append((dtype, words, *(cell for rate in rates.values() for cell in (
-            ", ".join(f"{rate[name]:.0f}" for name in names), *(f"{rate[mine] / rate[other]:.2f}" for other in others)))))
-    heads = [head for heat in ("rested", "hot") for head in (f"{heat}: {', '.join(names)}", *(f"{mine} / {other}" for other in others))]
-    return (f"TFLOPS on an {measured_on(next(iter(first.values())), 'temperature_c')}, in turns in one "
-            f"process: bursts of 20 ms or 512 launches, each a CUDA graph, rested behind 0.12 s of idleness and hot without a pause.\n\n"
-            f"{table(('type', '', *heads), rows)}")
+    tables = [table(("type", heat, *names, *(f"{mine} / {other}" for other in others)),
+                    [(dtype, words, *(tflops(row.get(name)) for name in names), *(as_fast(row.get(mine), row.get(other)) for other in others))
+                     for (dtype, words), row in of_heat.items()]) for heat, of_heat in timed.items()]
+    behind = max(line.get("behind_ms", 0) for line in lines)
+    hot = f"behind {1e-3 * behind:g} s of the same launches" if behind else "without a pause"
+    return (f"TFLOPS on an {measured_on(lines[0], 'temperature_c')}, in turns in one process: bursts of 20 ms or 512 launches, each a CUDA "
+            f"graph, rested behind 0.12 s of idleness and hot {hot}.\n\n" + "\n\n".join(tables))
+
+
+def elsewhere(step, head_dim):
+    """A step of attention at a head dimension on a hot GPU beside cuDNN, as bench/heat.py timed them, and FlashAttention-3 beside cuDNN, as
+    they were timed in another run, without the steps: what compares is each one's ratio to cuDNN."""
+    at = lambda lines: {words: row for (_, words), row in by_contender(
+        line for line in lines if line["dtype"] == step["dtypes"][0] and str(line["shape"]["head_dim"]) == head_dim).items()}
+    ours = at(line for line in steps.recorded(step, "heat.jsonl") if line["heat"] == "hot")
+    theirs = at(steps.lines_of(ELSEWHERE.read_bytes(), ELSEWHERE))
+    mine, peer, third = steps.reference(step), "cuDNN", "FlashAttention-3"
+    shared = [words for words in ours if words in theirs]
+    if not shared:
+        return "Not measured on an H200 yet."
+    rows = []
+    for words in shared:
+        here, there = ours[words], theirs[words]
+        rows.append((words, *(tflops(here.get(name)) for name in (mine, peer)), as_fast(here.get(mine), here.get(peer)),
+                     *(tflops(there.get(name)) for name in (third, peer)), as_fast(there.get(third), there.get(peer))))
+    of_both = [next(iter(found[shared[0]].values())) for found in (ours, theirs)]
+    left, right = (measured_on(line, "temperature_c") for line in of_both)
+    return (f"TFLOPS in {step['dtypes'][0]}. On the left both are of one run on a hot {left}. On the right both are of another run, without the "
+            f"steps, on a hot {right}, as [recorded](../../{ELSEWHERE.relative_to(ROOT)}). Between the runs only the ratios to {peer} compare.\n\n"
+            + table(("", mine, peer, f"{mine} / {peer}", f"{third}, other run", f"{peer}, other run", f"{third} / {peer}"), rows))
 
 
 def road(step):
@@ -643,7 +691,7 @@ def road(step):
     found = {}
     for line in steps.recorded(step, "road.jsonl"):
         if line["time"] and line["heat"] == "rested":
-            found.setdefault(steps.caption(steps.find(line["step"])) if line["step"] else line["peer"].split()[0], {})[run.shape_words(line["shape"])] = line
+            found.setdefault(steps.caption(steps.find(line["step"])) if line["step"] else contender(line), {})[run.shape_words(line["shape"])] = line
     if not found:
         return "Not measured on an H200 yet."
     names = sorted(name for name in found if name[0].isdigit())
@@ -823,13 +871,40 @@ def timeline_of(words, base, pictures):
     variant = rest[1] if len(rest) > 1 and not rest[1].startswith("-") else None
     steps.require_variant(step, [] if variant is None else ["--variant", variant])
     build.build("cpu", step["name"])
-    found, done = timeline.record(step, variant, chosen.block, chosen.kernel, rest[2 if variant else 1:])
+    found, done = timeline.record(step, variant, chosen.block, chosen.kernel, rest[2 if variant else 1:], cached=True)
     if found is None:
         stop(f"timeline {' '.join(words)}: {step['name']} ended with status {done['status']}:\n{done['output']}", 1)
     path = steps.directory(step) / f"{'_'.join(['timeline', *(word.strip('-') for word in words[1:])])}.svg"
     pictures[path] = timeline_picture.drawn(found, chosen.tiles)
     warp = found.warps[0]
     return f"![In order, {warp.words()}: {timeline.described(warp)}]({os.path.relpath(path, base)})"
+
+
+def clocks_of(step, words, base, pictures):
+    """What bench/clocks.py read of the step's variants at the shape of these words, such as D128: a picture, put into pictures, and the
+    means."""
+    lines = {line["variant"]: line for line in steps.recorded(step, "clocks.jsonl") if {*words} <= set(run.shape_words(line["shape"]).split())}
+    if not lines:
+        return "Not measured on an H200 yet."
+    lines = list(lines.values())
+    if len({run.shape_words(line["shape"]) for line in lines}) > 1:
+        stop(f"clocks {' '.join(words)}: {step['name']} has clocks of several such shapes; add what tells them apart.")
+    path = steps.directory(step) / f"{'_'.join(['clocks', *words])}.svg"
+    pictures[path] = clocks_picture.drawn(lines, steps.title(step))
+    names = list(dict.fromkeys(what for line in lines for what in line["clocks"]["mean"]))
+
+    def row(line):
+        found = line["clocks"]
+        return (f"`{line['variant']}`", *(f"{found['mean'][name]:,.0f}" if name in found["mean"] else "–" for name in names), f"{found['pass']:,.0f}",
+                f"{found['least']:,.0f}–{found['most']:,.0f}",
+                clocks_picture.share(line), f"{line['time']['median_ms']:.3f}", f"{found['with_reads_ms'] / line['time']['median_ms']:.3f}")
+
+    head = "", *(clocks.DOES[name] for name in names), "a pass", "in each block", "products in flight", "the kernel, ms", "× with the reads"
+    said = ". ".join(f"{line['variant']}: a pass takes {line['clocks']['pass']:,.0f} clocks" for line in lines)
+    return (f"![What the consumers of a block do, in clocks. {said}]({os.path.relpath(path, base)})\n\n"
+            f"Clocks of a consumer's pass at {run.shape_words(lines[0]['shape'])}, the mean of {lines[0]['clocks']['blocks']} blocks from all over the grid, on an "
+            f"{measured_on(lines[0], 'torch')}. Products in flight are those of the block that is drawn. In "
+            f"the last column is how many times as long the kernel takes where it reads the clock.\n\n{table(head, [row(line) for line in lines])}")
 
 
 def generate(name, base, pictures=None):
@@ -858,18 +933,21 @@ def generate(name, base, pictures=None):
         return sass_of(steps.find(base.name), *words)
     if kind == "timeline":
         return timeline_of(words, base, {} if pictures is None else pictures)
+    if kind == "clocks" and words:
+        return clocks_of(steps.find(base.name), words, base, {} if pictures is None else pictures)
     if kind == "memory" and len(words) == 1:
         return memory_table(words[0])
     if kind == "tour" and len(words) == 1:
         return tour(words[0])
     if kind in each and not words:
         return each[kind](steps.find(base.name))
-    with_words = {"code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 4), "lengths": (lengths, 3), "against": (against, 1)}
+    with_words = {"code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 4), "lengths": (lengths, 3), "against": (against, 1),
+                  "elsewhere": (elsewhere, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu NAME…, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step diff, results, speed, shapes, growth, matrix, decode, decode_variants, heat, road, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
+         "step clocks SHAPE, diff, results, speed, shapes, growth, matrix, decode, decode_variants, heat, road, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, elsewhere D, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):

@@ -43,25 +43,30 @@ def is_run(kept):
         and all(isinstance(kept[name], (dict, type(None))) for name in ("case", "profile"))
 
 
-def counted(step, variant, *arguments):
-    """The emulator's counts at the default shape, as far as no arguments say otherwise, from a cache that lives as long as the program
-    that was built."""
+def cached(step, name, find, is_whole):
+    """What find() says of a step's program on the emulator, from a cache that lives as long as the program that was built. name: what is
+    asked, in words that a file's name can have; is_whole: whether what stands in the cache is an answer."""
     built = steps.program(step, "cpu").stat()
-    cache = BUILD / "counts" / f"{step['name']}-{variant}{''.join(arguments)}.json"
+    cache = BUILD / "counts" / f"{step['name']}-{name}.json"
     key = [built.st_mtime_ns, built.st_size]
     kept = last_json(cache)
-    if isinstance(kept, dict) and kept.get("key") == key and is_run(kept.get("run")):
+    if isinstance(kept, dict) and kept.get("key") == key and is_whole(kept.get("run")):
         return kept["run"]
-    done = case(step, variant, "cpu", arguments=arguments)
+    found = find()
     cache.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(cache, json.dumps({"key": key, "run": done}))
-    return done
+    write_whole(cache, json.dumps({"key": key, "run": found}))
+    return found
+
+
+def counted(step, variant, *arguments):
+    """The emulator's counts at the default shape, as far as no arguments say otherwise, from the cache."""
+    return cached(step, f"{variant}{''.join(arguments)}", lambda: case(step, variant, "cpu", arguments=arguments), is_run)
 
 
 def launched(step, variant, head_dim):
     """Of the kernels that a variant of attention launches at a head dimension the one whose blocks ask for most shared memory, as the
     emulator saw it; "shared" is the sum of static and dynamic. None where the program refuses that head dimension."""
-    done = case(step, variant, "cpu", arguments=("--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim)))
+    done = counted(step, variant, "--heads", "1", "--seqlen", "1", "--head-dim", str(head_dim))
     if done["status"] == USAGE:
         return None
     if done["status"]:

@@ -337,15 +337,14 @@ def passes_of(items):
     best = (len(items), 0, 0)
     for length in range(1, min(LONGEST_BODY, len(items) // 2) + 1):
         at = 0
-        while at + 2 * length <= len(items):
-            same = 0
-            while at + length + same < len(items) and looks[at + same] == looks[at + length + same]:
-                same += 1
-            first = next(place for place in range(at, len(items) + 1) if place == len(items) or begins[place])
-            times = (at + length + same - first) // length
-            if times > 1 and times * length > best[1] * best[2]:
-                best = first, length, times
-            at += same + 1
+        differ = (place for place, (one, other) in enumerate(zip(looks, looks[length:])) if one != other)
+        for end in (*differ, len(items) - length):
+            if end - at >= length:  # at least two passes
+                first = next(place for place in range(at, len(items) + 1) if place == len(items) or begins[place])
+                times = (end + length - first) // length
+                if times > 1 and times * length > best[1] * best[2]:
+                    best = first, length, times
+            at = end + 1
     return best
 
 
@@ -481,17 +480,30 @@ def show(timeline, tiles):
 
 # ---- the command ----
 
-def record(step, variant, block="0", kernel=None, arguments=()):
-    """The Timeline of one block of one run, or the program's (status, output) where that is not 0."""
-    if not re.fullmatch(r"\d{1,9}(,\d{1,9}){0,2}", block):
-        stop(f"--block '{block}' names no block: wanted X, X,Y or X,Y,Z, such as 0,1.")
+def observed(step, variant, block, arguments):
+    """{run: what run.case gives of one run, records: what the emulator wrote of this block, launch by launch}."""
     with tempfile.TemporaryDirectory(prefix="learn-") as place:
         path = Path(place, "timeline.jsonl")
         wish = {"SIMT_TIMELINE": str(path), "SIMT_TIMELINE_BLOCK": block}
         done = run.case(step, variant, "cpu", arguments=arguments, environment=wish)
-        if done["status"]:
-            return None, done
-        records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return {"run": done, "records": [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []}
+
+
+def is_observed(kept):
+    """Whether that is what observed() returns."""
+    return isinstance(kept, dict) and run.is_run(kept.get("run")) and isinstance(kept.get("records"), list)
+
+
+def record(step, variant, block="0", kernel=None, arguments=(), cached=False):
+    """The Timeline of one block of one run, or the program's (status, output) where that is not 0. cached: of an earlier run of the same
+    program, where there is one."""
+    if not re.fullmatch(r"\d{1,9}(,\d{1,9}){0,2}", block):
+        stop(f"--block '{block}' names no block: wanted X, X,Y or X,Y,Z, such as 0,1.")
+    find = functools.partial(observed, step, variant, block, arguments)
+    found = run.cached(step, f"{variant}{''.join(arguments)}-block{block}", find, is_observed) if cached else find()
+    done, records = found["run"], found["records"]
+    if done["status"]:
+        return None, done
     launched = [found["kernel"] for found in done["profile"]["kernels"]]
     fitting = [found for found in records if kernel in (None, found["kernel"])]
     if not fitting and kernel and not any(name.startswith(kernel) for name in launched):
