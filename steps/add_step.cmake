@@ -22,6 +22,7 @@ function(add_step)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${short}.cu)
 
   set_property(GLOBAL PROPERTY ${name}_OPERATION ${step_OPERATION})
+  set_property(GLOBAL PROPERTY ${name}_ARCH ${step_ARCH})
   step_matches_source()
   step_to_json()
   if(FLASH_STEPS_BACKEND STREQUAL cuda)
