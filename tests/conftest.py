@@ -48,6 +48,12 @@ def source_of(step):
     return ROOT / "steps" / step / f"{step.split('_', 1)[-1]}.cu"
 
 
+def listed_head_dims(step):
+    """The head dimensions that an attention step is compiled for, ascending; none where it takes every one up to a largest."""
+    listed = re.search(r"^ +\.head_dims = \{([\d, ]+)\},$", source_of(step).read_text(), re.MULTILINE)
+    return [int(size) for size in listed[1].split(",")] if listed else []
+
+
 def ends(pid):
     """Whether a process ends within twenty seconds."""
     for _ in range(2000):
@@ -96,7 +102,7 @@ class Program:
     @property
     def needs_hopper(self):
         """Bulk copies, tensor maps, wgmma and setmaxnreg: compute capability 9.0, and of that what later ones have not."""
-        needs = r'"\.\./(hopper|cluster)\.h"|"cluster_kernels\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg|this_cluster|barrier\.cluster'
+        needs = r'"\.\./(hopper|cluster|attention)\.h"|"cluster_kernels\.h"|cp\.async\.bulk|expect_tx|arrive_tx|<cuda/ptx>|wgmma|setmaxnreg|this_cluster|barrier\.cluster'
         return bool(re.search(needs, self.source.read_text()))
 
     @property
@@ -123,6 +129,7 @@ class Program:
         """Without the kernels that are not run; every line stays where it is."""
         if self.head_dims:
             text = re.sub(rf"^ *case (?!(?:{'|'.join(map(str, self.head_dims))}):)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
+            text = re.sub(rf"\bSHAPE<(?!(?:{'|'.join(map(str, self.head_dims))}),)\d+, [\w, ]+>", "{}", text)
             for entry, empty in TABLES.items():
                 sizes = sorted({int(size) for size in re.findall(entry, text)})
                 places = [bisect.bisect_left(sizes, int(d)) for d in self.head_dims]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, listed_head_dims, run, source_of
 
 sys.path.insert(0, str(ROOT / "bench"))
 import attention_matrix  # noqa: E402
@@ -45,18 +45,23 @@ class Step(NamedTuple):
         """Those that no list names make many cases, and the large among them long ones."""
         return [d for d in self.head_dims if self.listed or d <= 128]
 
+    def nearest(self, head_dim):
+        """This one, or where it is not on the list the next larger."""
+        return next(d for d in self.head_dims if d >= head_dim) if self.listed else head_dim
+
 
 def step_of(entry):
     said = dict(re.findall(r"^ +\.(\w+) = (.+),$", source_of(entry["name"]).read_text(), re.MULTILINE))
     most, unit = (int(said.get(name, default)) for name, default in (("max_head_dim", 0), ("head_dim_unit", 1)))
+    listed = listed_head_dims(entry["name"])
     can = {name for name in ("causal", "grouped", "lengths", "lse") if said.get(name) == "true"}
-    if most:
+    if not listed:
         head_dims, refused = SOME_HEAD_DIMS[most], [most + 1, most + unit, 2 * most, *({unit // 2, unit * 3 // 2} - {0, 1})]
         takes = f"this step takes multiples of {unit} up to {most}" if unit > 1 else f"this step takes 1 to {most}"
     else:
-        head_dims = [int(size) for size in said["head_dims"].strip("{}").split(",")]
-        refused, takes = {1, 31, 63, 80, 256} - set(head_dims), f"this step is compiled for {' '.join(map(str, head_dims))}"
-    return Step(entry["name"], entry["variants"], entry["dtypes"], can, not most, head_dims, sorted(refused), takes)
+        head_dims = listed
+        refused, takes = {1, 31, 63, 80, 256, 512} - set(head_dims), f"this step is compiled for {' '.join(map(str, head_dims))}"
+    return Step(entry["name"], entry["variants"], entry["dtypes"], can, bool(listed), head_dims, sorted(refused), takes)
 
 
 STEPS = [step_of(entry) for entry in json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
@@ -107,7 +112,7 @@ def test_right_for_1_to_300_keys(step, mask):
                      [(n, dims[n % len(dims)], INPUTS[n // 4 % 4], 1 + n % 3 if n <= 65 else 1) for n in lengths], *mask)
 
 
-@pytest.mark.parametrize("step, mask, head_dim", [(*way, d) for way in MASKS for d in sorted({*HEAD_DIMS, *way[0].head_dims})],
+@pytest.mark.parametrize("step, mask, head_dim", [(*way, d) for way in MASKS for d in sorted({*way[0].head_dims, *HEAD_DIMS * (not way[0].listed)})],
                          ids=words)
 def test_right_at_the_edges_of_tiles(step, mask, head_dim):
     """Of a step that has a mask, half of them without it. Those head dimensions that no list names share the edges."""
@@ -140,7 +145,7 @@ def test_right_with_one_column(step):
 @pytest.mark.parametrize("arguments", [("--batch", 3, "--heads", 2), ("--seed", 0), ("--seed", 7)], ids=words)
 @pytest.mark.parametrize("step, mask", MASKS, ids=words)
 def test_right_for_other_batches_and_seeds(step, mask, arguments):
-    expect_right(attention(BUILD / step.name, 50, 32, *arguments, *mask, "--all-variants"), len(step.variants))
+    expect_right(attention(BUILD / step.name, 50, step.nearest(32), *arguments, *mask, "--all-variants"), len(step.variants))
 
 
 # ---- other types ----
@@ -253,8 +258,8 @@ def test_what_only_some_steps_can_do(step, what, arguments, names):
 @pytest.mark.parametrize("step, variant", [(step, rest[-1]) for step in STEPS
                                            if (rest := [name for name in step.variants if name not in HEADS_IN_X])], ids=words)
 def test_more_heads_than_a_grid_can_have(step, variant):
-    done = run(BUILD / step.name, "--variant", variant, "--batch", 300, "--heads", 300, "--seqlen", 1, "--head-dim", 32,
-               timeout=20)
+    done = run(BUILD / step.name, "--variant", variant, "--batch", 300, "--heads", 300, "--seqlen", 1,
+               "--head-dim", step.nearest(32), timeout=20)
     assert done.returncode == 2 and "65535" in done.stderr, done.stdout + done.stderr
 
 
@@ -267,14 +272,15 @@ def test_head_dimensions_that_it_cannot_do(step):
 
 @pytest.mark.parametrize("step, mask", MASKS, ids=words)
 def test_json_lines(step, mask, tmp_path):
-    lines = lines_of(tmp_path / "lines", BUILD / step.name, "--batch", 2, "--heads", 3, "--seqlen", 17, "--head-dim", 96,
+    d = step.nearest(96)
+    lines = lines_of(tmp_path / "lines", BUILD / step.name, "--batch", 2, "--heads", 3, "--seqlen", 17, "--head-dim", d,
                      "--all-variants", *mask)
     assert [line["variant"] for line in lines] == step.variants
     element = {"fp32": 4, "fp16": 2}[step.dtypes[0]]
     for line in lines:
         assert (line["step"], line["operation"], line["dtype"]) == (step.name, "attention", step.dtypes[0])
-        assert line["shape"] == {"batch": 2, "heads": 3, "kv_heads": 3, "seqlen": 17, "head_dim": 96, "causal": bool(mask)}
-        assert line["flops"] == 4 * 2 * 3 * 17 * 17 * 96 / (2 if mask else 1) and line["bytes"] == 4 * element * 2 * 3 * 17 * 96
+        assert line["shape"] == {"batch": 2, "heads": 3, "kv_heads": 3, "seqlen": 17, "head_dim": d, "causal": bool(mask)}
+        assert line["flops"] == 4 * 2 * 3 * 17 * 17 * d / (2 if mask else 1) and line["bytes"] == 4 * element * 2 * 3 * 17 * d
         assert line["check"]["right"] and line["check"]["rows"] == 2 * 3 * 17 and line["time"] is None
 
 

@@ -4,7 +4,7 @@ is kept beside them.
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a lanes.cu -o lanes && ./lanes > lanes_h200.jsonl
     nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a products.cu -o products && ./products > products_h200.jsonl
 
-and so for cluster.cu, cluster_faults.cu, cluster_launch.cu, fragments.cu, integers.cu, tensor_map_encode.cu, tensor_tiles.cu and wgmma.cu.
+and so for attention.cu, cluster.cu, cluster_faults.cu, cluster_launch.cu, fragments.cu, integers.cu, tensor_map_encode.cu, tensor_tiles.cu and wgmma.cu.
 """
 
 import json
@@ -91,7 +91,7 @@ def test_products_of_warpgroups_are_those_of_hardware_by_all_bits(compile_cu):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("name, n_lines", [("fragments", 55), ("integers", 859), ("tensor_map_encode", 2290),
-                                           ("cluster", 2336), ("cluster_launch", 3187)])
+                                           ("cluster", 2336), ("cluster_launch", 3187), ("attention", 245)])
 def test_all_bits_are_those_of_hardware(compile_cu, compiler, name, n_lines):
     recorded = lines_of((CONFORMANCE / f"{name}_h200.jsonl").read_text())
     done = run(compile_cu(Program(CONFORMANCE / f"{name}.cu", compiler)))

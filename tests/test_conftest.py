@@ -127,6 +127,12 @@ def test_only_the_kernels_that_are_run_are_compiled(step, head_dims, dtypes, lef
     assert dataclasses.replace(program, head_dims=(), dtypes=()).edited() == program.source.read_text()
 
 
+@pytest.mark.parametrize("step", ["45_flash_wgmma", "46_flash_pingpong"])
+def test_a_table_of_shapes_keeps_those_of_the_head_dimension(step):
+    program = Program(conftest.source_of(step), head_dims=(128,), dtypes=("fp16",))
+    assert {*re.findall(r"\bSHAPE<(\d+),", program.edited())} == {"128"} < {*re.findall(r"\bSHAPE<(\d+),", program.source.read_text())}
+
+
 @pytest.mark.parametrize("step, head_dim", [("16_flash_wmma_warp_max", 40), ("35_flash_mma_tiling_qk", 80)])
 def test_a_table_without_the_others_has_the_kernel_that_is_run(compile_cu, step, head_dim):
     program = Program(conftest.source_of(step), options=("-I", str(conftest.ROOT / "common")),

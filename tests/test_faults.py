@@ -11,7 +11,7 @@ FAULTS = sorted((TESTS / "faults").glob("*.cu"))
 UNSUPPORTED = sorted((TESTS / "faults" / "unsupported").glob("*.cu"))
 
 # Faults between threads: the report must name every line marked `expect`, and no other but those marked `perhaps`.
-OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "register deadlock", "divergent barrier",
+OF_SEVERAL = {"race in shared memory", "race in global memory", "barrier deadlock", "register deadlock", "divergent barrier", "mixed barrier",
               "divergent collective", "copy still in flight", "source overwritten in flight", "target overwritten in flight",
               "access to an mbarrier", "block has left", "missing proxy fence", "stale tensor map", "race between streams",
               "race between host and stream", "accumulator in flight", "operand register in flight", "missing wgmma.fence"}

@@ -32,24 +32,89 @@ def test_all_rest_and_then_none_does(monkeypatch):
     contenders = [contender("39_matmul_ring", "last"), contender(None)]
     lines = heat.timed(None, contenders, 2)
     assert log == [0.12, "39_matmul_ring", 0.12, None] * 2 + ["39_matmul_ring", None] * 2
-    assert [(line["heat"], line["step"], line["time"]["iters"]) for line in lines] == [
-        (when, step, 2) for when in ("rested", "hot") for step in ("39_matmul_ring", None)]
+    assert [(line["heat"], line["behind_ms"], line["step"], line["time"]["iters"]) for line in lines] == [
+        (when, behind, step, 2) for when, behind in (("rested", 0), ("hot", 100)) for step in ("39_matmul_ring", None)]
     assert lines[0]["time"]["median_ms"] < lines[2]["time"]["median_ms"]  # each has its own
 
 
-def test_each_type_and_shape_is_timed_and_a_wrong_result_is_the_status(monkeypatch, capsys, tmp_path):
-    found, asked = [contender("39_matmul_ring", "last"), contender(None)], []
+@pytest.fixture
+def main(monkeypatch):
+    """main(words…): its status, and of each call of contenders_of the steps, those that may be left out, the operation, types and shape.
+    What comes of the fourth is wrong."""
+    asked = []
+
+    def contenders_of(steps, operation, shape, seed, dtypes, torch, timed_as, at_once, beside):
+        asked.append(([step["number"] for step in steps], [step["number"] for step in beside], operation, dtypes, shape))
+        return [contender("39_matmul_ring", "last"), contender(None)]
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["heat.py", *map(str, words)])
+        return heat.main(), asked
+
     monkeypatch.setattr(peers, "pytorch", lambda step: None)
-    monkeypatch.setattr(peers, "contenders_of", lambda steps, operation, shape, seed, dtypes, torch, timed_as: asked.append((dtypes, shape)) or found)
+    monkeypatch.setattr(peers, "contenders_of", contenders_of)
     monkeypatch.setattr(heat, "timed", lambda torch, contenders, iters: [
-        {"heat": when, "device": "GPU", "check": {"right": len(asked) < 4}, "of": iters} for when in heat.PAUSES])
+        {"heat": when, "operation": "it", "device": "GPU", "check": {"right": len(asked) != 4}, "of": iters} for when in heat.PAUSES])
     monkeypatch.setattr(peers, "table", lambda lines: print(len(lines)))
-    monkeypatch.setattr(sys, "argv", ["heat.py", "--shape", "64", "128", "--iters", "3", "--json", str(tmp_path / "lines")])
-    assert heat.main() == 1
-    assert asked == [([dtype], peers.Matmul.shape(size)) for dtype in ("bf16", "fp16") for size in ("64", "128")]
+    return run
+
+
+def test_a_hot_burst_comes_behind_others_of_its_own_which_are_not_timed(monkeypatch):
+    """Of a GPU that takes 0.5 ms for each launch: as many bursts of 40 launches as take 100 ms."""
+    log = []
+
+    class Event:
+        def __init__(self, enable_timing):
+            pass
+
+        def record(self):
+            log.append("event")
+
+        query, synchronize, elapsed_time = lambda self: False, lambda self: None, lambda self, end: 20.0
+
+    torch = type("torch", (), {"cuda": type("cuda", (), {"Event": Event, "_sleep": staticmethod(lambda spin: None)})})
+    found = heat.Burst({}, lambda i: log.append("launch"), type("Tensors", (), {"copies": 1, "result": None})())
+
+    def prepare(self, torch, iters):
+        assert self.before == 0  # of the phase before
+        self.batch, self.graph = 40, type("Graph", (), {"replay": lambda self: log.append("graph")})()
+        return 0.5
+
+    monkeypatch.setattr(peers.Graph, "prepare", prepare)
+    for behind, before in ((0, 0), (100, 5), (0, 0)):
+        log.clear()
+        found.behind_ms = behind
+        assert found.prepare(torch, 2) == found.sample(torch) == 0.5
+        assert log == ["graph"] * before + ["event", "graph", "event"]
+
+
+def test_each_type_and_shape_is_timed_and_a_wrong_result_is_the_status(main, capsys, tmp_path):
+    status, asked = main("--shape", "64", "128", "--iters", "3", "--json", tmp_path / "lines")
+    assert status == 1
+    assert asked == [(["39", "40"], ["39"], peers.Matmul, [dtype], peers.Matmul.shape(size))
+                     for dtype in ("bf16", "fp16") for size in ("64", "128")]
     assert [json.loads(text)["of"] for text in (tmp_path / "lines").read_text().splitlines()] == [3] * 8
     said = capsys.readouterr().out
-    assert said.count("rested, GPU\n1\n") == said.count("hot, GPU\n1\n") == 4
+    assert said.count("rested, GPU\n1\n") == said.count("hot, GPU\n1\n") == 4 and "\n64x64x64 it, bf16, rested, GPU\n" in said
+
+
+def test_attention_is_timed_beside_two_backends_in_the_setting_of_flash_attention_3(main):
+    status, asked = main("--step", "33", "--beside", "31", "32", "--shape", "1x2x64x32")
+    assert status == 0 and asked == [(["31", "32", "33"], ["31", "32"], peers.Fused, ["fp16"], peers.Attention.shape("1x2x64x32"))]
+    asked.clear()
+    main("--step", "31")
+    steps_of, beside, _, dtypes, _ = zip(*asked)
+    assert (steps_of[0], beside[0], {*map(tuple, dtypes)}) == (["30", "31"], ["30"], {("fp16",)})
+    *setting, seed = [shape for *_, shape in asked]
+    assert str(seed) == "1x8x8192x64" and len({*setting}) == 18 and {shape.head_dim for shape in setting} == {64, 128, 256}
+    assert {(shape.batch * shape.seqlen, shape.heads * shape.head_dim, shape.causal) for shape in setting} == {(16384, 2048, False)}
+    assert (str(setting[0]), str(setting[-1])) == ("32x32x512x64", "1x8x16384x256")
+
+
+def test_the_backends_are_flash_attention_2_and_cudnn(monkeypatch):
+    monkeypatch.setattr(peers.Attention, "peers", lambda self: {name: name for name in (
+        "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN", "PyTorch SDPA fp16, its own choice", peers.UNFUSED)})
+    assert list(peers.Fused.__new__(peers.Fused).peers()) == ["PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN"]
 
 
 def test_default_variants_and_peers_are_timed():
@@ -63,6 +128,8 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
     assert of_peers[:3] == ["python", bench.PEERS, ROLES["name"]]
     assert of_heat == ["python", ROOT / "bench/heat.py", "--step", "40", "--beside", "39_matmul_ring", "--json", tmp_path / "heat.jsonl", "--iters", "3"]
     assert list(bench.targets([ROLES])) == [ROLES["name"], RING["name"]]
+    _, of_attention = bench.commands([TENSORS], "python", tmp_path, ["--iters", "3"])
+    assert of_attention[2:] == ["--step", "45", "--beside", "31_flash_mma_warp_rows", "--iters", "6", "--json", tmp_path / "heat.jsonl", "--iters", "3"]
     other = {"name": "22_matmul_fragments_ahead", "number": "22", "operation": "matmul"}
     assert len(list(bench.commands([other], "python", tmp_path, []))) == 1
     monkeypatch.setattr(steps, "directory", lambda step: tmp_path / "step")
@@ -76,7 +143,9 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
 
 @pytest.mark.parametrize("words, said", [(["--iters", "0"], "--iters: at least 1"), (["--shape", "0"], "a shape is 4096"),
                                          (["--step", "36"], "all have to be steps of matmul"), (["--step", "99"], "there is no step '99'"),
-                                         (["--beside", "39", "04"], "all have to be steps of matmul that have bf16 and fp16")])
+                                         (["--beside", "39", "04"], "all have to be steps of matmul, or all of attention, that have bf16 and fp16"),
+                                         (["--step", "31", "--beside", "39"], "all have to be steps of matmul, or all of attention, that have fp16"),
+                                         (["--step", "31", "--shape", "64"], "a shape is 1x8x8192x64"), (["--step", "13"], "that have fp16")])
 def test_bad_input(monkeypatch, capsys, words, said):
     monkeypatch.setattr(sys, "argv", ["heat.py", *words])
     with pytest.raises(SystemExit) as stopped:
@@ -94,12 +163,75 @@ def test_the_table_of_a_readme(monkeypatch):
              for step, rate in zip((RING["name"], ROLES["name"], None), rates)]
     monkeypatch.setattr(steps, "recorded", lambda step, name: json.loads(json.dumps(found)))
     monkeypatch.setattr(steps, "find", lambda name: RING if name == RING["name"] else ROLES)
-    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in docs.heat_of(ROLES).splitlines() if row.startswith("|")]
-    ratios = ["step 40 / step 39", "step 40 / cuBLAS"]
-    assert rows[0][2:] == ["rested: step 39, step 40, cuBLAS", *ratios, "hot: step 39, step 40, cuBLAS", *ratios]
-    assert rows[2] == ["bf16", "64³", "60, 80, 100", "1.33", "0.80", "50, 70, 60", "1.40", "1.17"]
+    rows = cells(docs.heat_of(ROLES))
+    of_all = ["step 39", "step 40", "cuBLAS", "step 40 / step 39", "step 40 / cuBLAS"]
+    assert (rows[0], rows[3]) == (["type", "rested", *of_all], ["type", "hot", *of_all])
+    assert (rows[2], rows[5]) == (["bf16", "64³", "60", "80", "100", "1.33", "0.80"], ["bf16", "64³", "50", "70", "60", "1.40", "1.17"])
     monkeypatch.setattr(steps, "recorded", lambda step, name: [])
     assert docs.heat_of(ROLES) == "Not measured on an H200 yet."
+
+
+ROWS, TENSORS = ({"name": name, "number": name[:2], "operation": "attention", "variants": ["a"], "dtypes": dtypes, "dir": name}
+                 for name, dtypes in (("31_flash_mma_warp_rows", ["fp16", "bf16"]), ("45_flash_wgmma", ["fp16"])))
+
+
+@pytest.fixture
+def attention(monkeypatch):
+    """The lines of heat.jsonl: a step beside another, which cannot do D 256, and two peers, each of which reached so many TFLOPS."""
+    def line(d, when, name, tflops, time=True):
+        return {"step": name if name[0].isdigit() else None, "peer": None if name[0].isdigit() else name, "dtype": "fp16", "heat": when,
+                "device": "NVIDIA H200", "tflops": tflops, "time": {"median_ms": 1} if time else None, "check": {}, "variant": "a", "operation": "attention",
+                "shape": {"batch": 2, "heads": 8, "kv_heads": 8, "seqlen": 8192, "head_dim": d, "causal": False},
+                "env": {"gpu_driver": "1", "cuda": "2", "torch": "3", "date": "today"}}
+
+    names = ROWS["name"], TENSORS["name"], "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN"
+    found = [line(d, when, name, rate - less, rate != 777) for when, less in (("rested", 0), ("hot", 100)) for d, rates in
+             ((64, (400, 500, 300, 450)), (256, (None, 550, 777, 700))) for name, rate in zip(names, rates) if rate]
+    monkeypatch.setattr(steps, "recorded", lambda step, name: json.loads(json.dumps(found if name == "heat.jsonl" else [])))
+    monkeypatch.setattr(steps, "find", lambda name: ROWS if name == ROWS["name"] else TENSORS)
+    return found
+
+
+def cells(text):
+    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines() if row.startswith("|")]
+
+
+def test_the_table_of_attention_has_a_dash_where_one_was_not_timed(attention):
+    rows = cells(docs.heat_of(TENSORS))
+    of_all = ["step 31", "step 45", "FlashAttention-2", "cuDNN", "step 45 / step 31", "step 45 / FlashAttention-2", "step 45 / cuDNN"]
+    assert rows[0] == ["type", "rested", *of_all] and rows[4] == ["type", "hot", *of_all]
+    assert rows[2:4] == [["fp16", "B2 H8 N8192 D64", "400", "500", "300", "450", "1.25", "1.67", "1.11"],
+                         ["fp16", "B2 H8 N8192 D256", "–", "550", "–", "700", "–", "–", "0.79"]]
+    assert rows[7] == ["fp16", "B2 H8 N8192 D256", "–", "450", "–", "600", "–", "–", "0.75"]
+    assert docs.heat_of(TENSORS).count("hot without a pause.") == 1
+    for each in attention:
+        each["behind_ms"] = 100 * (each["heat"] == "hot")
+    assert docs.heat_of(TENSORS).count("hot behind 0.1 s of the same launches.") == 1
+
+
+def test_what_was_timed_elsewhere_stands_beside_the_same_shape_on_a_hot_gpu(attention, monkeypatch):
+    """FlashAttention-3 and cuDNN of a run without the steps, as they are recorded."""
+    shown = docs.generate("elsewhere 256", ROOT / "steps" / TENSORS["name"])
+    rows = cells(shown)
+    assert rows[0] == ["", "step 45", "cuDNN", "step 45 / cuDNN", "FlashAttention-3, other run", "cuDNN, other run", "FlashAttention-3 / cuDNN"]
+    assert rows[2:] == [["B2 H8 N8192 D256", "450", "600", "0.75", "751", "704", "1.07"]]
+    assert "another run, without the steps, on a hot NVIDIA H200 (driver 580.159.04" in shown and "2026-11-21)" in shown
+    monkeypatch.setattr(steps, "recorded", lambda step, name: [])
+    assert docs.generate("elsewhere 256", ROOT / "steps" / TENSORS["name"]) == "Not measured on an H200 yet."
+    for words in ("elsewhere", "elsewhere 64 128"):
+        with pytest.raises(SystemExit) as stopped:
+            docs.generate(words, ROOT / "steps" / TENSORS["name"])
+        assert stopped.value.code == 2
+
+
+def test_what_was_timed_elsewhere_is_what_its_times_say():
+    lines = steps.lines_of(docs.ELSEWHERE.read_bytes(), docs.ELSEWHERE)
+    assert {(line["peer"], line["shape"]["head_dim"]) for line in lines} == {
+        (peer, d) for peer in ("FlashAttention-3", "PyTorch SDPA fp16, cuDNN") for d in (64, 128, 256)} and len(lines) == 2 * 18
+    for line in lines:
+        b, h, _, n, d, causal = line["shape"].values()
+        assert line["tflops"] == pytest.approx(1e-9 * 4 * b * h * n * n * d / line["time"]["median_ms"]) and not causal
+        assert "without the steps" in line["source"] and line["device"] == "NVIDIA H200"
 
 
 def test_the_road_has_each_step_in_a_row_and_what_it_gained(monkeypatch):
@@ -114,7 +246,7 @@ def test_the_road_has_each_step_in_a_row_and_what_it_gained(monkeypatch):
     monkeypatch.setattr(steps, "recorded", lambda step, name: json.loads(json.dumps(found if name == "road.jsonl" else [])))
     monkeypatch.setattr(steps, "find", lambda name: RING if name == RING["name"] else ROLES)
     shown = docs.generate("road", ROOT / "steps" / ROLES["name"])
-    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in shown.splitlines() if row.startswith("|")]
+    rows = cells(shown)
     assert rows[0] == ["", "64³", "128³"]
     assert rows[2:] == [["39 ring", "40", "75"], ["40 warp specialized", "80 (2.00 ×)", "50 (0.67 ×)"], ["cuBLAS", "100 (1.25 ×)", "60 (1.20 ×)"]]
     assert "bf16 on a rested NVIDIA H200" in shown

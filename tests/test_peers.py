@@ -76,6 +76,21 @@ def test_peers_of_a_type_that_no_step_has_are_kept_with_the_steps(contenders):
     assert wide["of_floor"] is None and wide["time"]["median_ms"] == 2
 
 
+def test_a_step_beside_is_left_out_where_it_refuses_the_shape(contenders, monkeypatch, capsys):
+    """Not the step in question, and not where something else failed."""
+    describe, refusing = peers.describe, {"97_wide": peers.USAGE}
+    monkeypatch.setattr(peers, "describe", lambda step, flags, seed: peers.stop(refusing[step["name"]], "no such head dimension")
+                        if step["name"] in refusing else describe(step, flags, seed))
+    found = lambda beside: peers.contenders_of([FP32, FP16], Tensors, None, 1, ["fp32", "fp16"], SimpleNamespace(__version__="2"), beside=beside)
+    assert [each.line["step"] for each in found([FP32]) if each.line["step"]] == ["98_narrow"]
+    assert "no such head dimension\n" in capsys.readouterr().err
+    for beside, status in (([FP16], peers.USAGE), ([FP32], 1)):
+        refusing["97_wide"] = status
+        with pytest.raises(SystemExit) as stopped:
+            found(beside)
+        assert stopped.value.code == status
+
+
 def asked(monkeypatch, step, *words):
     monkeypatch.setattr(sys, "argv", ["peers.py", *words])
     monkeypatch.setattr(peers, "find_step", lambda text: {"97": FP32, "98": FP16, "96": step}[text])

@@ -14,7 +14,7 @@ FP32 = "12_attention_naive", "13_flash_scalar"
 FP16 = ("15_flash_wmma", "16_flash_wmma_warp_max", "24_flash_mma_split_kv", "25_flash_mma_split_q", "26_flash_mma_stages",
         "27_flash_mma_shared_kv", "28_flash_mma_shared_qkv", "29_flash_mma_collective_store", "30_flash_mma_swizzle",
         "31_flash_mma_warp_rows")
-STEPS = [{"name": name, "number": name[:2], "operation": "attention", "dtypes": [dtype], "variants": ["first", "tuned"]}
+STEPS = [{"name": name, "number": name[:2], "operation": "attention", "dtypes": [dtype], "variants": ["first", "tuned"], "arch": "80"}
          for dtype, names in (("fp32", FP32), ("fp16", FP16)) for name in names]
 FA2, CUDNN, SDPA = "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN", "PyTorch SDPA fp32, efficient"
 CHOICE, UNFUSED = "PyTorch SDPA fp16, its own choice", "PyTorch unfused fp16 (baddbmm, softmax, bmm)"
@@ -97,6 +97,38 @@ def test_the_staircase_is_legible(recorded, drawn):
     for name in FP16[2:]:
         recorded[name] = []
     expect_legible(drawn(attention))
+
+
+HOPPER = "45_flash_wgmma", "46_flash_pingpong"
+
+
+@pytest.fixture
+def hopper(recorded, monkeypatch):
+    """Steps for Hopper alone, as fast as the peers, and timed at no other head dimensions than 64, 128 and 256."""
+    monkeypatch.setattr(steps, "load", lambda: [*STEPS, *(STEPS[-1] | {"name": name, "number": name[:2], "arch": "90a"} for name in HOPPER)])
+    for name, rate in zip(HOPPER, (484, 489)):
+        recorded[name] = [line(name, rate, "tuned", seqlen=n) for n in (512, 1024, 2048, 4096, 8192, 16384)] + [
+            line(name, rate, "tuned", head_dim=d) for d in (128, 256)]
+        recorded[name] += [line(peer, rate, head_dim=d) for peer, rate in ((FA2, 300), (CUDNN, 486)) for d in (64, 128, 256)]
+    return recorded
+
+
+def test_the_staircase_with_steps_for_hopper_is_legible(hopper, drawn):
+    assert [bar["step"] for bar in attention.data()["bars"][-2:]] == ["45 flash wgmma", "46 flash pingpong"]
+    assert {"45", "46"} <= expect_legible(drawn(attention))
+
+
+def test_the_shapes_have_a_curve_for_any_gpu_and_one_for_hopper(hopper, drawn):
+    hopper[FP16[-1]] = everywhere(FP16[-1], 350, "tuned") + everywhere(FA2, 300) + everywhere(CUDNN, 486)
+    curves = attention_shapes.data()["curves"]
+    assert list(curves) == ["31 flash mma warp rows, tuned", "46 flash pingpong, tuned", "FlashAttention-2 (PyTorch)", "cuDNN (PyTorch)"]
+    assert curves["46 flash pingpong, tuned"]["head_dim"] == [[64, 489], [128, 489], [256, 489]]
+    figure = drawn(attention_shapes)
+    assert {"46 flash pingpong, tuned", "256"} <= expect_legible(figure)
+    lines = {each.get_label(): each.get_color() for each in figure.axes[0].lines}
+    assert lines["46 flash pingpong, tuned"] != lines["31 flash mma warp rows, tuned"]
+    hopper |= dict.fromkeys(HOPPER, [])
+    assert len(attention_shapes.data()["curves"]) == 3
 
 
 BESIDE = "32_flash_mma_causal", "33_flash_mma_gqa", "35_flash_mma_tiling_qk"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import BUILD, ROOT, TESTS, Program, ensure_build, run, source_of
+from conftest import BUILD, ROOT, TESTS, Program, ensure_build, listed_head_dims, run, source_of
 
 sys.path[:0] = [str(TESTS / "planted"), str(ROOT)]
 from bugs import BUGS  # noqa: E402
@@ -21,9 +21,18 @@ STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
 OPERATION, DTYPES = ({step["name"]: step[what] for step in STEPS} for what in ("operation", "dtypes"))
 
 
+HEAD_DIMS = {step["name"]: listed_head_dims(step["name"]) for step in STEPS if step["operation"] == "attention"}
+
+
+def head_dim(run):
+    """That a program is told, if it is told one."""
+    said = re.search(r"--head-dim (\d+)", run)
+    return said and int(said[1])
+
+
 def runs_of(table, name):
-    """The runs that a table has for a step: those of its operation, and of its own."""
-    return [*table[OPERATION[name]], *table.get(name, [])]
+    """The runs that a table has for a step: those of its operation, as far as it is compiled for their head dimension, and of its own."""
+    return [run for run in table[OPERATION[name]] if not HEAD_DIMS.get(name) or head_dim(run) in HEAD_DIMS[name]] + table.get(name, [])
 
 
 @pytest.mark.parametrize("folder, step, arguments", [
@@ -117,8 +126,8 @@ DEFAULT_HEAD_DIM = 64  # of the emulator's default shape
 
 def planted(bug):
     plain = () if bug.checked or bug.run == PROFILE else ("--plain",)
-    said, [dtype, *_] = re.search(r"--head-dim (\d+)", bug.run), DTYPES[bug.step]
-    head_dims = (int(said[1] if said else DEFAULT_HEAD_DIM),) if OPERATION[bug.step] == "attention" else ()
+    dtype = DTYPES[bug.step][0]
+    head_dims = (head_dim(bug.run) or DEFAULT_HEAD_DIM,) if OPERATION[bug.step] == "attention" else ()
     return Program(source_of(bug.step), options=(*plain, "-I", str(ROOT / "common")),
                    libraries=(str(BUILD / "common" / "libcommon.a"),), edit=(bug.before, bug.after),
                    head_dims=head_dims, dtypes=(dtype,))

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -9,7 +10,7 @@ import xml.etree.ElementTree
 import pytest
 
 from conftest import COMPILERS, ROOT, TESTS, Program, run
-from tools import docs, timeline, timeline_picture
+from tools import docs, run as programs, steps, timeline, timeline_picture
 
 KERNELS = TESTS / "timeline" / "kernels.cu"
 BASE = ROOT / "steps" / "19_matmul_cp_async"
@@ -190,17 +191,32 @@ def lies_in(inner, outer):
     return outer[0] <= inner[0] and inner[2] <= outer[2] and outer[1] - 1 <= inner[1] and inner[3] <= outer[3] + 1
 
 
+def by_height(places):
+    """near(place) -> which of these places, by their number, it may overlap: a large picture has thousands, of which few are as high."""
+    strips = {}
+
+    def strips_of(place):
+        return range(int(place[1] // STRIP), int(place[3] // STRIP) + 1)
+
+    for number, place in enumerate(places):
+        for strip in strips_of(place):
+            strips.setdefault(strip, []).append(number)
+    return lambda place: sorted({number for strip in strips_of(place) for number in strips.get(strip, [])})
+
+
 def labels_that_overlap(picture):
     """Labels that stand in each other, across the edge of a box or of the picture."""
     svg = "{http://www.w3.org/2000/svg}"
     root = xml.etree.ElementTree.fromstring(picture)
     card, *boxes = map(place_of_rect, root.iter(f"{svg}rect"))
     labels = [(text.text, place_of_text(text)) for text in root.iter(f"{svg}text")]
-    found = [(one, other) for at, (one, here) in enumerate(labels) for other, there in labels[:at] if overlap(here, there)]
-    found += [(label, box) for label, place in labels for box in boxes if overlap(place, box) and not lies_in(place, box)]
+    near_labels, near_boxes = by_height([place for _, place in labels]), by_height(boxes)
+    found = [(one, labels[other][0]) for at, (one, here) in enumerate(labels) for other in near_labels(here) if other < at and overlap(here, labels[other][1])]
+    found += [(label, boxes[box]) for label, place in labels for box in near_boxes(place) if overlap(place, boxes[box]) and not lies_in(place, boxes[box])]
     return found + [(label, "the card") for label, place in labels if not lies_in(place, card)]
 
 
+STRIP = 40  # of a picture's height
 PICTURES = sorted(ROOT.glob("steps/*/timeline_*.svg"))
 
 
@@ -257,6 +273,28 @@ def test_a_stale_picture_is_found(monkeypatch, tmp_path):
     assert docs.renew(text, BASE) == (text, {}, [])
     path.write_text(pictures[path].replace("mma", "mmx"))
     assert docs.renew(text, BASE) == (text, pictures, changed)
+
+
+def test_a_lessons_picture_is_of_an_earlier_run_of_the_same_program(monkeypatch, tmp_path):
+    step = steps.find("19")
+    program = tmp_path / step["name"]
+    shutil.copy(steps.program(step, "cpu"), program)
+    monkeypatch.setattr(steps, "program", lambda step, backend: program)
+    monkeypatch.setattr(programs, "BUILD", tmp_path)
+    observed, runs = timeline.observed, []
+    monkeypatch.setattr(timeline, "observed", lambda *asked: runs.append(asked[1:]) or observed(*asked))
+
+    def picture(variant="two_stages", block="0", words=("-m", "256", "-k", "64"), cached=True):
+        found, done = timeline.record(step, variant, block, arguments=words, cached=cached)
+        assert done["status"] == 0
+        return timeline_picture.drawn(found, 2)
+
+    first = picture()
+    assert [picture(), len(runs)] == [first, 1]
+    assert picture("three_stages") != first and picture(block="0,1") and picture(words=("-m", "256", "-k", "96")) != first and len(runs) == 4
+    assert [picture(cached=False), len(runs)] == [first, 5]
+    os.utime(program, ns=(1, 1))  # it was built again
+    assert [picture(), picture(), len(runs)] == [first, first, 6]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

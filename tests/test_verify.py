@@ -156,6 +156,20 @@ def test_edges_with_a_mask_and_without():
     assert {"1", "4097"} < {case["seqlen"] for case in wide}
 
 
+@pytest.mark.parametrize("name", ["45_flash_wgmma", "46_flash_pingpong"])
+def test_attention_by_wgmma_is_tried_at_its_head_dimensions_alone(name):
+    step = {"name": name, "operation": "attention", "dtypes": ["fp16"]}
+    options = lambda text: dict(re.findall(r"--([a-z-]+) ([a-z0-9]+)", text))
+    edges = [options(text) for text in verify.of(verify.EDGES, step)]
+    assert {(each["head-dim"], each["input"]) for each in edges} == set(itertools.product(("64", "128", "256"), verify.INPUTS))
+    for size in (64, 128, 192):  # rows or keys of a tile
+        assert {str(size - 1), str(size), str(size + 1)} < {each["seqlen"] for each in edges}
+    others = [*verify.ALSO_COUNTED[name], verify.of(verify.SANITIZED, step), *verify.of(verify.LARGE, step), verify.COUNTED["attention"], verify.LADDER["attention"]]
+    timed = [peers.Attention.shape(text) for text in verify.of(verify.TIMED, step)]
+    assert {int(options(text)["head-dim"]) for text in others} | {shape.head_dim for shape in timed} == {64, 128, 256}
+    assert len(timed) == len(set(timed)) and str(timed[0]) == "1x8x8192x64" and verify.timed_with(step) == name
+
+
 def test_lines_are_those_that_a_command_adds(tmp_path, capsys):
     """A step's results never hold the peers of another step's run."""
     path, command = tmp_path / "timed.jsonl", script(tmp_path / "adds", '#!/bin/sh\necho "says $1"\necho "{\\"n\\": $1}" >> $3\n') or tmp_path / "adds"

@@ -30,12 +30,13 @@
 #define TEXT_12 TEXT_8 ", %8, %9, %10, %11"
 #define TEXT_16 TEXT_12 ", %12, %13, %14, %15"
 #define TEXT_32 TEXT_16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TEXT_40 TEXT_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define TEXT_48 TEXT_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define TEXT_64 TEXT_48 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define TEXT_68 TEXT_64 ", %64, %65, %66, %67"
-#define TEXT_96 \
-    TEXT_68 ", %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, " \
-            "%88, %89, %90, %91, %92, %93, %94, %95"
+#define TEXT_88 \
+    TEXT_68 ", %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87"
+#define TEXT_96 TEXT_88 ", %88, %89, %90, %91, %92, %93, %94, %95"
 #define TEXT_128 \
     TEXT_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, " \
             "%113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
@@ -46,9 +47,11 @@
 #define VARIABLES_12(C, D, I) VARIABLES_8(C, D, I), VARIABLES_4(C, D, (I) + 8)
 #define VARIABLES_16(C, D, I) VARIABLES_8(C, D, I), VARIABLES_8(C, D, (I) + 8)
 #define VARIABLES_32(C, D, I) VARIABLES_16(C, D, I), VARIABLES_16(C, D, (I) + 16)
+#define VARIABLES_40(C, D, I) VARIABLES_32(C, D, I), VARIABLES_8(C, D, (I) + 32)
 #define VARIABLES_48(C, D, I) VARIABLES_32(C, D, I), VARIABLES_16(C, D, (I) + 32)
 #define VARIABLES_64(C, D, I) VARIABLES_32(C, D, I), VARIABLES_32(C, D, (I) + 32)
 #define VARIABLES_68(C, D, I) VARIABLES_64(C, D, I), VARIABLES_4(C, D, (I) + 64)
+#define VARIABLES_88(C, D, I) VARIABLES_64(C, D, I), VARIABLES_16(C, D, (I) + 64), VARIABLES_8(C, D, (I) + 80)
 #define VARIABLES_96(C, D, I) VARIABLES_64(C, D, I), VARIABLES_32(C, D, (I) + 64)
 #define VARIABLES_128(C, D, I) VARIABLES_64(C, D, I), VARIABLES_64(C, D, (I) + 64)
 
@@ -58,9 +61,11 @@
 #define NEXT_12(X, ...) X(__VA_ARGS__, "%12", "%13", "%14", "%15", "%16", "%17")
 #define NEXT_16(X, ...) X(__VA_ARGS__, "%16", "%17", "%18", "%19", "%20", "%21")
 #define NEXT_32(X, ...) X(__VA_ARGS__, "%32", "%33", "%34", "%35", "%36", "%37")
+#define NEXT_40(X, ...) X(__VA_ARGS__, "%40", "%41", "%42", "%43", "%44", "%45")
 #define NEXT_48(X, ...) X(__VA_ARGS__, "%48", "%49", "%50", "%51", "%52", "%53")
 #define NEXT_64(X, ...) X(__VA_ARGS__, "%64", "%65", "%66", "%67", "%68", "%69")
 #define NEXT_68(X, ...) X(__VA_ARGS__, "%68", "%69", "%70", "%71", "%72", "%73")
+#define NEXT_88(X, ...) X(__VA_ARGS__, "%88", "%89", "%90", "%91", "%92", "%93")
 #define NEXT_96(X, ...) X(__VA_ARGS__, "%96", "%97", "%98", "%99", "%100", "%101")
 #define NEXT_128(X, ...) X(__VA_ARGS__, "%128", "%129", "%130", "%131", "%132", "%133")
 

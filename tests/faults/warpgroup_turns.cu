@@ -115,6 +115,44 @@ __global__ void arrives_twice(int *out)
     out[threadIdx.x] = 1;
 }
 
+// Two consumers take turns by one number: who has let the other begin may complete the turn that it waits for by itself.
+__global__ void one_number_for_two_turns(int *out)
+{
+    int group = threadIdx.x / 128;
+    if (group == 1)
+        ARRIVE(1, 256);  // perhaps one_number_for_two_turns: mixed barrier
+    for (int i = 0; i < 3; i++) {
+        SYNC(1, 256);  // expect one_number_for_two_turns: mixed barrier
+        out[threadIdx.x] += i;
+        if (group == 0 || i < 2)
+            ARRIVE(1, 256);  // perhaps one_number_for_two_turns: mixed barrier
+    }
+}
+
+// Each warpgroup meets itself alone, and both by one number: warps of the two may complete it.
+__global__ void one_number_for_two_groups(int *out)
+{
+    __shared__ int buffer[2][128];
+    int group = threadIdx.x / 128, lane = threadIdx.x % 128;
+    buffer[group][lane] = threadIdx.x;
+    SYNC(8, 128);  // expect one_number_for_two_groups: mixed barrier
+    out[threadIdx.x] = buffer[group][127 - lane];
+}
+
+// The turns of a ring of three, of which the third has the first one's number.
+__global__ void a_ring_of_two_numbers(int *out)
+{
+    int group = threadIdx.x / 128, mine = 1 + group % 2, next = 1 + (group + 1) % 3 % 2;
+    if (group == 2)
+        ARRIVE(1, 256);  // perhaps a_ring_of_two_numbers: mixed barrier
+    for (int i = 0; i < 2; i++) {
+        SYNC(mine, 256);  // expect a_ring_of_two_numbers: mixed barrier
+        out[threadIdx.x] += i;
+        if (group < 2 || i < 1)
+            ARRIVE(next, 256);  // perhaps a_ring_of_two_numbers: mixed barrier
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct named kernels[] = {
@@ -128,6 +166,9 @@ int main(int argc, char **argv)
         KERNEL(two_counts, 256),
         KERNEL(sixteenth_number, 256),
         KERNEL(arrives_twice, 256),
+        KERNEL(one_number_for_two_turns, 256),
+        KERNEL(one_number_for_two_groups, 256),
+        KERNEL(a_ring_of_two_numbers, 384),
     };
     return run_named(argc, argv, kernels, sizeof kernels / sizeof *kernels);
 }

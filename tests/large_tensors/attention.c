@@ -51,12 +51,14 @@ int attention_main(int argc, char **argv, const struct attention_step *step)
     const struct tensor Q = tensor_of(dtype, heads, n, d), K = tensor_of(dtype, heads, n, d),
                         V = tensor_of(dtype, heads, n, d);
     char *O = reserve(dtype_bytes(dtype) * heads * n * d);
+    static _Alignas(PREPARED_ALIGN) char prepared[PREPARED_BYTES];
     (void)argc;
     const struct strides strides = attention_strides(heads, n, d);
     struct attention_args args = {.Q = Q.elements,
                                   .K = K.elements,
                                   .V = V.elements,
                                   .O = O,
+                                  .prepared = prepared,
                                   .Q_strides = strides,
                                   .K_strides = strides,
                                   .V_strides = strides,
@@ -72,7 +74,9 @@ int attention_main(int argc, char **argv, const struct attention_step *step)
                                   .variant = variant_of(argv, step->variants)};
     if (step->workspace)
         args.workspace = reserve(step->workspace(&args));
-    const cudaError_t error = (cudaError_t)step->launch(&args, NULL);
+    cudaError_t error = step->prepare ? (cudaError_t)step->prepare(&args) : cudaSuccess;
+    if (error == cudaSuccess)
+        error = (cudaError_t)step->launch(&args, NULL);
     const double share = dtype == FP32 ? 1e-4 : dtype_bound(dtype, n, 0).row;
     bool right = true;
     for (int row = n - CHECKED; row < n; row++) {

@@ -20,6 +20,7 @@ class Bug:
     shape: tuple = (70, 45, 50)  # m, n, k, or rows, cols, or batch, heads, seqlen, head_dim: no multiples of the tile
     flags: str = ""  # more of the command line
     header: str = ""  # of common/, that the edit is in; else it is in the step's source
+    at: str = ""  # a part of the line that a report has to be about, where it is about one alone
 
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
@@ -119,6 +120,15 @@ CAUSAL = "32_flash_mma_causal"
 GQA = "33_flash_mma_gqa"
 SPLIT_KEYS = "34_flash_mma_split_keys"
 TILING_QK = "35_flash_mma_tiling_qk"
+FLASH_WGMMA, PINGPONG = "45_flash_wgmma", "46_flash_pingpong"
+THREE_TILES = (1, 1, 300, 64)  # of keys, one more than stages; the last is narrower, as is the last block of rows
+FIVE_TILES = (1, 1, 600, 64)
+OF_128_COLUMNS = (1, 1, 300, 128)
+OF_SCORES, OF_OUTPUT = "wgmma_transposed(s, ", "wgmma_registers(o, "
+IN_FLIGHT, OPERAND, TOO_MANY = "accumulator in flight", "operand register in flight", "too many arrivals"
+MIXED = "mixed barrier"
+S_OF_NEXT = "            wgmma_wait_group<0>(s);  // S is in the registers, and"  # in the loop of PINGPONG
+HANDED_ON = "                hand_on<CONSUMERS>(warpgroup);\n            // [wait_S]"
 FOUR_HEADS = (1, 4, 70, 64)
 TWO_BLOCKS = (1, 2, 150, 64)  # of rows
 ONE_QUERY, MANY_KEYS = (1, 4, 1, 64), "--kv-heads 2 --kv-seqlen 300"  # of which blocks have parts
@@ -936,6 +946,107 @@ BUGS = [
     Bug(OVERLAPPED, "whole_rows_by_the_engine", "max(VECTOR, args->n / VECTOR * VECTOR)", "args->n",
         plain="wrote behind row", checked="target overwritten in flight", shape=(150, 267, 400)),
     Bug(OVERLAPPED, "quarters_exchanged", "pack(sum[x][2], sum[x][3], T()),", "pack(sum[x + 1][0], sum[x + 1][1], T()),", shape=TILES_OF_WGMMA),
+
+    Bug(FLASH_WGMMA, "missing_wait_for_q", "mbarrier_wait_parity(&smem.full_Q, 0);", ";", plain="is NaN", checked=LANDING, at=OF_SCORES,
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "missing_wait_for_k", "mbarrier_wait_parity(&smem.full_K[stage], parity);", ";", plain=LANDING, checked=LANDING, at=OF_SCORES,
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "missing_wait_for_v", "mbarrier_wait_parity(&smem.full_V[stage], parity);", ";", plain=LANDING, checked=LANDING, at=OF_OUTPUT,
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "parity_stays", "*parity = 1 - *parity;", "*parity = 0;", plain=TOO_MANY, checked=TOO_MANY, at="arrive_expect_tx(full",
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "scores_not_waited_for", "wgmma_wait_group<0>(s);", ";", plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "one_group_too_few_of_scores", "wgmma_wait_group<0>(s);", "wgmma_wait_group<1>(s);", plain="is NaN", checked=IN_FLIGHT,
+        at="largest = fmaxf(", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "output_not_waited_for", "wgmma_wait_group<0>(o);", ";", plain="is NaN", checked=REWRITTEN, at="tensor_load_3d(", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "p_packed_under_the_product", "            wgmma_wait_group<0>(o);",
+        "            p[0][0] = pack(s[0][0], s[0][1], half()); wgmma_wait_group<0>(o);", plain=OPERAND, checked=OPERAND,
+        at="wgmma_wait_group<0>(o)", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "o_rescaled_under_the_product", "            wgmma_wait_group<0>(o);", "            o[0][0] *= 2; wgmma_wait_group<0>(o);",
+        plain=IN_FLIGHT, checked=IN_FLIGHT, at="wgmma_wait_group<0>(o)", variant="pipelined", shape=THREE_TILES),
+    *(Bug(FLASH_WGMMA, f"{tile.lower()}_released_under_the_product", f"wgmma_wait_group<0>({sums});",
+          f"if (lane == 0) mbarrier_arrive(&smem.empty_{tile}[stage]); wgmma_wait_group<0>({sums}); if (n < 0)",
+          plain=RACE, checked=RACE, at="tensor_load_3d(", variant="pipelined", shape=THREE_TILES) for tile, sums in (("K", "s"), ("V", "o"))),
+    Bug(FLASH_WGMMA, "v_refilled_at_once", "mbarrier_wait_parity(&smem.empty_V[stage], 1 - parity);", ";", plain=TOO_MANY, checked=TOO_MANY,
+        at="arrive_expect_tx(full", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "producer_waits_for_the_first_round", "&smem.empty_V[stage], 1 - parity);", "&smem.empty_V[stage], parity);",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="full_V[stage], parity", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "too_few_bytes_expected", "ROWS * D * sizeof(half)", "ROWS * D", plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(",
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "o_not_rescaled", "            o[x][2 * i] *= factor;", "            ;", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "sum_not_rescaled", "l[i] *= factor;", ";", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "halves_of_p_exchanged", "p[x / 2][x % 2 * 2 + i]", "p[x / 2][(1 - x % 2) * 2 + i]", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "mask_off_by_one", "% 4 * 2 + i % 2 >= n)", "% 4 * 2 + i % 2 > n)", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "stride_of_4_rows", "8 * sizeof(tile[0][0])", "4 * sizeof(tile[0][0])", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "offsets_of_v_exchanged", "sizeof(V[0]), 8 * sizeof(V[0][0])", "8 * sizeof(V[0][0]), sizeof(V[0])", variant="pipelined", shape=OF_128_COLUMNS),
+    Bug(FLASH_WGMMA, "same_panel_of_v_twice", "sizeof(V[0]), 8 * sizeof(V[0][0])", "0, 8 * sizeof(V[0][0])", variant="pipelined", shape=OF_128_COLUMNS),
+    Bug(FLASH_WGMMA, "v_as_k_major", ', 1, 1, 1, 1;" \\\n', ', 1, 1, 1, 0;" \\\n', header="ptx/wgmma.h", plain=LANDING,
+        checked=LANDING, at=OF_OUTPUT, variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "k_as_mn_major", ', add, 1, 1, 0, 0;', ', add, 1, 1, 0, 1;', header="ptx/wgmma.h", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "first_product_adds", ", d > 0, half())", ", true, half())", plain="is NaN", checked="is NaN", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "missing_wgmma_fence", "    wgmma_fence();\n#pragma unroll\n    for (int key", "    ;\n#pragma unroll\n    for (int key",
+        plain=NO_WGMMA_FENCE, checked=NO_WGMMA_FENCE, at=OF_OUTPUT, variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "missing_proxy_fence", "        fence_proxy_async_shared();", "        ;", plain=NO_FENCE, checked=NO_FENCE, at="tensor_store_3d(",
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "rows_not_whole", "__syncwarp();  // all lanes have", "//  // all lanes have", plain=RACE, checked=RACE, at="tensor_store_3d(",
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "leaves_before_the_engine", "        bulk_wait_group_read<0>();  // the engine", "        ;  // the engine", plain=GIVEN_UP, checked=GIVEN_UP, at="tensor_store_3d(",
+        variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "o_over_anothers_rows_of_q", "stage_rows<D>(Q, o,", "stage_rows<D>(smem.Q[0], o,", checked=RACE, at="stmatrix_x4(", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "missing_swizzle", "(vector ^ row % 8)", "vector", variant="pipelined", shape=THREE_TILES),
+    Bug(FLASH_WGMMA, "too_many_registers", "CONSUMERS / 8 * 8;", "CONSUMERS / 8 * 8 + 8;", plain="register deadlock", checked="register deadlock",
+        at="setmaxnreg_inc<", variant="pipelined", shape=THREE_TILES),
+
+    Bug(PINGPONG, "wrong_parity_of_q", "mbarrier_wait_parity(&smem.full_Q, 0);", "mbarrier_wait_parity(&smem.full_Q, 1);",
+        plain="is NaN", checked=LANDING, at=OF_SCORES, shape=THREE_TILES),
+    Bug(PINGPONG, "missing_wait_for_the_first_k", "mbarrier_wait_parity(&smem.full_K[stage], parity);  // the", ";  // the",
+        plain=LANDING, checked=LANDING, at=OF_SCORES, shape=THREE_TILES),
+    Bug(PINGPONG, "missing_wait_for_k", "mbarrier_wait_parity(&smem.full_K[stage], parity);  // this", ";  // this",
+        plain="is NaN", checked=LANDING, at=OF_SCORES, shape=THREE_TILES),
+    Bug(PINGPONG, "missing_wait_for_v", "mbarrier_wait_parity(&smem.full_V[V_stage], parity);", ";",
+        plain=LANDING, checked=LANDING, at=OF_OUTPUT, shape=THREE_TILES),
+    Bug(PINGPONG, "missing_wait_for_the_last_v", "mbarrier_wait_parity(&smem.full_V[stage], parity);", ";",
+        plain=LANDING, checked=LANDING, at=OF_OUTPUT, shape=THREE_TILES),
+    Bug(PINGPONG, "parity_stays", "*parity = 1 - *parity;", "*parity = 0;",
+        plain=TOO_MANY, checked=TOO_MANY, at="arrive_expect_tx(full", shape=THREE_TILES),
+    Bug(PINGPONG, "k_of_the_tile_of_v", "scores<D, TILE>(s, Q, smem.K[stage]);\n            if", "scores<D, TILE>(s, Q, smem.K[V_stage]);\n            if",
+        checked=LANDING, at=OF_SCORES, shape=THREE_TILES),
+    Bug(PINGPONG, "products_not_waited_for", S_OF_NEXT, "            ;  // S is in the registers, and",
+        plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
+    Bug(PINGPONG, "waits_for_output_alone", S_OF_NEXT, S_OF_NEXT.replace("<0>(s)", "<1>(o)"),
+        plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
+    Bug(PINGPONG, "last_output_not_waited_for", "        wgmma_wait_group<0>(o);\n        // [store]", "        ;\n        // [store]",
+        plain="is NaN", checked=IN_FLIGHT, at="two[0] * inverse", shape=THREE_TILES),
+    Bug(PINGPONG, "p_packed_under_the_product", S_OF_NEXT, f"            p[0][0] = pack(1, 1, half()); {S_OF_NEXT.lstrip()}",
+        plain=OPERAND, checked=OPERAND, at="wgmma_wait_group<0>(s)", shape=THREE_TILES),
+    Bug(PINGPONG, "turn_not_handed_on", HANDED_ON, "                ;\n            // [wait_S]",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(PINGPONG, "first_turn_not_handed_on", "            hand_on<CONSUMERS>(warpgroup);\n        wgmma_wait_group<0>(s);",
+        "            ;\n        wgmma_wait_group<0>(s);", plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(PINGPONG, "nobody_begins", "if (TURNS && warpgroup > 0)", "if (TURNS)",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(PINGPONG, "turns_swapped", "(consumer + 1) % CONSUMERS", "(consumer + CONSUMERS - 1) % CONSUMERS",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(PINGPONG, "turn_not_waited_for", "                wait_for_turn(warpgroup);\n            // [output]", "                ;\n            // [output]",
+        plain=MIXED, checked=MIXED, at="named_barrier_arrive(", shape=THREE_TILES),
+    Bug(PINGPONG, "one_barrier_for_all", "named_barrier_sync(1 + consumer,", "named_barrier_sync(1,",
+        plain=MIXED, checked=MIXED, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(PINGPONG, "barrier_of_the_block", "named_barrier_sync(1 + consumer,", "named_barrier_sync(consumer,",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(PINGPONG, "one_warp_hands_on", HANDED_ON, HANDED_ON.replace("hand_on", "if (warp_row == 0) hand_on"),
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(PINGPONG, "k_not_released", "                mbarrier_arrive(&smem.empty_K[stage]);\n            }", "                ;\n            }",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=FIVE_TILES),
+    Bug(PINGPONG, "v_not_released", "mbarrier_arrive(&smem.empty_V[V_stage]);", ";",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=FIVE_TILES),
+    Bug(PINGPONG, "a_tile_too_many", "for (int tile = TILE; tile < n;", "for (int tile = 0; tile < n;",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=THREE_TILES),
+    Bug(PINGPONG, "v_refilled_at_once", "mbarrier_wait_parity(&smem.empty_V[stage], 1 - parity);", ";",
+        plain=REWRITTEN, checked=REWRITTEN, at="tensor_load_3d(", shape=THREE_TILES),
+    Bug(PINGPONG, "only_tile_unmasked", "if (TILE > n)", "if (n < 0)", shape=(1, 1, 70, 64)),
+    Bug(PINGPONG, "o_not_rescaled", "            o[x][2 * i] *= factor;", "            ;", shape=THREE_TILES),
+    Bug(PINGPONG, "missing_proxy_fence", "        fence_proxy_async_shared();", "        ;",
+        plain=NO_FENCE, checked=NO_FENCE, at="tensor_store_3d(", shape=THREE_TILES),
 ]
 
 # ---- rounding to 16 bits ----

@@ -7,7 +7,7 @@ where the emulator watches; the others are built without its checks, and the ste
 import dataclasses
 
 from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
-                  FLASH_STAGES, FLASH_WMMA, GQA, HELD, LANES, MMA, MULTICAST, NAIVE, NEXT, ONLINE, ORDER, OVERLAPPED, PERSISTENT, PUT, QUOTIENT, READ, REGISTER, RESCALE,
+                  FLASH_STAGES, FLASH_WGMMA, FLASH_WMMA, GQA, HELD, LANES, MMA, MULTICAST, NAIVE, NEXT, ONLINE, ORDER, OVERLAPPED, PERSISTENT, PINGPONG, PUT, QUOTIENT, READ, REGISTER, RESCALE, REWRITTEN,
                   PRODUCTS_WAITED, SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPECIALIZED, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
                   WGMMA, WGMMA_RING, WHOLE_VECTOR, WMMA)
@@ -34,6 +34,7 @@ REACH = {
                                 "--heads 8 --kv-heads 4 --seqlen 1 --kv-seqlen 4000 --head-dim 64 --input huge --lse",
                                 "--heads 2 --kv-heads 1 --seqlen 600 --kv-seqlen 300 --head-dim 64 --causal --lse"],
     "35_flash_mma_tiling_qk": ["--heads 1 --seqlen 700 --head-dim 320 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 800"],
+    **dict.fromkeys((FLASH_WGMMA, PINGPONG), ["--heads 1 --seqlen 700 --head-dim 256 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 64"]),
 }
 # The same with the checks on, small because those take their time.
 WATCHED = {
@@ -48,6 +49,9 @@ WATCHED = {
     "31_flash_mma_warp_rows": ["--heads 1 --seqlen 70 --head-dim 128"],  # where Q stays, and the warp votes
     "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
     "34_flash_mma_split_keys": ["--heads 4 --kv-heads 2 --seqlen 1 --kv-seqlen 300 --head-dim 64"],
+    # More tiles than stages, and the last of rows and of keys is not whole.
+    **dict.fromkeys((FLASH_WGMMA, PINGPONG), ["--heads 2 --seqlen 300 --head-dim 64", "--heads 1 --seqlen 300 --head-dim 128",
+                                              "--heads 1 --seqlen 300 --head-dim 256"]),
 }
 PROFILE = "--profile"  # and what it counts is compared with what ncu counted
 
@@ -78,6 +82,7 @@ SHARED_HEADS, FEW_KEYS = REACH["33_flash_mma_gqa"]
 PACKED_HEADS, MANY_PARTS, EMPTY_PARTS = REACH["34_flash_mma_split_keys"]
 PARTS_WATCHED, = WATCHED["34_flash_mma_split_keys"]
 KEYS_320, KEYS_800 = REACH["35_flash_mma_tiling_qk"]
+(OF_256_COLUMNS, HEADS_OF_64), HEADS_OF_300 = REACH[FLASH_WGMMA], WATCHED[FLASH_WGMMA][0]
 
 SUBTLE = [
     # Of lists: beyond element 2^17, in the second launch, in the launch itself.
@@ -501,6 +506,23 @@ SUBTLE = [
     Subtle(TILING_QK, "row_512_of_k_copied_again", "&left.K[(size_t)left.tile * d + col]", "&left.K[(size_t)(left.tile % 512) * d + col]", "should be",
            KEYS_320),
     Subtle(TILING_QK, "800_columns_in_768", "while (capacity->cols < args->head_dim)", "while (capacity->cols + 32 < args->head_dim)", NEVER, KEYS_800),
+    *(Subtle(step, name, before, after, by, run) for step in (FLASH_WGMMA, PINGPONG) for name, before, after, by, run in (
+        ("tail_unmasked_from_512_on", "if (tile + TILE > n)", "if (tile < 512 && tile + TILE > n)", "should be", KEYS_64),
+        ("tail_of_256_columns_unmasked", "if (tile + TILE > n)", "if (D < 256 && tile + TILE > n)", "should be", OF_256_COLUMNS),
+        ("first_batch_only", "CONSUMERS>), args->batch * args->heads);", "CONSUMERS>), args->heads);", NEVER, HEADS_OF_64),
+        ("heads_wrap", "head = blockIdx.y;", "head = blockIdx.y % 4;", NEVER, HEADS_OF_64),
+        ("maps_of_the_first_batch", "tensors[i], args->batch * args->heads,", "tensors[i], args->heads,", NEVER, HEADS_OF_64))),
+    *(Subtle(step, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);", "= cudaSuccess;",
+             REFUSED, KEYS_128, status=2) for step in (FLASH_WGMMA, PINGPONG)),
+    Subtle(FLASH_WGMMA, "one_group_too_few_of_output", "wgmma_wait_group<0>(o);", "wgmma_wait_group<1>(o);", REWRITTEN, HEADS_OF_300, "pipelined",
+           checked=True),
+    *(Subtle(step, "a_consumer_for_all", "mbarrier_init(&smem.empty_V[stage], CONSUMERS * WARPS);", "mbarrier_init(&smem.empty_V[stage], WARPS);",
+             by, HEADS_OF_300, variant, checked=True) for step, by, variant in ((FLASH_WGMMA, "stale mbarrier phase", "pipelined"), (PINGPONG, REWRITTEN, ""))),
+    Subtle(PINGPONG, "one_expected_that_never_comes", "named_barrier_arrive(1 + (consumer + 1) % CONSUMERS, 2 * WARPGROUP)",
+           "named_barrier_arrive(1 + (consumer + 1) % CONSUMERS, 3 * WARPGROUP)", "invalid barrier", HEADS_OF_300, checked=True),
+    Subtle(PINGPONG, "handed_on_before_the_scores", "            scores<D, TILE>(s, Q, smem.K[stage]);\n            if (TURNS)\n                hand_on<CONSUMERS>(warpgroup);",
+           "            if (TURNS)\n                hand_on<CONSUMERS>(warpgroup);\n            hand_on<CONSUMERS>(warpgroup); scores<D, TILE>(s, Q, smem.K[stage]);",
+           "mixed barrier", HEADS_OF_300, "pingpong", checked=True),
     Subtle(TILING_QK, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);",
            "= cudaSuccess;", REFUSED, KEYS_320, status=2),
 ]

@@ -64,6 +64,73 @@ __global__ void two_arrive(int *out)
     }
 }
 
+// Three consumers take turns in a ring, each with a number of its own.
+__global__ void ring(int *out)
+{
+    __shared__ int order[3 * TILES], at;
+    int group = threadIdx.x / 128;
+    if (threadIdx.x == 0)
+        at = 0;
+    __syncthreads();
+    if (group == 2)
+        ARRIVE(TURN, 256);
+    for (int i = 0; i < TILES; i++) {
+        SYNC(TURN + group, 256);
+        if (threadIdx.x % 128 == 0)
+            order[at++] = group;
+        if (group < 2 || i + 1 < TILES)
+            ARRIVE(TURN + (group + 1) % 3, 256);
+    }
+    SYNC(15, 384);
+    if (threadIdx.x < 3 * TILES)
+        out[threadIdx.x] = order[threadIdx.x];
+}
+
+// Two groups meet in one barrier, each by itself, and something else keeps their turns apart: a flag, which orders no data, then
+// an arrival, then a barrier of all.
+__global__ void one_number(int *out)
+{
+    __shared__ volatile int flag;
+    __shared__ int buffer[2][128];
+    int group = threadIdx.x / 128, lane = threadIdx.x % 128;
+    if (threadIdx.x == 0)
+        flag = 0;
+    __syncthreads();
+    buffer[group][lane] = threadIdx.x;
+    while (group == 1 && flag == 0) {
+    }
+    SYNC(1, 128);
+    if (threadIdx.x == 0)
+        flag = 1;
+    int sum = buffer[group][127 - lane];
+    __syncthreads();
+    if (group == 1)
+        SYNC(2, 256);
+    buffer[group][lane] = sum;
+    SYNC(1, 128);
+    if (group == 0)
+        ARRIVE(2, 256);
+    sum += buffer[group][127 - lane];
+    __syncthreads();
+    SYNC(1, 256);
+    out[threadIdx.x] = sum;
+}
+
+// Two arrivals of one warpgroup count as those of two, though its threads have left when the last come.
+__global__ void arrives_for_two(int *out)
+{
+    __shared__ int parts[128];
+    int group = threadIdx.x / 128, lane = threadIdx.x % 128;
+    if (group == 0) {
+        parts[lane] = lane;
+        ARRIVE(8, 384);
+        ARRIVE(8, 384);
+    } else {
+        SYNC(8, 384);
+        out[lane] = parts[127 - lane];
+    }
+}
+
 int main()
 {
     int *out;
@@ -80,5 +147,17 @@ int main()
     h = to_host(out, 128);
     for (int lane = 0; lane < 128; lane++)
         SAME(h[lane], 127 - lane + 255 - lane);
+    ring<<<1, 384>>>(out);
+    h = to_host(out, 3 * TILES);
+    for (int i = 0; i < 3 * TILES; i++)
+        SAME(h[i], i % 3);
+    one_number<<<2, 256>>>(out);
+    h = to_host(out, 256);
+    for (int i = 0; i < 256; i++)
+        SAME(h[i], i / 128 * 256 + 127);
+    arrives_for_two<<<2, 256>>>(out);
+    h = to_host(out, 128);
+    for (int lane = 0; lane < 128; lane++)
+        SAME(h[lane], 127 - lane);
     return 0;
 }
