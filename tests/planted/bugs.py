@@ -128,7 +128,7 @@ OF_SCORES, OF_OUTPUT = "wgmma_transposed(s, ", "wgmma_registers(o, "
 IN_FLIGHT, OPERAND, TOO_MANY = "accumulator in flight", "operand register in flight", "too many arrivals"
 MIXED = "mixed barrier"
 S_OF_NEXT = "            wgmma_wait_group<0>(s);  // S is in the registers, and"  # in the loop of PINGPONG
-HANDED_ON = "                hand_on<CONSUMERS>(warpgroup);\n            // [wait_S]"
+HANDED_ON = "                hand_on<CONSUMERS>(warpgroup);\n            // [end scores_of_next]"
 FOUR_HEADS = (1, 4, 70, 64)
 TWO_BLOCKS = (1, 2, 150, 64)  # of rows
 ONE_QUERY, MANY_KEYS = (1, 4, 1, 64), "--kv-heads 2 --kv-seqlen 300"  # of which blocks have parts
@@ -1019,7 +1019,7 @@ BUGS = [
         plain="is NaN", checked=IN_FLIGHT, at="two[0] * inverse", shape=THREE_TILES),
     Bug(PINGPONG, "p_packed_under_the_product", S_OF_NEXT, f"            p[0][0] = pack(1, 1, half()); {S_OF_NEXT.lstrip()}",
         plain=OPERAND, checked=OPERAND, at="wgmma_wait_group<0>(s)", shape=THREE_TILES),
-    Bug(PINGPONG, "turn_not_handed_on", HANDED_ON, "                ;\n            // [wait_S]",
+    Bug(PINGPONG, "turn_not_handed_on", HANDED_ON, "                ;\n            // [end scores_of_next]",
         plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
     Bug(PINGPONG, "first_turn_not_handed_on", "            hand_on<CONSUMERS>(warpgroup);\n        wgmma_wait_group<0>(s);",
         "            ;\n        wgmma_wait_group<0>(s);", plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
