@@ -36,9 +36,9 @@ __device__ __forceinline__ uint64_t wgmma_descriptor(const void *first, unsigned
 }
 // [end descriptor]
 
-// [fence] wgmma.fence (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.fence"): what the threads have done with their
-// accumulators so far comes before what products do with them from here on. Called before the first product, and again after a thread
-// has read or written an accumulator. Products that follow one another on the same accumulators need none in between.
+// [fence] wgmma.fence (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.fence"): what the threads have done so far with their
+// accumulators, and with registers that are an A operand, comes before what products do with them from here on. Called before the first
+// product, and again after a thread has touched one of them. Products that follow one another on the same accumulators need none in between.
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 // [commit] wgmma.commit_group (PTX ISA, "wgmma.commit_group"): the products that were issued since the last group become a group.

@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, BLOCKS)
             mbarrier_wait_parity(&smem.full_V[stage], parity);  // the tile of V is there
             add_output<D, TILE>(o, p, smem.V[stage]);
             // [wait_O]
-            wgmma_wait_group<0>(o);  // the products have read P before softmax packs the next, and O is whole
+            wgmma_wait_group<0>(o);  // the products have read P and the tile of V, and O is whole
             // [end wait_O]
             if (lane == 0)
                 mbarrier_arrive(&smem.empty_V[stage]);  // this warp's products have read the tile
