@@ -57,8 +57,7 @@ __device__ __forceinline__ void next_stage(int *stage, int *parity)
         *parity = 1 - *parity;
 }
 
-// [load_tile] One thread sets the barrier to expect the bytes of a tile, and the engine begins to move it, a panel at a time. Rows beyond
-// the head's last become 0.
+// [load_tile] One thread sets the barrier to expect a tile's bytes, and the engine moves it, a panel at a time. Rows beyond the last are 0.
 template <int D, int ROWS>
 __device__ __forceinline__ void load_tile(half smem[D / PANEL][ROWS][PANEL], uint64_t *full, const CUtensorMap *map,
                                           int head, int row)
@@ -68,8 +67,7 @@ __device__ __forceinline__ void load_tile(half smem[D / PANEL][ROWS][PANEL], uin
         tensor_load_3d(smem[panel], map, head, row, panel * PANEL, full);
 }
 
-// [QK_slice] Columns d to d + 15 of all rows of a tile of Q or K, K-major. The stride offset leads to the next 8
-// rows; the leading offset means nothing.
+// [QK_slice] Columns d to d + 15 of all rows of a tile of Q or K, K-major. The stride offset leads 8 rows on; the leading one means nothing.
 template <int ROWS>
 __device__ __forceinline__ uint64_t QK_slice(const half tile[][ROWS][PANEL], int d)
 {
@@ -78,8 +76,7 @@ __device__ __forceinline__ uint64_t QK_slice(const half tile[][ROWS][PANEL], int
     // [end describe_QK]
 }
 
-// [V_slice] Rows `key` to key + 15 of a tile of V, all columns, MN-major. The leading offset leads to the next panel, the stride
-// offset to the next 8 rows.
+// [V_slice] Rows key to key + 15 of a tile of V, all columns, MN-major. The leading offset leads one panel on, the stride offset 8 rows.
 template <int TILE>
 __device__ __forceinline__ uint64_t V_slice(const half V[][TILE][PANEL], int key)
 {

@@ -37,9 +37,9 @@ template <int CONSUMERS>
 constexpr int CONSUMER_REGISTERS = ((CONSUMERS + 1) * LAUNCH_REGISTERS<CONSUMERS> - PRODUCER_REGISTERS) / CONSUMERS /
                                    8 * 8;
 
-// [buffers] All tiles lie in panels whose rows are as wide as the swizzle, 128 bytes. A consumer has 64 rows of Q, and writes its rows of O in
-// their place. K and V each have a ring of STAGES tiles with two barriers for each: a phase of `full` is over when all bytes of the
-// tile are there, a phase of `empty` when the products of all consumers' warps have read it.
+// [buffers] All tiles lie in panels whose rows are as wide as the swizzle, 128 bytes. A consumer has 64 rows of Q, and writes its
+// rows of O in their place. K and V each have a ring of STAGES tiles with two barriers for each: a phase of `full` is over when
+// all bytes of the tile are there, a phase of `empty` when the products of all consumers' warps have read it.
 template <int D, int CONSUMERS, int TILE, int STAGES>
 struct buffers {
     alignas(1024) half Q[CONSUMERS][D / PANEL][WGMMA_M][PANEL];
@@ -57,7 +57,7 @@ __device__ __forceinline__ void next_stage(int *stage, int *parity)
         *parity = 1 - *parity;
 }
 
-// [load_tile] One thread sets the barrier to expect a tile's bytes, and the engine moves it, a panel at a time. Rows beyond the last become 0.
+// [load_tile] One thread sets the barrier to expect a tile's bytes, and the engine moves it, a panel at a time. Rows beyond the last are 0.
 template <int D, int ROWS>
 __device__ __forceinline__ void load_tile(half smem[D / PANEL][ROWS][PANEL], uint64_t *full, const CUtensorMap *map,
                                           int head, int row)
@@ -67,14 +67,14 @@ __device__ __forceinline__ void load_tile(half smem[D / PANEL][ROWS][PANEL], uin
         tensor_load_3d(smem[panel], map, head, row, panel * PANEL, full);
 }
 
-// [QK_slice] Columns d to d + 15 of all rows of a tile of Q or K, K-major. The stride offset leads to the next 8 rows; the leading offset means nothing.
+// [QK_slice] Columns d to d + 15 of all rows of a tile of Q or K, K-major. The stride offset leads 8 rows on; the leading one means nothing.
 template <int ROWS>
 __device__ __forceinline__ uint64_t QK_slice(const half tile[][ROWS][PANEL], int d)
 {
     return wgmma_descriptor(&tile[d / PANEL][0][d % PANEL], 0, 8 * sizeof(tile[0][0]), WGMMA_SWIZZLE_128B);
 }
 
-// [V_slice] Rows `key` to key + 15 of a tile of V, all columns, MN-major. The leading offset leads to the next panel, the stride offset 8 rows on.
+// [V_slice] Rows key to key + 15 of a tile of V, all columns, MN-major. The leading offset leads one panel on, the stride offset 8 rows.
 template <int TILE>
 __device__ __forceinline__ uint64_t V_slice(const half V[][TILE][PANEL], int key)
 {
