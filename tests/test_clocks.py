@@ -127,7 +127,7 @@ def test_the_part_of_a_readme(monkeypatch):
     pictures = {}
     shown = docs.generate("clocks D128", ROOT / STEP["dir"], pictures)
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in shown.splitlines() if row.startswith("|")]
-    assert rows[0] == ["", "waits for its turn", "QKᵀ", "softmax", "a pass", "in each block", "products in flight", "the kernel, ms", "× with the reads"]
+    assert rows[0] == ["", "waits for V and its turn", "QKᵀ", "softmax", "a pass", "in each block", "products in flight", "the kernel, ms", "× with the reads"]
     assert rows[2:] == [["`turns`", "10", "200", "200", "410", "410–410", "98%", "2.000", "1.050"], ["`apart`", "0", "400", "200", "600", "600–600", "67%", "2.000", "1.050"]]
     assert "(clocks_D128.svg)" in shown and [path.name for path in pictures] == ["clocks_D128.svg"]
     assert docs.generate("clocks D64", ROOT / STEP["dir"]) == "Not measured on an H200 yet."

@@ -7,7 +7,7 @@ from tools.guard import stop
 
 # What a consumer does from a mark of its source to the next: the name that lines of results have, and its words.
 DOES = {
-    "turn": "waits for its turn",
+    "turn": "waits for V and its turn",
     "scores": "QKᵀ",
     "softmax": "softmax",
     "output": "PV",

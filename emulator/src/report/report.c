@@ -702,12 +702,12 @@ void report_mixed_barrier(const struct block *b, unsigned id, unsigned thread, c
     say_thread(f, b->launch, thread);
     fprintf(f, " comes to barrier %u%s\n  ", id, called(pc));
     say_thread(f, b->launch, other);
-    fprintf(f, " came to it for the turn before, at %s%s, and nothing orders the two\n", where(other_pc),
+    fprintf(f, " came to it for the phase before, at %s%s, and nothing orders the two\n", where(other_pc),
             called(other_pc));
     fprintf(
         f,
         "  On a GPU the first may come before the second, and count in its place: then the barrier is complete before all "
-        "threads of that turn have come. Threads that do not wait for each other meet in barriers of different numbers.\n");
+        "threads of that phase have come. Threads that do not wait for each other meet in barriers of different numbers.\n");
     end_keeping(f);
 }
 
