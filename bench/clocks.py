@@ -23,7 +23,7 @@ from tools import clocks, machine  # noqa: E402
 
 def compiled(step, marks, place):
     """The instrumented program of a step; where one of the same source lies there already, that one."""
-    path = ROOT / step["dir"] / f"{step['name'].removeprefix(step['number'] + '_')}.cu"
+    path = peers.source_of(step)
     text = clocks.instrumented(path.read_text(), marks, path.relative_to(ROOT))
     source, program = place / path.name, place / step["name"]
     if program.exists() and source.exists() and source.read_text() == text:

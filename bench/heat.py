@@ -30,9 +30,8 @@ class Kind(NamedTuple):
     dtypes: list
 
 
-LENGTHS = 512, 1024, 2048, 4096, 8192, 16384
 OPERATIONS = {"matmul": Kind(peers.Matmul, ["1024", "2048", "4096", "8192", "16384"], ["bf16", "fp16"]),
-              "attention": Kind(peers.Fused, [*peers.of_16384((64, 128, 256), LENGTHS), "1x8x8192x64"], ["fp16"])}
+              "attention": Kind(peers.Fused, [*peers.of_16384((64, 128, 256)), "1x8x8192x64"], ["fp16"])}
 
 
 class Burst(peers.Graph):

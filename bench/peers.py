@@ -585,7 +585,10 @@ class Fused(Attention):
         return {name: queue for name, queue in super().peers().items() if name.endswith(self.BACKENDS)}
 
 
-def of_16384(head_dims, lengths, kv_heads=("",), mask=""):
+LENGTHS = 512, 1024, 2048, 4096, 8192, 16384  # of sequences in FlashAttention-3's setting
+
+
+def of_16384(head_dims, lengths=LENGTHS, kv_heads=("",), mask=""):
     """Attention's shapes in FlashAttention-3's setting: 16384 queries in as many sequences as that makes, and 2048 columns in as many heads.
     kv_heads: what follows the heads, such as /1."""
     return [f"{16384 // n}x{2048 // d}{shared}x{n}x{d}{mask}" for d in head_dims for n in lengths for shared in kv_heads]
@@ -732,6 +735,10 @@ def find_step(text):
             return step
     known = ", ".join(step["number"] for step in steps if step["operation"] in OPERATIONS)
     stop(USAGE, f"there is no step '{text}' with peers; there are {known}")
+
+
+def source_of(step):
+    return ROOT / step["dir"] / f"{step['name'].removeprefix(step['number'] + '_')}.cu"
 
 
 def load(step):

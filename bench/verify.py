@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "truth")]
 from collect import known_metrics, ncu, number, provenance  # noqa: E402
-from peers import CAUSAL, TYPES_TOGETHER, dtype_flags, of_16384  # noqa: E402
+from peers import CAUSAL, TYPES_TOGETHER, dtype_flags, of_16384, source_of  # noqa: E402
 
 from tools import ptxas  # noqa: E402
 from tools.lines import belongs  # noqa: E402
@@ -152,7 +152,7 @@ TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "ma
          "scale": ["1024x1024", "4096x4096", "16384x16384"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
                        *(f"1x8x8192x{d}" for d in (32, 96, 128))]}
-TIMED["32_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384((64, 128), (512, 1024, 2048, 4096, 8192, 16384), mask=CAUSAL),
+TIMED["32_flash_mma_causal"] = ["1x8x8192x64-causal", *of_16384((64, 128), mask=CAUSAL),
                                 *(f"1x8x{n}x{d}-causal" for d in (64, 128) for n in (2048, 4096, 8192, 16384) if (n, d) != (8192, 64)),
                                 *(f"1x8x8192x{d}-causal" for d in (32, 96)), "1x8x8192x64"]
 TIMED["33_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384((64, 128), (2048, 4096, 8192, 16384), ("/1", "/2", ""), CAUSAL),
@@ -161,7 +161,7 @@ TIMED["34_flash_mma_split_keys"] = [*(f"1x32/8x1/{n_kv}x128" for n_kv in (32768,
                                     "1x32/8x512/8192x128-causal", "1x2x512x64", "1x8x8192x64-causal", "1x8x8192x64"]
 TIMED["35_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x512", *(f"1x8x8192x{d}" for d in (64, 128, 256, 320, 768, 1024))]
 TIMED |= dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"),
-                       ["1x8x8192x64", *of_16384((64, 128, 256), (512, 1024, 2048, 4096, 8192, 16384)),
+                       ["1x8x8192x64", *of_16384((64, 128, 256)),
                         *(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 16384)), *(f"1x8x8192x{d}" for d in (128, 256))])
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
@@ -260,7 +260,7 @@ def countable(log, program, shape):
 
 def compiled(step):
     """{kernel: {architecture: what the compiler reports of it}} for each that a GPU of tools/occupancy.py has."""
-    source = ROOT / step["dir"] / f"{step['name'].removeprefix(step['number'] + '_')}.cu"
+    source = source_of(step)
     architectures = [arch for arch in sorted({gpu.arch for gpu in GPUS.values()}) if can_run(step["arch"], arch)]
     found = {}
     with ThreadPoolExecutor() as pool:

@@ -25,7 +25,7 @@ HEAD_DIMS = {step["name"]: listed_head_dims(step["name"]) for step in STEPS if s
 
 
 def head_dim(run):
-    """That a program is told, if it is told one."""
+    """The head dimension in a run's arguments, or None."""
     said = re.search(r"--head-dim (\d+)", run)
     return said and int(said[1])
 
