@@ -3,6 +3,7 @@
 
     bench/heat.py --step 40 --beside 39 --json heat.jsonl
     bench/heat.py --step 45 --beside 31 --json heat.jsonl
+    bench/heat.py --step 48 --beside 33 --causal --json heat.jsonl
 
 Launches are timed in bursts of 20 ms or 512 launches, each a CUDA graph, that take turns: with a pause of 0.12 s before each burst, in which the GPU
 cools down and its power falls, and then again with no pause, and behind 0.1 s of the same launches: else a burst would be as fast as the
@@ -28,10 +29,13 @@ class Kind(NamedTuple):
     operation: type  # with its peers
     shapes: list
     dtypes: list
+    masked: list = ()  # shapes with a causal mask
 
 
 OPERATIONS = {"matmul": Kind(peers.Matmul, ["1024", "2048", "4096", "8192", "16384"], ["bf16", "fp16"]),
-              "attention": Kind(peers.Fused, [*peers.of_16384((64, 128, 256)), "1x8x8192x64"], ["fp16"])}
+              "attention": Kind(peers.Fused, [*peers.of_16384((64, 128, 256)), "1x8x8192x64"], ["fp16"],
+                                  [*peers.of_16384((64, 128, 256), mask=peers.CAUSAL),
+                                   *peers.of_16384((64, 128), (4096,), ("/1", "/4"), peers.CAUSAL), f"1x8x8192x64{peers.CAUSAL}"])}
 
 
 class Burst(peers.Graph):
@@ -82,6 +86,7 @@ def main():
     parser = sweep.options(__doc__, "40", " or ".join(kind.operation.LADDER[0] for kind in OPERATIONS.values()))
     parser.add_argument("--beside", nargs="+", metavar="STEP", help="other steps of its operation (default: the one that it comes from)")
     parser.add_argument("--dtype", nargs="+", choices=["fp16", "bf16"], help="(default: bf16 and fp16 of matmul, fp16 of attention)")
+    parser.add_argument("--causal", action="store_true", help="of attention the default shapes have a causal mask")
     asked = sweep.understood(parser)
     step = peers.find_step(asked.step)
     beside = asked.beside or step["from"][:1]
@@ -91,7 +96,9 @@ def main():
     if any(OPERATIONS.get(step["operation"]) != kind or not set(dtypes) <= set(step["dtypes"]) for step in steps):
         parser.error(f"--step {asked.step} --beside {' '.join(beside)}: all have to be steps of matmul, or all of attention, that have "
                      f"{' and '.join(dtypes)}")
-    shapes, torch = sweep.shapes_of(parser, asked, kind.operation, kind.shapes), peers.pytorch(step)
+    if asked.causal and not kind.masked:
+        parser.error(f"--causal: steps of {step['operation']} have no mask; those of attention have")
+    shapes, torch = sweep.shapes_of(parser, asked, kind.operation, kind.masked if asked.causal else kind.shapes), peers.pytorch(step)
 
     def lines(dtype, shape):
         found = peers.contenders_of(steps, kind.operation, shape, 1, [dtype], torch, timed_as=Burst, at_once=AT_ONCE, beside=steps[:-1])

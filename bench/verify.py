@@ -72,9 +72,9 @@ UNEQUAL = (1, 70), (17, 300), (64, 65), (48, 129), (128, 4097), (1, 8192), (257,
 ANY_HEAD_DIM = 16, 48, 64, 80, 128, 144, 256, 272, 320, 384, 400, 512, 528, 768, 784, 1008, 1024
 
 
-def masked(lengths, heads, more=""):
+def masked(lengths, heads, more="", head_dims=HEAD_DIMS):
     """Each pair of queries and keys with the mask and without, and with the next of the inputs, head dimensions and heads of K and V."""
-    turn = itertools.cycle(itertools.product(INPUTS, HEAD_DIMS))
+    turn = itertools.cycle(itertools.product(INPUTS, head_dims))
     return [f"--batch 2 --heads {heads[-1]} --kv-heads {kv_heads} --seqlen {n} --kv-seqlen {n_kv} --head-dim {d} --input {kind}{more}{mask}"
             for mask in ("", " --causal") for (n, n_kv), kv_heads, (kind, d) in zip(lengths, itertools.cycle(heads), turn)]
 
@@ -101,8 +101,14 @@ EDGES |= dict.fromkeys(("41_matmul_multicast", "42_matmul_persistent", "43_matmu
 WGMMA_HEAD_DIMS = 64, 128, 256
 OF_FLASH_WGMMA = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for (n, d), kind in zip(
     itertools.product((1, 2, 9, 63, 64, 65, 79, 81, 127, 128, 129, 191, 192, 193, 257, 300, 385, 1023, 4097), WGMMA_HEAD_DIMS), itertools.cycle(INPUTS))]
-EDGES |= dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"), OF_FLASH_WGMMA + [
+FLASH_WGMMA = "45_flash_wgmma", "46_flash_pingpong", "47_flash_overlap"
+EDGES |= dict.fromkeys(FLASH_WGMMA, OF_FLASH_WGMMA + [
     f"--batch 2 --heads 8 --seqlen 8192 --head-dim {d} --input {kind}" for d, kind in zip(WGMMA_HEAD_DIMS, INPUTS)])
+# And with a mask, with other numbers of keys, and with more work than blocks.
+EDGES["48_flash_hopper_causal"] = (
+    masked([(n, n) for n in (*LENGTHS, 191, 192, 193, 255, 256)], [1, 2, 4], " --lse", WGMMA_HEAD_DIMS)
+    + masked([pair for n, n_kv in UNEQUAL for pair in ((n, n_kv), (n_kv, n))], [1, 2, 4], " --lse", WGMMA_HEAD_DIMS)
+    + masked([(300, 300), (513, 513), (300, 1000), (1000, 300)], [5, 10, 100], "", WGMMA_HEAD_DIMS))
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -118,6 +124,8 @@ LARGE = {
                                 "--heads 65535 --kv-heads 65535 --seqlen 3 --kv-seqlen 260 --head-dim 128 --causal",
                                 "--heads 8 --kv-heads 2 --seqlen 1 --kv-seqlen 8400003 --head-dim 128 --lse"],
     "35_flash_mma_tiling_qk": ["--heads 2048 --seqlen 1030 --head-dim 1024"],
+    "48_flash_hopper_causal": ["--heads 65535 --kv-heads 4369 --seqlen 260 --head-dim 128 --causal --lse",
+                               "--heads 65535 --seqlen 3 --kv-seqlen 260 --head-dim 128 --causal"],
 }
 COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
            "scale": "--rows 64 --cols 1024", "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
@@ -132,10 +140,12 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128, 256)]),
                 **dict.fromkeys(("28_flash_mma_shared_qkv", "30_flash_mma_swizzle", "31_flash_mma_warp_rows"),
                                 [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (32, 96, 128)]),
-                **dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"),
+                **dict.fromkeys(FLASH_WGMMA[:2],
                                 [*(f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (128, 256)),
                                  *(f"--batch 4 --heads {2048 // d} --seqlen 4096 --head-dim {d}" for d in WGMMA_HEAD_DIMS)]),
-                "32_flash_mma_causal": WITH_MASK, "33_flash_mma_gqa": WITH_MASK,
+                "47_flash_overlap": [*(f"--batch 1 --heads {heads} --seqlen {n} --head-dim 128" for heads, n in ((2, 128), (8, 8192))),
+                                     "--batch 1 --heads 8 --seqlen 8192 --head-dim 256"],
+                **dict.fromkeys(("32_flash_mma_causal", "33_flash_mma_gqa", "48_flash_hopper_causal"), WITH_MASK),
                 "34_flash_mma_split_keys": [f"--batch 1 --heads {heads} --kv-heads {kv_heads} --seqlen 1 --kv-seqlen {n_kv} --head-dim {d}"
                                             for heads, kv_heads, n_kv, d in ((32, 8, 32768, 128), (8, 2, 512, 64))],
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
@@ -147,7 +157,8 @@ SANITIZED = {"42_matmul_persistent": MORE_TILES_THAN_CLUSTERS, "43_matmul_overla
              "33_flash_mma_gqa": "--heads 4 --kv-heads 2 --seqlen 131 --kv-seqlen 75 --head-dim 96 --causal --lse",
              "34_flash_mma_split_keys": "--heads 4 --kv-heads 2 --seqlen 3 --kv-seqlen 525 --head-dim 96 --causal --lse",
              "35_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320",
-             **dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"), "--heads 2 --seqlen 400 --head-dim 128")}  # more tiles than stages
+             **dict.fromkeys(FLASH_WGMMA, "--heads 2 --seqlen 400 --head-dim 128"),  # more tiles than stages
+             "48_flash_hopper_causal": "--heads 80 --kv-heads 40 --seqlen 400 --kv-seqlen 300 --head-dim 64 --causal --lse"}  # more work than blocks
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "scale": ["1024x1024", "4096x4096", "16384x16384"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
@@ -160,9 +171,12 @@ TIMED["33_flash_mma_gqa"] = ["1x8x8192x64-causal", *of_16384((64, 128), (2048, 4
 TIMED["34_flash_mma_split_keys"] = [*(f"1x32/8x1/{n_kv}x128" for n_kv in (32768, 2048)), "8x32/8x1/8192x128", "1x32x1/8192x64",
                                     "1x32/8x512/8192x128-causal", "1x2x512x64", "1x8x8192x64-causal", "1x8x8192x64"]
 TIMED["35_flash_mma_tiling_qk"] = ["1x8x8192x512", "1x48x8192x512", "1x8x16384x512", *(f"1x8x8192x{d}" for d in (64, 128, 256, 320, 768, 1024))]
-TIMED |= dict.fromkeys(("45_flash_wgmma", "46_flash_pingpong"),
+TIMED |= dict.fromkeys(FLASH_WGMMA,
                        ["1x8x8192x64", *of_16384((64, 128, 256)),
                         *(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 16384)), *(f"1x8x8192x{d}" for d in (128, 256))])
+TIMED["48_flash_hopper_causal"] = ["1x8x8192x64-causal", *of_16384((64, 128, 256), mask=CAUSAL),
+                                   *of_16384((64, 128), (2048, 4096, 8192, 16384), ("/1", "/4"), CAUSAL), "1x32/8x512/8192x128-causal",
+                                   *of_16384((64, 128, 256), (4096,)), "1x8x8192x64"]
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
@@ -171,7 +185,9 @@ SWEEPS = [("11_softmax_shaped", "sweep", "bench/softmax_sweep.py"), ("31_flash_m
           ("33_flash_mma_gqa", "matrix", "bench/attention_matrix.py"),
           ("34_flash_mma_split_keys", "matrix", "bench/attention_matrix.py", "--step", "34"),
           ("34_flash_mma_split_keys", "decode", "bench/attention_decode.py"),
-          ("35_flash_mma_tiling_qk", "sweep", "bench/attention_sweep.py", "--step", "35")]
+          ("35_flash_mma_tiling_qk", "sweep", "bench/attention_sweep.py", "--step", "35"),
+          ("48_flash_hopper_causal", "matrix", "bench/attention_matrix.py", "--step", "48", "--variant", "ordered", "--head-dim",
+           *map(str, WGMMA_HEAD_DIMS))]
 
 
 def kind(step):

@@ -43,7 +43,9 @@ SCRIPTS = {"34_flash_mma_split_keys": [Script("attention_decode.py", "decode.jso
                                           heat("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast",
                                                "42_matmul_persistent", file="road.jsonl", options=("--dtype", "bf16"))],
            "45_flash_wgmma": [heat("31_flash_mma_warp_rows", options=FEW)],
-           "46_flash_pingpong": [heat("31_flash_mma_warp_rows", "45_flash_wgmma", options=FEW)]}
+           "46_flash_pingpong": [heat("31_flash_mma_warp_rows", "45_flash_wgmma", options=FEW)],
+           "47_flash_overlap": [heat("46_flash_pingpong", options=FEW)],
+           "48_flash_hopper_causal": [heat("33_flash_mma_gqa", options=(*FEW, "--causal"))]}
 
 
 def scripts(step):

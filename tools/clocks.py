@@ -11,10 +11,15 @@ DOES = {
     "scores": "QKᵀ",
     "softmax": "softmax",
     "output": "PV",
+    "wait_S": "waits for S",
+    "wait_O": "waits for O",
+    "pack": "rescales O, packs P",
 }
 OF_PRODUCTS = "scores", "output"
 # Of a step, the marks in the loop of its kernel: {mark: what begins there}. A pass begins at the first.
-MARKS = {"46_flash_pingpong": {"turn": "turn", "output": "output", "scores_of_next": "scores", "under": "softmax"}}
+MARKS = {"46_flash_pingpong": {"turn": "turn", "output": "output", "scores_of_next": "scores", "under": "softmax"},
+         "47_flash_overlap": {"turn": "turn", "issue": "scores", "output": "output", "wait_S": "wait_S", "under": "softmax", "wait_O": "wait_O",
+                              "pack": "pack"}}
 FILE = "clocks.txt"  # of what an instrumented program read, where it runs
 WARPGROUP = 128
 # Blocks, from all over the grid, and warpgroups of a block whose clocks are kept, and how many of each.

@@ -13,7 +13,8 @@ LADDER_SHAPE = {"device": {"bytes": 1 << 30}, "axpy": {"n": 1 << 28}, "sum": {"n
 # Steps whose own figures, those of their lesson, are of another shape: what differs in it.
 HEADLINE = {"32_flash_mma_causal": {"causal": True}, "33_flash_mma_gqa": {"causal": True},
             "34_flash_mma_split_keys": {"heads": 32, "kv_heads": 8, "seqlen": 1, "kv_seqlen": 32768, "head_dim": 128},
-            "35_flash_mma_tiling_qk": {"head_dim": 512}}
+            "35_flash_mma_tiling_qk": {"head_dim": 512}, "47_flash_overlap": {"head_dim": 128},
+            "48_flash_hopper_causal": {"causal": True}}
 # Where the emulator would take minutes for that: what differs from its own default shape instead.
 EMULATED = {"34_flash_mma_split_keys": {"heads": 8, "kv_heads": 2, "seqlen": 1, "kv_seqlen": 512}}
 
