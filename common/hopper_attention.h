@@ -21,12 +21,12 @@ template <int CONSUMERS> constexpr int THREADS = (CONSUMERS + 1) * WARPGROUP;
 template <int CONSUMERS> constexpr int BLOCK_ROWS = CONSUMERS * WGMMA_M;
 
 // [registers] Of each thread, a multiple of 8, where an SM holds one block. A launch divides an SM's 65,536 registers evenly. The producer
-// keeps few of its own, and the consumers share what is left of the block's.
-constexpr int PRODUCER_REGISTERS = 24;
+// keeps few of its own, and the consumers share what is left of the block's. With four consumers, 32 leave them as many as 24 would.
 template <int CONSUMERS> constexpr int LAUNCH_REGISTERS = 65536 / THREADS<CONSUMERS> / 8 * 8;
+template <int CONSUMERS> constexpr int PRODUCER_REGISTERS = CONSUMERS < 4 ? 24 : 32;
 template <int CONSUMERS>
-constexpr int CONSUMER_REGISTERS = ((CONSUMERS + 1) * LAUNCH_REGISTERS<CONSUMERS> - PRODUCER_REGISTERS) / CONSUMERS /
-                                   8 * 8;
+constexpr int CONSUMER_REGISTERS = ((CONSUMERS + 1) * LAUNCH_REGISTERS<CONSUMERS> - PRODUCER_REGISTERS<CONSUMERS>) /
+                                   CONSUMERS / 8 * 8;
 
 // [next_stage] After the last stage of a ring comes the first, whose barriers are in their next phase.
 template <int STAGES>

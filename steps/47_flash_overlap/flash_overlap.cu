@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
     int stage = 0, parity = 0;
     if (warpgroup == CONSUMERS) {
         // [produce] The last warpgroup is the producer. One thread of it copies all tiles, each as soon as its stage is empty.
-        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        setmaxnreg_dec<PRODUCER_REGISTERS<CONSUMERS>>();
         if (threadIdx.x == CONSUMERS * WARPGROUP) {
             for (int i = 0; i < CONSUMERS; i++)
                 load_tile<D, WGMMA_M>(smem.Q[i], &smem.full_Q, &Q_map, head, first_row + i * WGMMA_M);

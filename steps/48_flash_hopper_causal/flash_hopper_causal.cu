@@ -19,6 +19,7 @@ template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 // [buffers] As in step 47: TILE keys in a tile of K or V, and STAGES tiles in a ring. Where shared memory is large enough, rows of O have a place
 // of their own, so that the next rows of Q come early. At D 256 it is not: O is written in Q's place.
 template <int D> constexpr bool OWN_O = D <= 128;
+template <int D> constexpr int LEAST_KEYS = OWN_O<D> ? 0 : 1;  // that a block copies, so that Q's place changes hands
 
 template <typename T, int D, int CONSUMERS, int TILE, int STAGES>
 struct buffers {
@@ -35,7 +36,6 @@ struct problem {
     int group;  // heads whose K and V have no more than L2_BYTES together, or one head's and those that share it
     float scale;
 };
-
 constexpr size_t L2_BYTES = 32 << 20;  // of an H200's 50 MiB of L2
 
 // [work] Which rows a piece of work is. Groups of heads follow one another, and in a group the last rows of all its heads come first: they see
@@ -54,24 +54,24 @@ __device__ __forceinline__ int keys_before(const struct problem *problem, int en
     return max(0, min(problem->n_kv, min(end, problem->n) + problem->offset));
 }
 
-// [mask] The scores of a tile's keys, the first of which is key `tile`, become −∞ where a row, the first of which is row `first`, does
-// not see the key, or there is no such key.
+// [mask] Scores become −∞ where the row, the first of which is row `first`, does not see the key, the first of which is key `tile`.
 template <int TILE>
 __device__ __forceinline__ void mask(float s[TILE / MMA_N][4], const struct problem *problem, int first, int tile,
                                      int lane)
 {
     // [masked]
-    for (int x = 0; x < TILE / MMA_N; x++)
-        for (int i = 0; i < 4; i++) {
-            const int row = first + lane / 4 + i / 2 * 8, key = tile + x * MMA_N + lane % 4 * 2 + i % 2;
-            if (key >= problem->n_kv || key > row + problem->offset)
-                s[x][i] = -INFINITY;
-        }
+    for (int i = 0; i < 2; i++) {
+        const int row = first + lane / 4 + i * 8, pair = tile + lane % 4 * 2;   // the lane's first key
+        const int last = min(problem->n_kv - 1, row + problem->offset) - pair;  // that the row sees, counted from there
+        for (int x = 0; x < TILE / MMA_N; x++)
+            for (int j = 0; j < 2; j++)
+                if (x * MMA_N + j > last)
+                    s[x][2 * i + j] = -INFINITY;
+    }
     // [end masked]
 }
 
-// [weights] The half of a softmax that touches neither P nor O: S becomes its weights, in place. The max may have grown: what was
-// summed up under the old one shrinks by `factor`.
+// [weights] As in step 47: S becomes its weights, and what was summed up shrinks by `factor`.
 template <int TILE, typename T>
 __device__ __forceinline__ void weights(float s[TILE / MMA_N][4], float m[2], float l[2], float factor[2], float scale,
                                         T)
@@ -126,8 +126,7 @@ __device__ __forceinline__ void finish_sums(float inverse[2], float *lse, const 
     }
 }
 
-// [taken] Pieces of work that blocks have taken beyond their first. As each piece is followed by one, it is 0 again when all are done, and two
-// launches must not run at the same time.
+// [taken] Pieces of work that blocks took beyond their first: 0 again when all are done. Two launches must not run at the same time.
 static __device__ unsigned taken;
 
 // [kernel]
@@ -148,7 +147,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         mbarrier_init(&smem.full_Q, CONSUMERS);
         mbarrier_init(&smem.empty_Q, CONSUMERS * WARPS);
         mbarrier_init(&smem.full_next, 1);
-        mbarrier_init(&smem.empty_next, CONSUMERS * WARPS);
+        mbarrier_init(&smem.empty_next, CONSUMERS * WARPGROUP);
         for (int stage = 0; stage < STAGES; stage++) {
             mbarrier_init(&smem.full_K[stage], 1);
             mbarrier_init(&smem.full_V[stage], 1);
@@ -160,32 +159,33 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
     __syncthreads();  // the barriers are made before any thread waits at them
 
     // [roles] All walk through the same work, and the rings go on from one piece to the next.
-    int stage = 0, parity = 0, work_parity = 0, head, block_row;
+    int stage = 0, parity = 0, Q_parity = 0, next_parity = 0, head, block_row;
     if (warpgroup == CONSUMERS) {
         // [produce] One thread of the producer copies all tiles, each as soon as its stage is empty.
-        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        setmaxnreg_dec<PRODUCER_REGISTERS<CONSUMERS>>();
         for (int work = blockIdx.x, next; threadIdx.x == CONSUMERS * WARPGROUP && work < pieces; work = next) {
             next = gridDim.x + (ordered ? atomicInc(&taken, pieces - 1) : work);
             rows_of(&problem, work, BLOCK_ROWS<CONSUMERS>, &head, &block_row);
-            const int end = keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>),
-                      kv_head = head / problem.heads_per_kv;
-            for (int tile = 0; tile == 0 || tile < end; tile += TILE) {
+            const int kv_head = head / problem.heads_per_kv;
+            const int end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));
+            for (int tile = 0; tile < end; tile += TILE) {
                 mbarrier_wait_parity(&smem.empty_K[stage], 1 - parity);  // products have read the tile before
                 load_tile<D, TILE>(smem.K[stage], &smem.full_K[stage], &K_map, kv_head, tile);
                 if (tile == 0) {
-                    mbarrier_wait_parity(&smem.empty_Q, 1 - work_parity);  // and the rows of Q before
+                    mbarrier_wait_parity(&smem.empty_Q, 1 - Q_parity);  // and the rows of Q before
                     for (int i = 0; i < CONSUMERS; i++)
                         load_tile<D, WGMMA_M>(smem.Q[i][0], &smem.full_Q, &Q_map, head, block_row + i * WGMMA_M);
+                    Q_parity = 1 - Q_parity;
                 }
                 mbarrier_wait_parity(&smem.empty_V[stage], 1 - parity);
                 load_tile<D, TILE>(smem.V[stage], &smem.full_V[stage], &V_map, kv_head, tile);
                 next_stage<STAGES>(&stage, &parity);
             }
             // [announce] Only now, so that the next tiles are copied while the consumers still compute these.
-            mbarrier_wait_parity(&smem.empty_next, 1 - work_parity);  // all consumers know of this work
+            mbarrier_wait_parity(&smem.empty_next, 1 - next_parity);  // all consumers know of this work
             smem.next = next;
             mbarrier_arrive(&smem.full_next);
-            work_parity = 1 - work_parity;
+            next_parity = 1 - next_parity;
         }
     } else {
         // [consume] The others are consumers, of 64 rows of Q each.
@@ -195,14 +195,15 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         for (int work = blockIdx.x; work < pieces;) {
             rows_of(&problem, work, BLOCK_ROWS<CONSUMERS>, &head, &block_row);
             // [limits] The block copies the tiles that any of its rows sees, at least one. A consumer computes those that any of its own rows sees.
-            const int block_end = max(1, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));
+            const int block_end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));
             const int first_row = block_row + warpgroup * WGMMA_M, end = keys_before(&problem, first_row + WGMMA_M);
-            const int whole = keys_before(&problem, first_row + 1) / TILE *
-                              TILE;  // keys of the tiles that each of them sees whole
+            const int whole = min(problem.n_kv, first_row + problem.offset + 1) / TILE *
+                              TILE;  // of tiles that each sees whole
             float o[D / MMA_N][4] = {};
             // Of row lane / 4, and of row lane / 4 + 8: the largest scaled score so far, and the sum of this lane's weights.
             float m[2] = {-FLT_MAX, -FLT_MAX}, l[2] = {};
-            mbarrier_wait_parity(&smem.full_Q, work_parity);  // the rows of Q are there
+            if (block_end > 0)
+                mbarrier_wait_parity(&smem.full_Q, Q_parity);  // the rows of Q are there
             int tile = 0;
             if (end > 0) {
                 // [first] S and P of the first tile.
@@ -222,7 +223,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                 tile = TILE;
 #pragma unroll
                 for (int masked = 0; masked < 2; masked++)
-                    for (; tile < (masked ? end : whole); tile += TILE) {
+                    for (; tile < (masked ? end : min(whole, end)); tile += TILE) {
                         const int V_stage = stage;
                         next_stage<STAGES>(&stage, &parity);
                         mbarrier_wait_parity(&smem.full_K[stage], parity);  // this tile of K is there
@@ -248,7 +249,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                     mbarrier_arrive(&smem.empty_V[stage]);
                 next_stage<STAGES>(&stage, &parity);
             }
-            if (OWN_O<D> && lane == 0)
+            if (OWN_O<D> && block_end > 0 && lane == 0)
                 mbarrier_arrive(&smem.empty_Q);  // this warp's products have read the rows of Q
             // [beyond] Tiles that only others see it releases as soon as they are there.
             for (; tile < block_end; tile += TILE) {
@@ -275,13 +276,12 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                 bulk_wait_group_read<0>();
                 mbarrier_arrive(&smem.empty_Q);  // the engine has read the rows of O in Q's place
             }
+            Q_parity ^= block_end > 0;
             // [take]
-            mbarrier_wait_parity(&smem.full_next, work_parity);
+            mbarrier_wait_parity(&smem.full_next, next_parity);
             work = smem.next;
-            __syncwarp();  // all lanes have read it
-            if (lane == 0)
-                mbarrier_arrive(&smem.empty_next);
-            work_parity = 1 - work_parity;
+            mbarrier_arrive(&smem.empty_next);  // each thread has read it
+            next_parity = 1 - next_parity;
         }
         bulk_wait_group_read<0>();  // the engine has read the rows: the block may leave
     }
@@ -311,10 +311,10 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     const int heads = args->batch * args->heads, group = max((int)(L2_BYTES / bytes_of_head), 1) * heads_per_kv;
     const struct problem problem = {heads, heads_per_kv, n, n_kv, offset, min(group, heads), LOG2_E * args->scale};
     const struct prepared *prepared = (const struct prepared *)args->prepared;
-    const CUtensorMap *maps = prepared->maps;
     const int pieces = ceil_div(n, BLOCK_ROWS<CONSUMERS>) * heads;
     const int blocks = args->variant == BLOCKS ? pieces : min(pieces, prepared->sms);
-    kernel<<<blocks, THREADS<CONSUMERS>, bytes, stream>>>(maps[0], maps[1], maps[2], maps[3], args->lse, pieces,
+    kernel<<<blocks, THREADS<CONSUMERS>, bytes, stream>>>(prepared->maps[0], prepared->maps[1], prepared->maps[2],
+                                                          prepared->maps[3], args->lse, pieces,
                                                           args->variant == ORDERED, problem);
     return cudaGetLastError();
 }
