@@ -14,7 +14,7 @@ class Gpu:
     """What occupancy.GPUS does not say."""
     clock: float      # GHz
     lanes: int        # of an SM, that do a multiply-add of fp32 a clock
-    l1: int           # KB of an SM: L1 and shared memory together
+    l1: int           # KiB of an SM: L1 and shared memory together
     l2: int           # MiB
     dram: str
     dram_gbps: float
@@ -53,7 +53,7 @@ def rate(gbps):
 
 
 def size(kb):
-    return f"{kb:,} KB" if kb < 1024 else f"{floors.three_digits(kb / 1024)} MiB"
+    return f"{kb:,} KiB" if kb < 1024 else f"{floors.three_digits(kb / 1024)} MiB"
 
 
 def levels():
@@ -77,7 +77,7 @@ def levels():
     return [
         level("registers", "a thread, which has 255 at most", size(registers), size(registers * sms), "none, because instructions name them",
               of_registers),
-        level("L1 and shared memory", "the SM; shared memory by a block", f"{more.l1} KB, of them {most} KB shared at most",
+        level("L1 and shared memory", "the SM; shared memory by a block", f"{more.l1} KiB, of them {most} KiB shared at most",
               size(more.l1 * sms), near, 1e3 * shared),
         level("L2", "all SMs", "–", f"{more.l2} MiB", f"{clocks(times['L2'])}, its far half {clocks(times['far half of L2'])}", IN_L2),
         level("DRAM", "all SMs", "–", more.dram, clocks(times["DRAM"]), copy),
@@ -102,8 +102,8 @@ def gpus():
         ("compute capability", *(f"{more.arch[0]}.{more.arch[1]}" for _, more in both)),
         ("SMs, clock", *(f"{more.sms}, {gpu.clock} GHz" for gpu, more in both)),
         ("registers of an SM", *(size(occupancy.REGISTERS * WORD // occupancy.KB) for _ in both)),
-        ("L1 and shared memory of an SM", *(f"{gpu.l1} KB" for gpu, _ in both)),
-        ("of that, shared memory at most", *(f"{more.shared // occupancy.KB} KB" for _, more in both)),
+        ("L1 and shared memory of an SM", *(f"{gpu.l1} KiB" for gpu, _ in both)),
+        ("of that, shared memory at most", *(f"{more.shared // occupancy.KB} KiB" for _, more in both)),
         ("L2", *(f"{gpu.l2} MiB" for gpu, _ in both)),
         ("DRAM", *(gpu.dram for gpu, _ in both)),
         ("link to the host, each way", *(f"PCIe {gpu.pcie} ×16, {PCIE[gpu.pcie]} GB/s" for gpu, _ in both)),

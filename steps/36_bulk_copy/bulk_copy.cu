@@ -137,8 +137,9 @@ int launch(const struct scale_args *args, cudaStream_t stream)
 static const struct variant variants[] = {
     {"one_stage", "one block on each SM, which waits for each tile that it asks for", sizeof(struct buffers<1>)},
     {"two_stages", "the next tile of X is on its way", sizeof(struct buffers<2>)},
-    {"four_stages", "the next three", sizeof(struct buffers<4>)},
-    {"many_blocks", "the same, and many blocks of 8 tiles each", sizeof(struct buffers<4>)},
+    {"four_stages", "the next three tiles of X are on their way", sizeof(struct buffers<4>)},
+    {"many_blocks", "the next three tiles of X are on their way, in many blocks of 8 tiles each",
+     sizeof(struct buffers<4>)},
     {},
 };
 

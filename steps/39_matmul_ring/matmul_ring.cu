@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(THREADS) matmul_ring(const __grid_constant__ C
             mbarrier_arrive(&smem->empty[stage]);  // this warp's products have read the tiles
         // [refill]
         if (issuer && i + STAGES * TILE_K < k) {
-            mbarrier_wait_parity(&smem->empty[stage], parity);  // all warps' products have
+            mbarrier_wait_parity(&smem->empty[stage], parity);  // the products of all warps have read the tiles
             load_tiles(&smem->tiles[stage], &smem->full[stage], &A_map, &B_map, row, col, i + STAGES * TILE_K);
         }
         // [next]
@@ -205,8 +205,8 @@ int prepare(const struct matmul_args *args)
 // [main]
 static const struct variant variants[] = {
     {"one_stage", "the barriers of a ring that has but one stage: no copy runs ahead", BYTES<1>},
-    {"five_stages", "copies run four tiles ahead, and shared memory holds one block on each SM", BYTES<5>},
-    {"two_stages", "copies run one tile ahead, and shared memory holds two blocks on each SM", BYTES<2>},
+    {"five_stages", "copies run four pairs of tiles ahead, and shared memory holds one block on each SM", BYTES<5>},
+    {"two_stages", "copies run one pair of tiles ahead, and shared memory holds two blocks on each SM", BYTES<2>},
     {},
 };
 

@@ -15,7 +15,7 @@
 #include "tensor_map.h"
 
 constexpr int WARPS = 4, WARPGROUP = 32 * WARPS;  // threads of a warpgroup
-constexpr int CONSUMERS = 2, STAGES = 4;  // warpgroups that multiply, 64 rows of C each; tiles of A and B in the ring
+constexpr int CONSUMERS = 2, STAGES = 4;  // warpgroups that multiply, 64 rows of C each; pairs of tiles in the ring
 constexpr int PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232;  // of each of their threads
 constexpr int TILE_M = 128, TILE_N = 256;                         // rows and columns of C that one block computes
 constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
@@ -49,8 +49,8 @@ __device__ __forceinline__ void next_stage(int *stage, int *parity)
         *parity = 1 - *parity;
 }
 
-// [load_tiles] One thread tells its block's barrier how many bytes come to this block, and lets the engine move what this block loads: a
-// tile that all blocks of the cluster need by halves or quarters, one to each, the other tile alone.
+// [load_tiles] One thread sets its block's barrier to expect the bytes of both tiles, and the engine begins to move this block's share: a
+// half or a quarter of the tile that all blocks of the cluster need, for all of them, and the other tile for itself.
 template <class T, int CLUSTER_M, int CLUSTER_N>
 __device__ __forceinline__ void load_tiles(struct tiles<T> *smem, uint64_t *full, const CUtensorMap *A_map,
                                            const CUtensorMap *B_map, int row, int col, int i)
@@ -161,7 +161,7 @@ __global__ void __cluster_dims__(CLUSTER_M, CLUSTER_N, 1) __launch_bounds__((CON
                                                     i);
                 next_stage<STAGES>(&stage, &parity);
             }
-            // [last] Its block stays until the last products of all blocks have read their tiles and told its barriers so.
+            // [last] Its block stays until the last products of all blocks have read their tiles, and their warps have arrived here.
             for (int i = 0; i < STAGES; i++) {
                 mbarrier_wait_parity(&smem->empty[stage], 1 - parity);
                 next_stage<STAGES>(&stage, &parity);
@@ -177,7 +177,7 @@ __global__ void __cluster_dims__(CLUSTER_M, CLUSTER_N, 1) __launch_bounds__((CON
             mbarrier_wait_parity(&smem->full[stage], parity);  // this stage's tiles are there
             multiply_tiles(sum, &smem->tiles[stage], warpgroup * WGMMA_M);
             wgmma_wait_group<0>(sum);
-            // [release] This warp's products have read the tiles. A lane for each block of the cluster tells that block's barrier so.
+            // [release] This warp's products have read the tiles. A lane for each block of the cluster arrives at its barrier.
             if (lane < CLUSTER_M * CLUSTER_N)
                 mbarrier_arrive_cluster(map_to_rank(&smem->empty[stage], lane));
             // [end release]
@@ -240,8 +240,8 @@ int prepare(const struct matmul_args *args)
 static const struct variant variants[] = {
     {"alone", "each block loads all of its tiles itself", sizeof(struct buffers<half>)},
     {"four_share_b", "four blocks with the same columns share the tiles of B", sizeof(struct buffers<half>)},
-    {"share_b", "two blocks with the same columns share the tiles of B, 32 KB", sizeof(struct buffers<half>)},
-    {"share_a", "two blocks with the same rows share the tiles of A, 16 KB", sizeof(struct buffers<half>)},
+    {"share_b", "two blocks with the same columns share the tiles of B, 32 KiB", sizeof(struct buffers<half>)},
+    {"share_a", "two blocks with the same rows share the tiles of A, 16 KiB", sizeof(struct buffers<half>)},
     {},
 };
 

@@ -16,14 +16,14 @@
 #include "tensor_map.h"
 
 constexpr int WARPS = 4, WARPGROUP = 32 * WARPS;  // threads of a warpgroup
-constexpr int CONSUMERS = 2, STAGES = 4;  // warpgroups that multiply, 64 rows of C each; tiles of A and B in the ring
+constexpr int CONSUMERS = 2, STAGES = 4;  // warpgroups that multiply, 64 rows of C each; pairs of tiles in the ring
 constexpr int THREADS = (CONSUMERS + 1) * WARPGROUP;
 constexpr int PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232;  // of each of their threads
 constexpr int CLUSTER_M = 2;               // blocks of a cluster, one above the other: they need the same tiles of B
 constexpr int GROUP = 8;                   // rows of clusters' tiles that are computed column by column
 constexpr int TILE_M = 128, TILE_N = 256;  // rows and columns of C that one block computes
 constexpr int TILE_K = 64;                 // columns of A, rows of B in the tiles that it does so from
-constexpr int PANEL = 64;                  // columns of a panel of B's tile, 128 bytes
+constexpr int PANEL = 64;                  // columns of a panel of B's tile or of C, 128 bytes
 constexpr int WGMMA_M = 64, WGMMA_K = 16;  // rows and columns of A in one wgmma
 constexpr int MMA_M = 16, MMA_N = 8;       // rows and columns of C in a tile of a warp's sums
 constexpr int COLS = TILE_N / MMA_N;
@@ -62,8 +62,8 @@ __device__ __forceinline__ void next_stage(int *stage, int *parity)
         *parity = 1 - *parity;
 }
 
-// [load_tiles] One thread tells its block's barrier how many bytes come to this block, and lets the engine move what this block loads: its
-// tile of A, and half of the tile of B, for both.
+// [load_tiles] One thread sets its block's barrier to expect the bytes of both tiles, and the engine begins to move this block's share: its
+// tile of A for itself, and half of the tile of B for both blocks.
 template <class T>
 __device__ __forceinline__ void load_tiles(struct tiles<T> *smem, uint64_t *full, const CUtensorMap *A_map,
                                            const CUtensorMap *B_map, int row, int col, int i)
@@ -199,7 +199,7 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
                     next_stage<STAGES>(&stage, &parity);
                 }
             }
-            // [last] Its block has to stay until the last products of all blocks have read their tiles, and told so to its barriers.
+            // [last] Its block stays until the last products of all blocks have read their tiles, and their warps have arrived here.
             for (int i = 0; i < STAGES; i++) {
                 mbarrier_wait_parity(&smem->empty[stage], 1 - parity);
                 next_stage<STAGES>(&stage, &parity);
@@ -218,13 +218,13 @@ __global__ void __cluster_dims__(CLUSTER_M, 1, 1) __launch_bounds__(THREADS, 1)
                 mbarrier_wait_parity(&smem->full[stage], parity);  // this stage's tiles are there
                 multiply_tiles(sum, &smem->tiles[stage], warpgroup * WGMMA_M);
                 wgmma_wait_group<0>(sum);
-                if (lane < CLUSTER_M)  // this warp's products have read the tiles: a lane for each block tells it so
+                if (lane < CLUSTER_M)  // this warp's products have read the tiles: a lane arrives for each block
                     mbarrier_arrive_cluster(map_to_rank(&smem->empty[stage], lane));
                 next_stage<STAGES>(&stage, &parity);
             }
 #pragma unroll
             for (int panel = 0; panel < TILE_N / PANEL; panel++) {
-                // [panel] It leaves through the warp's two panels, in turns.
+                // [panel] It leaves through the warp's two panels, which are used alternately.
                 T(*out)[PANEL] = smem->out[warp].C[panel % OUT];
                 // [stage]
                 bulk_wait_group_read<OUT - 1>();

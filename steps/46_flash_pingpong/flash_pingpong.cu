@@ -380,7 +380,7 @@ int prepare(const struct attention_args *args)
 static const struct variant variants[] = {
     {"apart", "no turns: P V of a tile, and, once that is done, Q Kᵀ of the next"},
     {"together", "no turns: a consumer issues P V of a tile and Q Kᵀ of the next together"},
-    {"pingpong", "the same in turns"},
+    {"pingpong", "consumers issue P V of a tile and Q Kᵀ of the next together, in turns"},
     {},
 };
 
