@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from lesson import ROOT, in_digits, said, show
+from lesson import ROOT, here, in_digits, said, show
 from plots import style
 from tensor_cores import PALE, borders, colours
 from tools import build, docs, emulate, results, steps, timeline
@@ -208,6 +208,16 @@ def show_tile(tile):
 
 # ---- who works under whom ----
 
+def counted_at(number, *arguments):
+    """{variant: what the emulator counts of it} at a shape."""
+    found = {}
+    for step in here(number):
+        build.build("cpu", step["name"])
+        for variant in steps.variants(step):
+            found[variant] = programs.total(programs.counted(step, variant, *arguments)["profile"])
+    return found
+
+
 def consumers(order):
     """{number of a warpgroup: a warp of it} of the warpgroups that multiply."""
     found = {}
@@ -272,24 +282,30 @@ def matmul_road():
     return found
 
 
+PEER = "cuBLAS"
+
+
+def share(road, heat, name, size):
+    """Of cuBLAS's rate, what a step reached at a size; None where it was not timed."""
+    rate, peer = (road.get(heat, {}).get(each, {}).get(size) for each in (name, PEER))
+    return rate / peer if rate and peer else None
+
+
 def show_road(road):
+    """TFLOPS by step and size, shaded by their share of cuBLAS's, and bold where a step is as fast."""
     if not road:
         return print("Nothing is recorded yet.")
-    figure, panels = style.pyplot().subplots(1, len(road), figsize=(12, 4), sharey=True)
-    for axes, (heat, of_heat) in zip(panels, road.items()):
-        names = sorted(name for name in of_heat if name[0].isdigit())
-        looks = dict(zip(names, ({"color": shade, "marker": "o"} for shade in shades(len(names)))))
-        for name in [*names, *(name for name in of_heat if name not in names)]:
-            look = looks.get(name, {"color": style.PEER, "linestyle": (0, (5, 3)), "marker": "^"})
-            sizes = sorted(of_heat[name])
-            axes.plot(sizes, [of_heat[name][size] for size in sizes], label=name, markersize=4, **look)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [f"{size:,}³" for size in sizes])
-        axes.set_ylim(bottom=0)
-        axes.set_title(f"on a {heat} NVIDIA H200, recorded", loc="left", fontsize=11, fontweight="bold", color=style.INK)
-        style.plain(axes, "both")
-    panels[0].set_ylabel("TFLOPS in bf16")
-    panels[-1].legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure, panels = style.pyplot().subplots(1, len(road), figsize=(13, 3.6), sharey=True, squeeze=False)
+    for axes, (heat, of_heat) in zip(panels[0], road.items()):
+        names = [*sorted(name for name in of_heat if name != PEER), PEER]
+        sizes = sorted({size for of_name in of_heat.values() for size in of_name})
+        shares = [[share(road, heat, name, size) for size in sizes] for name in names]
+        words = lambda y, x, of_peer: f"{of_heat[names[y]][sizes[x]]:.0f}" + f" · {of_peer:.2f}" * (names[y] != PEER)
+        style.heat_map(axes, shares, names, [f"{size:,}³" for size in sizes], f"{heat}: TFLOPS in bf16 · of cuBLAS's", lambda of_peer: of_peer > 1,
+                       words=words, size=9, cmap=colours(PALE, *style.BLUES[:3]), vmin=0.2, vmax=1.1)
+    figure.suptitle("Products of matrices, all in turns in one process on an NVIDIA H200, recorded", x=0.125, y=1.02, ha="left", fontsize=11,
+                    color=style.INK)
+    figure.tight_layout()
     show(figure)
 
 
@@ -415,6 +431,16 @@ def through_peer(step, other):
     return found, name
 
 
+def gained(number, over):
+    """{words of a shape: how many times as fast a step is as another} in one run."""
+    pair = here(number, over)
+    return ratios_of(same_run(*pair)) if len(pair) == 2 else {}
+
+
+def ratios_of(pairs):
+    return {words: other["time"]["median_ms"] / mine["time"]["median_ms"] for words, (mine, other) in pairs.items()}
+
+
 def gains(chapter="D"):
     """What each step of a chapter gained over the first that it comes from of its operation, on a rested GPU and in one run where there is one; the
     first of them, which comes from none, over its own first variant."""
@@ -432,7 +458,7 @@ def gains(chapter="D"):
                     ratios[programs.shape_words(shape)] = lines[0]["time"]["median_ms"] / results.fastest(lines)["time"]["median_ms"]
             found.append(Gain(steps.caption(step), f"its {step['variants'][0]}", ratios, usual))
             continue
-        ratios, peer = {words: other["time"]["median_ms"] / mine["time"]["median_ms"] for words, (mine, other) in same_run(step, origin).items()}, ""
+        ratios, peer = ratios_of(same_run(step, origin)), ""
         if not ratios:
             ratios, peer = through_peer(step, origin)
         found.append(Gain(steps.caption(step), origin["number"], ratios, usual, peer))
