@@ -20,6 +20,7 @@ LARGEST = 32 << 10  # bytes of a tile: its vectors are counted in fp16, which ha
 RESERVED, SHARED = 1024, 228 << 10  # where a block's own shared memory begins, and where all of it ends
 ROOM = 4096  # bytes behind the tile, for what the product needs
 SHOWN = 16  # rows of a tile
+PRINTED = "descriptor", "addresses", "read"  # what the program's lines begin with
 # Of a matrix descriptor: the first bit, how many, and what a unit of it is worth in bytes.
 FIELDS = {"start address": (0, 14, 16), "leading offset": (16, 14, 16), "stride offset": (32, 14, 16), "base offset": (49, 3, None),
           "swizzle": (62, 2, None)}
@@ -56,13 +57,9 @@ class Tile:
         return [[(self.slice * len(self.read) + k) * self.in_row + line // elements for line in lines] for k in range(len(self.read))]
 
     def reads_right(self):
-        """How many elements of the slice the product read where they are, and of how many; None where there was no product."""
+        """How many elements the product read that are those of the slice, and of how many; None where there was no product."""
         pairs = [(one, other) for mine, wanted in zip(self.read, self.expected()) for one, other in zip(mine, wanted)]
         return (sum(one == other for one, other in pairs), len(pairs)) if pairs else None
-
-    def quads(self, row, vector):
-        """The bank quads that a vector lies in in eight rows from a row on, as a core matrix has them."""
-        return [self.addresses[(row + i) * self.in_row + vector] // VECTOR % (LINE // VECTOR) for i in range(CORE_ROWS)]
 
 
 def refusal(rows, row_bytes, swizzle, element_bytes, start, major, slice, says):
@@ -101,15 +98,20 @@ def refusal(rows, row_bytes, swizzle, element_bytes, start, major, slice, says):
     return None
 
 
+def compiled(source, folder):
+    """A program like hopper_tile.cu, compiled for the emulator into a folder."""
+    build.build("cpu", *emulate.TARGETS)
+    program = Path(folder, "hopper_tile")
+    common = [f"common/{name}.c" for name in ("tensor_map", "dtype", "exit")]
+    emulate.compile_program([source, *common], program, ["-I", ROOT / "common"], cwd=ROOT).check_returncode()
+    return program
+
+
 @functools.cache
 def tile_program():
-    """hopper_tile.cu, compiled for the emulator. Returns the folder that it lives in, and it."""
-    build.build("cpu", *emulate.TARGETS)
+    """The folder of the program, which goes when this notebook ends, and the program."""
     folder = tempfile.TemporaryDirectory(prefix="learn-")
-    program = Path(folder.name, "hopper_tile")
-    sources = ["notebooks/hopper_tile.cu", *(f"common/{name}.c" for name in ("tensor_map", "dtype", "exit"))]
-    emulate.compile_program(sources, program, ["-I", ROOT / "common"], cwd=ROOT).check_returncode()
-    return folder, program
+    return folder, compiled("notebooks/hopper_tile.cu", folder.name)
 
 
 def numbers(text):
@@ -118,7 +120,8 @@ def numbers(text):
 
 def lay_out(rows=64, row_bytes=128, swizzle=128, element_bytes=2, start=1024, major="K", slice=0, says=None):
     """A tile that tensor copies bring to shared memory on the emulator, and what a product reads there by the descriptor of a slice. says: the
-    swizzle that the descriptor says, where that is another. Of numbers that no tile has it says what is wrong, and returns None."""
+    swizzle that the descriptor says, where that is another. Of numbers that no tile has it says what is wrong, and returns None; where
+    the product reads beyond shared memory, the emulator says so."""
     given = rows, row_bytes, swizzle, element_bytes, start, major, slice, swizzle if says is None else says
     wrong = refusal(*given)
     if wrong:
@@ -126,21 +129,31 @@ def lay_out(rows=64, row_bytes=128, swizzle=128, element_bytes=2, start=1024, ma
     _, program = tile_program()
     well, printed = said([program, rows, row_bytes, swizzle, element_bytes, start, int(major == "MN"), slice, given[-1]])
     if not well:
-        return print(printed, end="")
+        return print("\n".join(line for line in printed.splitlines() if line.partition(":")[0] not in PRINTED))
     found = {name: numbers(values) for name, values in (line.split(":", 1) for line in printed.splitlines())}
     read = found.get("read", [])
     lines = len(read) // 16
     return Tile(*given, found["addresses"], found["descriptor"][0], [read[k * lines:(k + 1) * lines] for k in range(16 if read else 0)])
 
 
-def field(descriptor, name):
-    """What stands in a field of a descriptor."""
+def field_of(descriptor, name):
     first, bits, _ = FIELDS[name]
     return descriptor >> first & (1 << bits) - 1
 
 
+def field(tile, name):
+    """What stands in a field of a tile's descriptor; None where there is no tile."""
+    return field_of(tile.descriptor, name) if tile else None
+
+
+def read_rightly(tile):
+    """How many elements of its slice the product read; None where there is no product."""
+    right = tile and tile.reads_right()
+    return right[0] if right else None
+
+
 def field_words(descriptor, name):
-    value, unit = field(descriptor, name), FIELDS[name][2]
+    value, unit = field_of(descriptor, name), FIELDS[name][2]
     if unit:
         return f"{value} · {unit} = {value * unit:,} bytes"
     return f"{value}: {SWIZZLES[value]}" if name == "swizzle" else str(value)
@@ -184,26 +197,26 @@ def show_tile(tile):
     figure = style.pyplot().figure(figsize=(wide, tall + low + 0.8))
     part = min(max(0.55 * tile.in_row, 2), 6) / wide
     height, bottom = tall / (tall + low + 0.8), (low + 0.4) / (tall + low + 0.8)
-    left, right = figure.add_axes((0, bottom, part, height)), figure.add_axes((part + 0.08, bottom, 0.92 - part, height))
+    by_row, by_bank = figure.add_axes((0, bottom, part, height)), figure.add_axes((part + 0.08, bottom, 0.92 - part, height))
     below = figure.add_axes((0, 0, 1, (low - 0.3) / (tall + low + 0.8)))
     bank = lambda row, vector: tile.addresses[row * tile.in_row + vector] // BANK % BANKS
-    style.heat_map(left, [[vector % 8 for vector in range(tile.in_row)] for _ in rows], [f"row {row}" for row in rows], range(tile.in_row),
+    style.heat_map(by_row, [[vector % 8 for vector in range(tile.in_row)] for _ in rows], [f"row {row}" for row in rows], range(tile.in_row),
                    "The tile: each vector's first bank", lambda _: False, words=lambda y, x, _: str(bank(rows[y], x)), size=size, cmap=by_column,
                    vmin=0, vmax=7)
-    borders(left, [(y, x) for y, row in enumerate(rows) for x in range(tile.in_row) if is_read(row, x)])
-    left.set_xlabel("vector of 16 bytes", fontsize=9, color=style.FAINT)
-    style.heat_map(right, [[place and place[1] % 8 for place in line] for line in places], [f"0x{line * LINE:x}" for line in lines],
+    borders(by_row, [(y, x) for y, row in enumerate(rows) for x in range(tile.in_row) if is_read(row, x)])
+    by_row.set_xlabel("vector of 16 bytes", fontsize=9, color=style.FAINT)
+    style.heat_map(by_bank, [[place and place[1] % 8 for place in line] for line in places], [f"0x{line * LINE:x}" for line in lines],
                    [f"{quad * 4}–{quad * 4 + 3}" for quad in range(8)], "Shared memory: row.vector by banks", lambda _: False,
                    words=lambda y, x, _: "{}.{}".format(*places[y][x]), size=8, cmap=by_column, vmin=0, vmax=7)
-    borders(right, [(y, x) for y, line in enumerate(places) for x, place in enumerate(line) if place and is_read(*place)])
-    right.set_xlabel("banks", fontsize=9, color=style.FAINT)
+    borders(by_bank, [(y, x) for y, line in enumerate(places) for x, place in enumerate(line) if place and is_read(*place)])
+    by_bank.set_xlabel("banks", fontsize=9, color=style.FAINT)
     draw_descriptor(below, tile.descriptor)
     show(figure)
-    right_ones = tile.reads_right()
-    if right_ones is None:
+    right = tile.reads_right()
+    if right is None:
         print("No product was made of it: that takes fp16, and 64 rows where it is K-major or 64 columns where it is MN-major.")
     else:
-        print("The product read {:,} of the {:,} elements of its slice rightly.".format(*right_ones))
+        print("The product read {:,} of the {:,} elements of its slice rightly.".format(*right))
 
 
 # ---- who works under whom ----
