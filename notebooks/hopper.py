@@ -169,8 +169,8 @@ def draw_descriptor(axes, descriptor):
     for name, (first, bits, _) in FIELDS.items():
         middle = 64 - first - bits / 2
         low = name == "base offset"
-        axes.text(min(max(middle, 3), 61), -0.35 - 1.5 * low, f"{name}, bits {first} to {first + bits - 1}\n{field_words(descriptor, name)}", ha="center", va="top",
-                  fontsize=8.5, color=style.INK)
+        words = f"{name}, bits {first} to {first + bits - 1}\n{field_words(descriptor, name)}"
+        axes.text(min(max(middle, 3), 61), -0.35 - 1.5 * low, words, ha="center", va="top", fontsize=8.5, color=style.INK)
         if low:
             axes.plot([middle, middle], [-0.1, -1.7], color=style.RULE, linewidth=0.8)
     axes.set(xlim=(0, 64), ylim=(-3.2, 1.1))
@@ -179,7 +179,8 @@ def draw_descriptor(axes, descriptor):
 
 
 def show_tile(tile):
-    """The tile's vectors by row, each with its first bank; where they lie in shared memory; and the descriptor. What the product read has a border."""
+    """The tile's vectors by row, each with its first bank; where they lie in shared memory; and the descriptor. What the product read has a
+    border."""
     if not tile:
         return
     shown = min(SHOWN, tile.rows) if tile.row_bytes <= 256 else CORE_ROWS
@@ -269,7 +270,7 @@ BEFORE_HOPPER = "31", "32", "33"  # the steps of attention that have come furthe
 TOKENS, WIDTH = 16384, 2048  # B · N and H · D of the figures that FlashAttention-3 was recorded at
 
 
-def shades(count):
+def blues(count):
     """Blues, darker for what comes later."""
     shade = colours(*style.BLUES)
     return [shade(i / max(count - 1, 1)) for i in range(count)]
@@ -295,12 +296,12 @@ def matmul_road():
     return found
 
 
-PEER = "cuBLAS"
+CUBLAS = "cuBLAS"
 
 
 def share(road, heat, name, size):
     """Of cuBLAS's rate, what a step reached at a size; None where it was not timed."""
-    rate, peer = (road.get(heat, {}).get(each, {}).get(size) for each in (name, PEER))
+    rate, peer = (road.get(heat, {}).get(each, {}).get(size) for each in (name, CUBLAS))
     return rate / peer if rate and peer else None
 
 
@@ -310,10 +311,10 @@ def show_road(road):
         return print("Nothing is recorded yet.")
     figure, panels = style.pyplot().subplots(1, len(road), figsize=(13, 3.6), sharey=True, squeeze=False)
     for axes, (heat, of_heat) in zip(panels[0], road.items()):
-        names = [*sorted(name for name in of_heat if name != PEER), PEER]
+        names = [*sorted(name for name in of_heat if name != CUBLAS), CUBLAS]
         sizes = sorted({size for of_name in of_heat.values() for size in of_name})
         shares = [[share(road, heat, name, size) for size in sizes] for name in names]
-        words = lambda y, x, of_peer: f"{of_heat[names[y]][sizes[x]]:.0f}" + f" · {of_peer:.2f}" * (names[y] != PEER)
+        words = lambda y, x, of_peer: f"{of_heat[names[y]][sizes[x]]:.0f}" + f" · {of_peer:.2f}" * (names[y] != CUBLAS)
         style.heat_map(axes, shares, names, [f"{size:,}³" for size in sizes], f"{heat}: TFLOPS in bf16 · of cuBLAS's", lambda of_peer: of_peer > 1,
                        words=words, size=9, cmap=colours(PALE, *style.BLUES[:3]), vmin=0.2, vmax=1.1)
     figure.suptitle("Products of matrices, all in turns in one process on an NVIDIA H200, recorded", x=0.125, y=1.02, ha="left", fontsize=11,
@@ -361,7 +362,7 @@ def show_attention(found):
     head_dims = sorted({head_dim for head_dim, _ in found})
     ours = sorted({name for panel in found.values() for name in panel if name != FLASH_3})
     lengths = sorted({length for panel in found.values() for curve in panel.values() for length in curve})
-    looks = dict(zip(ours, ({"color": shade, "marker": "o", "markersize": 4} for shade in shades(len(ours)))))
+    looks = dict(zip(ours, ({"color": shade, "marker": "o", "markersize": 4} for shade in blues(len(ours)))))
     looks[FLASH_3] = {"color": style.PEER, "marker": "*", "markersize": 8, "linestyle": (0, (5, 3))}
     figure, panels = style.pyplot().subplots(2, len(head_dims), figsize=(12, 6.6), sharex=True, sharey=True, squeeze=False)
     for row, causal in zip(panels, (False, True)):
@@ -490,7 +491,8 @@ def show_gains(found):
             axes.plot(ratio, place, "o", color=shade, markerfacecolor="white" if gain.through else shade, markersize=9 if words == gain.usual else 6,
                       zorder=3 if words == gain.usual else 2)
         at = gain.ratios.get(gain.usual)
-        words = f"{in_digits(at)} × at {gain.usual}" if at else f"{in_digits(min(gain.ratios.values()))} to {in_digits(max(gain.ratios.values()))} ×"
+        least, most = min(gain.ratios.values()), max(gain.ratios.values())
+        words = f"{in_digits(at)} × at {gain.usual}" if at else f"{in_digits(least)} to {in_digits(most)} ×"
         axes.text(1.02, place, words + f", through {gain.through}" * bool(gain.through), va="center", fontsize=9, color=style.INK,
                   transform=axes.get_yaxis_transform())
     axes.axvline(1, color=style.FAINT, linewidth=1.2, zorder=0)
