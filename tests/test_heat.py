@@ -226,11 +226,12 @@ def test_what_was_timed_elsewhere_stands_beside_the_same_shape_on_a_hot_gpu(atte
 
 def test_what_was_timed_elsewhere_is_what_its_times_say():
     lines = steps.lines_of(docs.ELSEWHERE.read_bytes(), docs.ELSEWHERE)
-    assert {(line["peer"], line["shape"]["head_dim"]) for line in lines} == {
-        (peer, d) for peer in ("FlashAttention-3", "PyTorch SDPA fp16, cuDNN") for d in (64, 128, 256)} and len(lines) == 2 * 18
+    assert {(line["peer"], line["shape"]["head_dim"], line["shape"]["causal"]) for line in lines} == {
+        (peer, d, causal) for peer in ("FlashAttention-3", "PyTorch SDPA fp16, cuDNN") for d in (64, 128, 256) for causal in (False, True)}
+    assert len(lines) == 2 * 18 * 2
     for line in lines:
         b, h, _, n, d, causal = line["shape"].values()
-        assert line["tflops"] == pytest.approx(1e-9 * 4 * b * h * n * n * d / line["time"]["median_ms"]) and not causal
+        assert line["tflops"] == pytest.approx(1e-9 * (2 if causal else 4) * b * h * n * n * d / line["time"]["median_ms"])
         assert "without the steps" in line["source"] and line["device"] == "NVIDIA H200"
 
 
