@@ -2,11 +2,12 @@
 reader sees."""
 
 import itertools
+import os
 import re
 import sys
 
 import pytest
-from conftest import BUILD, ROOT, Program
+from conftest import BUILD, ROOT, Program, digest_of
 
 sys.path.insert(0, str(ROOT))
 from tools import exercises, judge, machine, run, source, steps  # noqa: E402
@@ -53,7 +54,7 @@ def compiled(compile_output, monkeypatch):
     """compiled(exercise, path) as judge.compile_file, from the programs that the tests keep. Nothing is timed on a GPU."""
     monkeypatch.setattr(judge, "fast", lambda exercise, path: None)
     libraries = (str(BUILD / "common" / "libcommon.a"),)
-    return lambda exercise, path, **only: compile_output(Program(path, options=judge.flags(exercise), libraries=libraries, **only))
+    return lambda exercise, path, **only: compile_output(Program(unanswered(exercise, path), options=judge.flags(exercise), libraries=libraries, **only))
 
 
 @pytest.fixture
@@ -79,8 +80,17 @@ def written(exercise, name, text):
     path = BUILD / "programs" / "exercises" / exercise.step["name"] / f"{exercise.name}-{name.replace(' ', '_')}"[:120] / f"{exercise.name}.cu"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+        new = path.with_name(f".{os.getpid()}.new")
+        new.write_text(text)
+        new.rename(path)  # another process may read it
     return path
+
+
+def unanswered(exercise, path):
+    """The file, or where it answers questions, one without the answers: they are comments, and all that differ in them are one program."""
+    text = path.read_text()
+    program = judge.ANSWER.sub(lambda found: found[0][:found.start("said") - found.start()], text)
+    return path if program == text else written(exercise, f"unanswered-{digest_of([program])}", program)
 
 
 def ident(value):

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -137,8 +138,17 @@ def products(place):
     except OSError:
         return {}
     names = {line.split("\t")[3] for line in lines if line.count("\t") >= 4}
-    return {name: (place / name).stat().st_size for name in names
-            if not name.startswith("/") and not name.endswith(NO_PRODUCTS) and (place / name).is_file()}
+    sizes = {name: size_of_file(os.path.join(place, name)) for name in names if not name.startswith("/") and not name.endswith(NO_PRODUCTS)}
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def size_of_file(path):
+    """Bytes; None where there is no file."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def note_sizes(place):

@@ -67,9 +67,10 @@ def test(arguments, gpu_alone=False):
     if find_spec("xdist"):
         options += ["-n", str(cores + 1), "--dist", "worksteal"]  # some tests wait, for a signal or for the end of a kernel without one
     selected = ["-m", "gpu"] if gpu_alone else []
-    # The tests' programs run side by side, so each has one worker where its test does not want more.
+    # The tests' programs run side by side, so each has one worker where its test does not want more. Bytecode of the tests is kept,
+    # whatever this shell says: each process of pytest would compile them all.
     outcomes.append(stream([sys.executable, "-m", "pytest", *options, *arguments, *selected], PYTEST_SUMMARY, PYTHONUTF8="1",
-                           SIMT_WORKERS="1"))
+                           PYTHONDONTWRITEBYTECODE="", SIMT_WORKERS="1"))
     print("".join(f"\n{held.strip()}\n" for _, held in outcomes), end="")
     return int(any(status for status, _ in outcomes))
 

@@ -96,6 +96,14 @@ def marked(text, regions, more, path):
                      for each in [*closing.get(number, ()), *filter(None, [opening.get(number)]), *source.unmarked([line])])
 
 
+@functools.lru_cache(maxsize=256)
+def handed_out(text, hide, regions, more, path):
+    """The program of a source for whoever solves it: see Exercise.program(), which is asked for many times."""
+    for hidden in hide:
+        text = without(text, hidden, path)
+    return STEPS_COMMANDS.sub("", marked(text, regions, more, path), count=1)
+
+
 def is_written(text):
     """Whether a region holds anything but comments."""
     return any(line.strip() and not COMMENT.match(line) for line in text.splitlines())
@@ -222,10 +230,7 @@ class Exercise:
         if not self.asks_for_program:
             return f"// [{ANSWERS}]\n// [end {ANSWERS}]\n"
         path = steps.directory(self.step) / "exercises" / self.data["source"] if "source" in self.data else steps.source(self.step)
-        text, called = path.read_text(), path.relative_to(ROOT)
-        for hidden in self.data.get("hide", []):
-            text = without(text, hidden, called)
-        return STEPS_COMMANDS.sub("", marked(text, self.regions, self.counted, called), count=1)
+        return handed_out(path.read_text(), tuple(self.data.get("hide", [])), tuple(self.regions), tuple(self.counted), path.relative_to(ROOT))
 
     def heading(self):
         """The comment in front of the reader's program."""

@@ -136,19 +136,34 @@ def run_case(kit, exercise, program, author, case, seed):
     require_right(exercise, author, case["arguments"], seed, done.written)
 
 
-def advice(kit, exercise, text, program, wanted, seed):
-    """What a [[count]] comes to in the submission's own process."""
-    arguments = wanted.get("arguments", "")
+def counted(kit, exercise, program, arguments, seed):
+    """What the submission's own process counts in a case: bytes that may be anything. Whether its result is right is asked elsewhere, and
+    a step's program need not ask itself; an exercise's own program always does."""
+    unchecked = [] if "source" in exercise.data else ["--no-check"]
+    return kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile", *unchecked]).written
+
+
+def advice(exercise, text, wanted, written):
+    """What a [[count]] comes to in what a submission counted."""
     limit, holds = judge.limit_of(wanted)
     requirement = f"{limit} {wanted['unit']}"
-    done = kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile"])
     try:
-        profile = json.loads(done.written.splitlines()[-1])
+        profile = json.loads(written.splitlines()[-1])
         count, _ = judge.count_of(exercise, profile, wanted, text)
-        said = f"{count:,.0f} at {judge.shape_words(arguments)}"
+        said = f"{count:,.0f} at {judge.shape_words(wanted.get('arguments', ''))}"
         return {"requirement": requirement, "holds": bool(holds(count)), "said": said}
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return {"requirement": requirement, "holds": False, "said": "Nothing was counted."}
+
+
+def advices(kit, exercise, text, program, drawn):
+    """What each [[count]] comes to; those of the same case have the same run."""
+    runs = {}
+    for wanted in exercise.data.get("count", []):
+        arguments = wanted.get("arguments", "")
+        if arguments not in runs:
+            runs[arguments] = counted(kit, exercise, program, arguments, drawn.getrandbits(31))
+        yield advice(exercise, text, wanted, runs[arguments])
 
 
 def reported(kit, exercise, program, wanted, seed):
@@ -226,8 +241,7 @@ def grade_text(kit, mark, text, more_cases, drawn):
         own_cases = exercise.data.get("check") or exercise.data.get("count", [])
         for case in [{"arguments": one.get("arguments", "")} for one in own_cases] + more_cases:
             grade_case(kit, exercise, program, author, case, mark, drawn.getrandbits(31))
-    for wanted in exercise.data.get("count", []):
-        mark.advisory.append(advice(kit, exercise, spliced, program, wanted, drawn.getrandbits(31)))
+    mark.advisory += advices(kit, exercise, spliced, program, drawn)
 
 
 def require_advice(mark):

@@ -1,6 +1,7 @@
 """Judges a reader's file as a good teacher would: builds it for the emulator, runs it over the exercise's cases, counts, and stops at
 the first requirement that fails."""
 import dataclasses
+import functools
 import os
 import re
 import signal
@@ -176,16 +177,25 @@ def limit_of(wanted):
     return f"{words} {wanted[name]:,}".strip(), lambda count: keeps(count, wanted[name])
 
 
-def enough(program, exercise, text, wanted):
-    """The finding on one [[count]]."""
+def counting(program, exercise):
+    """count(arguments): the completed process of a case, and its profile. Several [[count]]s of one case have the same run."""
+    @functools.cache
+    def count(arguments):
+        with tempfile.TemporaryDirectory(prefix="learn-") as folder:
+            counts = Path(folder, "counts.json")
+            done = execute(program, exercise, arguments, counts)
+            return done, run.last_json(counts)
+
+    return count
+
+
+def enough(program, exercise, text, wanted, count):
+    """The finding on one [[count]]. count: see counting()."""
     asked, holds = limit_of(wanted)
     unit, arguments = wanted["unit"], wanted.get("arguments", "")
     limited = f"no {unit}" if wanted.get("most") == 0 else f"{asked} {unit}"
     requirement = f"{wanted.get('requirement', 'There are ' + limited).rstrip('.')} (at {shape_words(arguments)})."
-    with tempfile.TemporaryDirectory(prefix="learn-") as folder:
-        counts = Path(folder, "counts.json")
-        done = execute(program, exercise, arguments, counts)
-        profile = run.last_json(counts)
+    done, profile = count(arguments)
     if done is None or done.returncode or profile is None:
         return failure(program, exercise, requirement, arguments, done)
     total, found = count_of(exercise, profile, wanted, text)
@@ -303,8 +313,10 @@ def findings(exercise, path, text, compile_file):
         yield broken(program, exercise, exercise.data["report"])
     for case in exercise.data.get("check", []):
         yield right(program, exercise, case)
-    for wanted in exercise.data.get("count", []):
-        yield enough(program, exercise, text, wanted)
+    if "count" in exercise.data:
+        count = counting(program, exercise)
+        for wanted in exercise.data["count"]:
+            yield enough(program, exercise, text, wanted, count)
     for question in exercise.questions:
         yield answered(exercise, text, question)
     if finding := fast(exercise, path):

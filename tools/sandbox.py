@@ -156,7 +156,11 @@ def processes_below(root):
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                fields = Path("/proc", name, "stat").read_bytes().rpartition(b")")[2].split()
+                file = os.open(f"/proc/{name}/stat", os.O_RDONLY)  # for all processes, many times a second
+                try:
+                    fields = os.read(file, 4096).rpartition(b")")[2].split()
+                finally:
+                    os.close(file)
             except OSError:  # it has ended
                 continue
             resident[int(name)] = int(fields[21])

@@ -2,6 +2,7 @@
 import difflib
 import functools
 import json
+import os
 import re
 from types import NoneType
 
@@ -19,10 +20,9 @@ FIELDS = {**dict.fromkeys(("name", "number", "dir", "idea", "arch", "chapter", "
 
 def load():
     """All steps in order. CMake is asked where the list is missing, broken, or older than a step's CMakeLists.txt."""
-    lists = list(ROOT.glob("steps/*/CMakeLists.txt"))
+    lists = written_lists()
     found = read_list()
-    if found is None or {step["name"] for step in found} != {path.parent.name for path in lists} \
-            or STEPS_JSON.stat().st_mtime < max(path.stat().st_mtime for path in lists):
+    if found is None or {step["name"] for step in found} != lists.keys() or STEPS_JSON.stat().st_mtime < max(lists.values()):
         with one_at_a_time():
             build.LOG.write_text("")
             build.configure("cpu")
@@ -30,6 +30,17 @@ def load():
         found = read_list()
     if found is None:
         stop(f"CMake wrote no list of the steps into {STEPS_JSON}. To begin anew, remove {BUILD}.")
+    return list(found)
+
+
+def written_lists():
+    """{directory of a step: when its CMakeLists.txt was written}."""
+    found = {}
+    for entry in os.scandir(ROOT / "steps") if (ROOT / "steps").is_dir() else ():
+        try:
+            found[entry.name] = os.stat(os.path.join(entry.path, "CMakeLists.txt")).st_mtime
+        except OSError:  # it is no step
+            pass
     return found
 
 
@@ -39,8 +50,17 @@ def read_list():
         discard(STEPS_JSON)
         return None
     try:
-        found = json.loads(STEPS_JSON.read_text())["steps"]
-    except (KeyError, OSError, RecursionError, TypeError, ValueError):
+        return parsed_list(STEPS_JSON.read_bytes())
+    except OSError:
+        return None
+
+
+@functools.lru_cache(maxsize=1)
+def parsed_list(text):
+    """The steps in the bytes of such a list, or None. One command asks for them hundreds of times."""
+    try:
+        found = json.loads(text)["steps"]
+    except (KeyError, RecursionError, TypeError, ValueError):
         return None
     return found if isinstance(found, list) and found and all(map(is_step, found)) else None
 

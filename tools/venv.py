@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, distributions, version
 
 from tools.guard import guarded, one_at_a_time, stop, write_whole
 from tools.paths import BUILD, ROOT
@@ -41,6 +40,8 @@ def wanted(name):
 
 def missing(name):
     """The packages of a list that this Python lacks, or in .venv has in another version."""
+    from importlib.metadata import PackageNotFoundError, version  # a fifth of what every command imports
+
     def installed(package):
         try:
             return version(package)
@@ -58,6 +59,8 @@ def is_ours():
 
 def damaged():
     """The files of .venv's packages that are shorter than pip installed them. Its scripts are rewritten afterwards."""
+    from importlib.metadata import distributions
+
     found = []
     for place in (VENV / "lib").glob("python*/site-packages"):
         for package in distributions(path=[str(place)]):

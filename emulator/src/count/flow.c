@@ -440,12 +440,20 @@ static const struct object *object_of(const void *pc)
     return o;
 }
 
-const struct flow_block *flow_block(const void *pc)
+static const struct traced *traced_at(const struct object *o, const void *pc)
 {
     struct traced key = {.pc = (uintptr_t)pc};
+    return o && o->n_traced ? bsearch(&key, o->traced, o->n_traced, sizeof key, by_address) : NULL;
+}
+
+const struct flow_block *flow_block(const void *pc)
+{
+    const struct traced *t = NULL;
     pthread_mutex_lock(&lock);
-    const struct object *o = object_of(pc);
-    const struct traced *t = o && o->n_traced ? bsearch(&key, o->traced, o->n_traced, sizeof key, by_address) : NULL;
+    for (const struct object *o = objects; o && !t; o = o->next)
+        t = traced_at(o, pc);
+    if (!t)
+        t = traced_at(object_of(pc), pc); /* which asks the system */
     pthread_mutex_unlock(&lock);
     return t ? t->block : NULL;
 }
