@@ -100,7 +100,7 @@ def test_all_variants_at_the_default_shape(step):
 
 @pytest.mark.parametrize("name, variant", variants_of(STEPS))
 def test_profile_shows_source_lines(name, variant):
-    done = run_step(name, "--variant", variant, "--profile", "--no-check")
+    done = run_step(name, "--variant", variant, "--profile")
     assert done.returncode == 0, done.stdout + done.stderr
     parts = re.split(r"^(\S+\.(?:cu|h))$", done.stdout, flags=re.MULTILINE)  # a file's name, and its lines
     assert len(parts) > 1 and any((ROOT / file).samefile(source_of(name)) for file in parts[1::2])
