@@ -175,6 +175,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
             mbarrier_wait_parity(&smem.full_K[stage], parity);  // this tile of K is there
             if (TURNS)
                 wait_for_turn(warpgroup);
+            // [pass]
             // [issue] Q Kᵀ of this tile, and P V of the tile before: two groups.
             scores<D, TILE>(s, Q, smem.K[stage]);
             // [output]
@@ -198,6 +199,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                 mbarrier_arrive(&smem.empty_V[V_stage]);  // this warp's products have read the tile
             // [pack]
             pack_weights<D, TILE>(p, o, s, factor);
+            // [end pass]
         }
         // [last] P V of the last tile. After the last consumer's last turn nobody waits.
         if (TURNS)
