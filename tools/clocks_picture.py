@@ -75,6 +75,8 @@ def drawn(lines, title):
     y += 40
     x = 16
     for what in dict.fromkeys(what for line in lines for spans in line["clocks"]["shown"].values() for what, _, _ in spans):
+        if x + 34 + words_wide(clocks.DOES[what]) > WIDTH - RIGHT:
+            x, y = 16, y + 20
         drawing.box(CLASSES[what], x + 0.5, y - 9.5, 26, 11)
         drawing.text("ink", x + 34, y, clocks.DOES[what])
         x += 34 + words_wide(clocks.DOES[what]) + 24
