@@ -115,6 +115,8 @@ def test_the_picture_has_all_variants_to_one_scale():
     widths = {round(float(box.get("width"))) for box in boxes if float(box.get("width")) != 26}
     assert len(widths) == 1  # of softmax, 200 clocks in both
     assert clocks_picture.share(lines[0]) == "67%" and clocks_picture.share(lines[1]) == "100%"
+    under = lines[0] | {"step": "47_flash_overlap", "variant": "overlap"}
+    assert clocks_picture.share(under) == "100%" and clocks_picture.share(under | {"variant": "neither"}) == "67%"
     said = " ".join(picture.itertext())
     assert "apart: a pass takes 600 clocks" in said and "consumer 1" in said and "QKᵀ" in said
     assert [clocks_picture.tick(scale) for scale in (0.08, 0.2, 100)] == [1000, 500, 1]
@@ -127,7 +129,7 @@ def test_the_part_of_a_readme(monkeypatch):
     pictures = {}
     shown = docs.generate("clocks D128", ROOT / STEP["dir"], pictures)
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in shown.splitlines() if row.startswith("|")]
-    assert rows[0] == ["", "waits for V and its turn", "QKᵀ", "softmax", "a pass", "in each block", "products in flight", "the kernel, ms", "× with the reads"]
+    assert rows[0] == ["", "waits for a tile and its turn", "QKᵀ", "softmax", "a pass", "in each block", "products in flight", "the kernel, ms", "× with the reads"]
     assert rows[2:] == [["`turns`", "10", "200", "200", "410", "410–410", "98%", "2.000", "1.050"], ["`apart`", "0", "400", "200", "600", "600–600", "67%", "2.000", "1.050"]]
     assert "(clocks_D128.svg)" in shown and [path.name for path in pictures] == ["clocks_D128.svg"]
     assert docs.generate("clocks D64", ROOT / STEP["dir"]) == "Not measured on an H200 yet."

@@ -293,6 +293,14 @@ def test_less_or_other_copies_under_way_are_no_overlap(answer, compiled):
     assert failure and ("under way" in failure.detail or "once" in failure.requirement), failure
 
 
+def test_exponentials_under_products():
+    """Those between the issue of products and the wait that covers them, line by line; a wait may leave the youngest group."""
+    runs = [["exp", 0, 1, 0, 0], ["wgmma", 2, 8, 0, 0], ["exp", 0, 2, 0, 0], ["wgmma_commit", 2, 1, 0, 0], ["wgmma", 2, 8, 0, 0], ["wgmma_commit", 2, 1, 0, 0],
+            ["wgmma_wait", 2, 1, 1, 0], ["exp", 1, 4, 0, 0], ["shuffle", 1, 16, 0, 0], ["exp", 0, 8, 0, 0], ["wgmma_wait", 2, 1, 0, 0], ["exp", 1, 32, 0, 0]]
+    found = judge.under_products({"places": [["a.cu", 1], ["a.cu", 2], ["a.cu", 3]], "warps": [runs, runs[6:], []]}, "exp_under_products")
+    assert judge.counted(found, "exp_under_products", 1, 9) == {1: 10, 2: 4}
+
+
 def test_overlap_is_asked_for():
     """Steps that copy ahead have such exercises, and those whose lines begin no copies have not."""
     assert {one.id for one in OVERLAPS} >= {

@@ -7,7 +7,7 @@ from tools.guard import stop
 
 # What a consumer does from a mark of its source to the next: the name that lines of results have, and its words.
 DOES = {
-    "turn": "waits for V and its turn",
+    "turn": "waits for a tile and its turn",
     "scores": "QKᵀ",
     "softmax": "softmax",
     "output": "PV",
@@ -15,7 +15,8 @@ DOES = {
     "wait_O": "waits for O",
     "pack": "rescales O, packs P",
 }
-OF_PRODUCTS = "scores", "output"
+OF_PRODUCTS = "scores", "output", "wait_S"  # while a consumer does that, products of its own are in flight
+UNDER_PRODUCTS = {"47_flash_overlap": {"overlap", "both"}}  # variants whose softmax runs under P V: until the wait for O is over
 # Of a step, the marks in the loop of its kernel: {mark: what begins there}. A pass begins at the first.
 MARKS = {"46_flash_pingpong": {"turn": "turn", "output": "output", "scores_of_next": "scores", "under": "softmax"},
          "47_flash_overlap": {"turn": "turn", "issue": "scores", "output": "output", "wait_S": "wait_S", "under": "softmax", "wait_O": "wait_O",

@@ -8,7 +8,7 @@ from tools.timeline_picture import RIGHT, STYLE, WIDTH, Drawing, words_wide
 LEFT = 134  # pixels of the margin with the names of rows
 ROW, GAP, SLIM = 26, 6, 10
 LEAST_TICK = 70  # pixels between two numbers of the axis
-CLASSES = {"turn": "late", "scores": "mma", "output": "read", "softmax": "exp"}
+CLASSES = {"turn": "late", "scores": "mma", "output": "read", "softmax": "exp", "wait_S": "order", "wait_O": "copy", "pack": "lanes"}
 ON = {"mma": "on-mma", "read": "on-mma"}  # the colour of words on a box; of all others "on"
 IN_FLIGHT = "products of any"
 
@@ -24,9 +24,11 @@ def joined(spans):
     return found
 
 
-def in_flight(consumers):
-    """The spans in which products of any consumer are in flight."""
-    return joined((begin, end) for spans in consumers.values() for what, begin, end in spans if what in clocks.OF_PRODUCTS)
+def in_flight(line):
+    """The spans of a line's clocks in which products of any consumer are in flight."""
+    under = line["variant"] in clocks.UNDER_PRODUCTS.get(line["step"], ())
+    doing = {*clocks.OF_PRODUCTS, *(("softmax", "wait_O") if under else ())}
+    return joined((begin, end) for spans in line["clocks"]["shown"].values() for what, begin, end in spans if what in doing)
 
 
 def longest(line):
@@ -36,7 +38,7 @@ def longest(line):
 
 def share(line):
     """Of the time shown, the part in which products are in flight, in words."""
-    return f"{sum(end - begin for begin, end in in_flight(line['clocks']['shown'])) / longest(line):.0%}"
+    return f"{sum(end - begin for begin, end in in_flight(line)) / longest(line):.0%}"
 
 
 def tick(scale):
@@ -62,7 +64,7 @@ def drawn(lines, title):
                     drawing.text(f"{ON.get(kind, 'on')} mid", place(begin) + width / 2, y + ROW / 2 + 4, words)
             y += ROW + GAP
         drawing.text("ink end", LEFT - 8, y + SLIM, IN_FLIGHT)
-        for begin, to in in_flight(line["clocks"]["shown"]):
+        for begin, to in in_flight(line):
             drawing.box("read", place(begin), y + 1, scale * (to - begin), SLIM)
         y += SLIM + 20
     drawing.add(f'<path class="loop" d="M{LEFT} {y:.1f}H{place(end):.1f}"/>')
@@ -73,6 +75,8 @@ def drawn(lines, title):
     y += 40
     x = 16
     for what in dict.fromkeys(what for line in lines for spans in line["clocks"]["shown"].values() for what, _, _ in spans):
+        if x + 34 + words_wide(clocks.DOES[what]) > WIDTH - RIGHT:
+            x, y = 16, y + 20
         drawing.box(CLASSES[what], x + 0.5, y - 9.5, 26, 11)
         drawing.text("ink", x + 34, y, clocks.DOES[what])
         x += 34 + words_wide(clocks.DOES[what]) + 24

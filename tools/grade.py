@@ -136,11 +136,11 @@ def run_case(kit, exercise, program, author, case, seed):
     require_right(exercise, author, case["arguments"], seed, done.written)
 
 
-def counted(kit, exercise, program, arguments, seed):
-    """What the submission's own process counts in a case: bytes that may be anything. Whether its result is right is asked elsewhere, and
-    a step's program need not ask itself; an exercise's own program always does."""
+def counted(kit, exercise, program, arguments, record, seed):
+    """What the submission's own process counts in a case, in that record of the emulator's: bytes that may be anything. Whether its result
+    is right is asked elsewhere, and a step's program need not ask itself; an exercise's own program always does."""
     unchecked = [] if "source" in exercise.data else ["--no-check"]
-    return kit.run(["env", "SIMT_PROFILE_JSON=RESULT", *command(exercise, program, arguments, seed), "--profile", *unchecked]).written
+    return kit.run(["env", f"{record}=RESULT", *command(exercise, program, arguments, seed), "--profile", *unchecked]).written
 
 
 def advice(exercise, text, wanted, written):
@@ -160,10 +160,10 @@ def advices(kit, exercise, text, program, drawn):
     """What each [[count]] comes to; those of the same case have the same run."""
     runs = {}
     for wanted in exercise.data.get("count", []):
-        arguments = wanted.get("arguments", "")
-        if arguments not in runs:
-            runs[arguments] = counted(kit, exercise, program, arguments, drawn.getrandbits(31))
-        yield advice(exercise, text, wanted, runs[arguments])
+        case = wanted.get("arguments", ""), judge.record_of(wanted)
+        if case not in runs:
+            runs[case] = counted(kit, exercise, program, *case, drawn.getrandbits(31))
+        yield advice(exercise, text, wanted, runs[case])
 
 
 def reported(kit, exercise, program, wanted, seed):

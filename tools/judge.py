@@ -19,6 +19,7 @@ ANSWER = re.compile(r"^\s*// answer (?P<name>\w+):[ \t]*(?P<said>.*?)[ \t]*$", r
 LETTER = re.compile(r"\(?([a-z])(?:\)|$)")  # (b) no, or b
 LIMITS = {"most": ("at most", lambda count, limit: count <= limit), "least": ("at least", lambda count, limit: count >= limit),
           "exactly": ("", lambda count, limit: count == limit)}
+UNDER_PRODUCTS = "_under_products"  # how the counters end that a timeline has, of a launch's first block
 
 
 @dataclasses.dataclass
@@ -84,13 +85,14 @@ def shape_words(arguments):
     return re.sub(r" -+", ", ", " " + arguments).removeprefix(", ") or "the default shape"
 
 
-def execute(program, exercise, arguments, counts=None):
-    """The completed process of one case, with all checks; its standard error is in its output. None where it took too long."""
+def execute(program, exercise, arguments, counts=None, record="SIMT_PROFILE_JSON"):
+    """The completed process of one case, with all checks; its standard error is in its output. None where it took too long. counts: where
+    the emulator writes that record."""
     command = [program, *exercise.words(arguments)]
     env = dict(os.environ) | {"SIMT_WORKERS": "1", "SIMT_TIMEOUT": str(SECONDS // 2)}
     if counts:
         command.append("--profile")
-        env["SIMT_PROFILE_JSON"] = str(counts)
+        env[record] = str(counts)
     try:
         return subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               timeout=SECONDS)
@@ -147,6 +149,31 @@ def lines_of(exercise, text, piece):
     return known[piece].lines(known[piece])
 
 
+def record_of(wanted):
+    """The variable of the emulator that names the file with what a [[count]] asks for."""
+    return "SIMT_TIMELINE" if wanted["counter"].endswith(UNDER_PRODUCTS) else "SIMT_PROFILE_JSON"
+
+
+def under_products(timeline, counter):
+    """A timeline's record in the form of a profile: of exp_under_products, the exponentials of the block's warps, line by line, that stand
+    between the issue of products of the same warp and the wait for them."""
+    lines = {}
+    for runs in timeline["warps"]:
+        committed = done = 0
+        is_open = False  # products have been issued and not committed
+        for kind, place, count, left, *_ in runs:
+            if kind == "wgmma":
+                is_open = True
+            elif kind == "wgmma_commit":
+                committed, is_open = committed + 1, False
+            elif kind == "wgmma_wait":
+                done = max(done, committed - left)
+            elif f"{kind}{UNDER_PRODUCTS}" == counter and (is_open or done < committed):
+                lines[place] = lines.get(place, 0) + count
+    return {"kernels": [{"lines": [{"file": timeline["places"][place][0], "line": timeline["places"][place][1], counter: count}
+                                   for place, count in lines.items()]}]}
+
+
 def counted(profile, counter, first, last):
     """{line: count} of the program's own lines; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts. What functions
     of the C++ library do, such as std::max of two elements, counts as the first line's."""
@@ -161,8 +188,11 @@ def counted(profile, counter, first, last):
 
 
 def count_of(exercise, profile, wanted, text):
-    """(what a [[count]] comes to, {line: what the line has of it}). Where it has a `per`, both are averages for each of these."""
+    """(what a [[count]] comes to, {line: what the line has of it}). Where it has a `per`, both are averages for each of these. profile: what
+    stands in record_of(wanted)."""
     lines = lines_of(exercise, text, wanted.get("in"))
+    if record_of(wanted) == "SIMT_TIMELINE":
+        profile = under_products(profile, wanted["counter"])
     found = counted(profile, wanted["counter"], *lines)
     if "per" not in wanted:
         return sum(found.values()), found
@@ -178,12 +208,12 @@ def limit_of(wanted):
 
 
 def counting(program, exercise):
-    """count(arguments): the completed process of a case, and its profile. Several [[count]]s of one case have the same run."""
+    """count(arguments, record): the completed process of a case, and what it recorded. Several [[count]]s of one case have the same run."""
     @functools.cache
-    def count(arguments):
+    def count(arguments, record):
         with tempfile.TemporaryDirectory(prefix="learn-") as folder:
             counts = Path(folder, "counts.json")
-            done = execute(program, exercise, arguments, counts)
+            done = execute(program, exercise, arguments, counts, record)
             return done, run.last_json(counts)
 
     return count
@@ -195,7 +225,7 @@ def enough(program, exercise, text, wanted, count):
     unit, arguments = wanted["unit"], wanted.get("arguments", "")
     limited = f"no {unit}" if wanted.get("most") == 0 else f"{asked} {unit}"
     requirement = f"{wanted.get('requirement', 'There are ' + limited).rstrip('.')} (at {shape_words(arguments)})."
-    done, profile = count(arguments)
+    done, profile = count(arguments, record_of(wanted))
     if done is None or done.returncode or profile is None:
         return failure(program, exercise, requirement, arguments, done)
     total, found = count_of(exercise, profile, wanted, text)

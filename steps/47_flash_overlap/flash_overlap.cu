@@ -14,9 +14,9 @@
 // log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14.
 constexpr float P_LARGEST = 15;
 
-// [buffers] All tiles lie in panels whose rows are as wide as the swizzle, 128 bytes. A consumer has 64 rows of Q, and writes its rows of O
-// in their place. K and V each have a ring of STAGES tiles of TILE keys, with two barriers for each: a phase of `full` is over when all
-// bytes of the tile are there, a phase of `empty` when the products of all consumers' warps have read it.
+// [buffers] All tiles lie in panels whose rows are as wide as the swizzle, 128 bytes. A consumer has 64 rows of Q, and writes its
+// rows of O in their place. K and V each have a ring of STAGES tiles of TILE keys, with two barriers for each: a phase of `full` is
+// over when all bytes of the tile are there, a phase of `empty` when the products of all consumers' warps have read it.
 template <int D, int CONSUMERS, int TILE, int STAGES>
 struct buffers {
     alignas(1024) half Q[CONSUMERS][D / PANEL][WGMMA_M][PANEL];
@@ -99,7 +99,8 @@ template <int CONSUMERS> __device__ __forceinline__ void hand_on(int consumer)
     // [end arrive]
 }
 
-// [kernel] OVERLAP: a consumer computes the weights of a tile under P V of the tile before. TURNS: no other consumer issues products meanwhile.
+// [kernel] OVERLAP: a consumer computes the weights of a tile under P V of the tile before. TURNS: no other consumer issues products
+// meanwhile.
 template <int D, int CONSUMERS, int TILE, int STAGES, bool OVERLAP, bool TURNS>
 __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
     flash_overlap(const __grid_constant__ CUtensorMap Q_map,  // each of [heads, n, D]
@@ -175,6 +176,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
             mbarrier_wait_parity(&smem.full_K[stage], parity);  // this tile of K is there
             if (TURNS)
                 wait_for_turn(warpgroup);
+            // [pass]
             // [issue] Q Kᵀ of this tile, and P V of the tile before: two groups.
             scores<D, TILE>(s, Q, smem.K[stage]);
             // [output]
@@ -198,6 +200,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                 mbarrier_arrive(&smem.empty_V[V_stage]);  // this warp's products have read the tile
             // [pack]
             pack_weights<D, TILE>(p, o, s, factor);
+            // [end pass]
         }
         // [last] P V of the last tile. After the last consumer's last turn nobody waits.
         if (TURNS)
