@@ -130,6 +130,7 @@ class Program:
         if self.head_dims:
             text = re.sub(rf"^ *case (?!(?:{'|'.join(map(str, self.head_dims))}):)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
             text = re.sub(rf"\bSHAPE<(?!(?:{'|'.join(map(str, self.head_dims))}),)\d+, [\w, ]+>", "{}", text)
+            text = re.sub(rf"&SHAPE<T, (?!(?:{'|'.join(map(str, self.head_dims))}),)\d+, [\w, ]+>", "nullptr", text)
             for entry, empty in TABLES.items():
                 sizes = sorted({int(size) for size in re.findall(entry, text)})
                 places = [bisect.bisect_left(sizes, int(d)) for d in self.head_dims]
@@ -138,6 +139,7 @@ class Program:
         if self.dtypes:
             others = "|".join(name for dtype, name in TYPES.items() if dtype not in self.dtypes)
             text = re.sub(rf"\b\w+<(?:{others})>\(args, stream[^()]*\)", "cudaErrorInvalidValue", text)
+            text = re.sub(rf"\bshape_of_type<(?:{others})>\(\w+->head_dim\)", "nullptr", text)
         return text
 
     def key(self):

@@ -21,6 +21,8 @@ class Bug:
     flags: str = ""  # more of the command line
     header: str = ""  # of common/, that the edit is in; else it is in the step's source
     at: str = ""  # a part of the line that a report has to be about, where it is about one alone
+    also: tuple = ()  # a second edit, (before, after), without which the first shows at large shapes alone
+    sms: int = 0  # of the GPU, where blocks are as many as SMs; 0: as many as it has
 
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
@@ -121,6 +123,8 @@ GQA = "33_flash_mma_gqa"
 SPLIT_KEYS = "34_flash_mma_split_keys"
 TILING_QK = "35_flash_mma_tiling_qk"
 FLASH_WGMMA, PINGPONG = "45_flash_wgmma", "46_flash_pingpong"
+OVERLAP, HOPPER_CAUSAL = "47_flash_overlap", "48_flash_hopper_causal"
+HOPPER = "hopper_attention.h"
 THREE_TILES = (1, 1, 300, 64)  # of keys, one more than stages; the last is narrower, as is the last block of rows
 FIVE_TILES = (1, 1, 600, 64)
 OF_128_COLUMNS = (1, 1, 300, 128)
@@ -128,6 +132,8 @@ OF_SCORES, OF_OUTPUT = "wgmma_transposed(s, ", "wgmma_registers(o, "
 IN_FLIGHT, OPERAND, TOO_MANY = "accumulator in flight", "operand register in flight", "too many arrivals"
 MIXED = "mixed barrier"
 S_OF_NEXT = "            wgmma_wait_group<0>(s);  // S is in the registers, and"  # in the loop of PINGPONG
+WAIT_S, WAIT_O = "            wgmma_wait_group<OVERLAP ? 1 : 0>(s);", "            wgmma_wait_group<0>(o);  // P is free"  # in the loop of OVERLAP
+HANDED_ON_OUTPUT = "                hand_on<CONSUMERS>(warpgroup);\n            // [wait_S]"
 HANDED_ON = "                hand_on<CONSUMERS>(warpgroup);\n            // [end scores_of_next]"
 FOUR_HEADS = (1, 4, 70, 64)
 TWO_BLOCKS = (1, 2, 150, 64)  # of rows
@@ -1047,6 +1053,108 @@ BUGS = [
     Bug(PINGPONG, "o_not_rescaled", "            o[x][2 * i] *= factor;", "            ;", shape=THREE_TILES),
     Bug(PINGPONG, "missing_proxy_fence", "        fence_proxy_async_shared();", "        ;",
         plain=NO_FENCE, checked=NO_FENCE, at="tensor_store_3d(", shape=THREE_TILES),
+
+    Bug(OVERLAP, "missing_wait_for_q", "mbarrier_wait_parity(&smem.full_Q, 0);", ";",
+        plain="is NaN", checked=LANDING, at=OF_SCORES, shape=THREE_TILES),
+    Bug(OVERLAP, "missing_wait_for_the_first_k", "mbarrier_wait_parity(&smem.full_K[stage], parity);  // the", ";  // the",
+        plain=TOO_MANY, checked=LANDING, at=OF_SCORES, shape=THREE_TILES),
+    Bug(OVERLAP, "missing_wait_for_k", "mbarrier_wait_parity(&smem.full_K[stage], parity);  // this", ";  // this",
+        plain="is NaN", checked=LANDING, at=OF_SCORES, shape=THREE_TILES),
+    Bug(OVERLAP, "missing_wait_for_the_first_v", "mbarrier_wait_parity(&smem.full_V[stage], parity);  // the", ";  // the",
+        plain=TOO_MANY, checked=LANDING, at=OF_OUTPUT, shape=THREE_TILES),
+    Bug(OVERLAP, "missing_wait_for_v", "mbarrier_wait_parity(&smem.full_V[stage], parity);  // this", ";  // this",
+        plain="is NaN", checked=LANDING, at=OF_OUTPUT, shape=THREE_TILES),
+    Bug(OVERLAP, "parity_stays", "*parity = 1 - *parity;", "*parity = 0;", header=HOPPER,
+        plain=TOO_MANY, checked=TOO_MANY, at="arrive_expect_tx(full", shape=THREE_TILES),
+    Bug(OVERLAP, "k_of_the_tile_of_v", "scores<D, TILE>(s, Q, smem.K[stage]);\n            // [output]", "scores<D, TILE>(s, Q, smem.K[V_stage]);\n            // [output]",
+        checked=REWRITTEN, at="tensor_load_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "v_of_the_tile_of_k", "add_output<D, TILE>(o, p, smem.V[V_stage]);", "add_output<D, TILE>(o, p, smem.V[stage]);",
+        checked=LANDING, at=OF_OUTPUT, shape=THREE_TILES),
+    Bug(OVERLAP, "last_v_of_another_stage", "add_output<D, TILE>(o, p, smem.V[stage]);", "add_output<D, TILE>(o, p, smem.V[1 - stage]);", shape=THREE_TILES),
+    Bug(OVERLAP, "scores_not_waited_for", WAIT_S, "            ;", plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
+    Bug(OVERLAP, "one_group_too_few_of_scores", WAIT_S, WAIT_S.replace("1 : 0", "2 : 0"),
+        plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
+    Bug(OVERLAP, "first_scores_not_waited_for", "        wgmma_wait_group<0>(s);", "        ;",
+        plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
+    Bug(OVERLAP, "output_not_waited_for", WAIT_O, "            ;  // P is free", checked=IN_FLIGHT, at="o[x][i] *= factor", shape=THREE_TILES),
+    Bug(OVERLAP, "one_group_too_few_of_output", WAIT_O, WAIT_O.replace("<0>", "<1>"), checked=IN_FLIGHT, at="o[x][i] *= factor", shape=THREE_TILES),
+    Bug(OVERLAP, "last_output_not_waited_for", "        wgmma_wait_group<0>(o);\n        // [store]", "        ;\n        // [store]",
+        plain="is NaN", checked=IN_FLIGHT, at="two[0] * factor", shape=THREE_TILES),
+    Bug(OVERLAP, "packed_before_the_wait_for_output", WAIT_O, f"            pack_weights<D, TILE>(p, o, s, factor); {WAIT_O.lstrip()}",
+        checked=IN_FLIGHT, at="o[x][i] *= factor", shape=THREE_TILES),
+    Bug(OVERLAP, "p_packed_under_the_product", WAIT_O, f"            p[0][0] = pack(s[0][0], s[0][1], half()); {WAIT_O.lstrip()}",
+        plain=OPERAND, checked=OPERAND, at="wgmma_wait_group<0>(o)", shape=THREE_TILES),
+    Bug(OVERLAP, "o_rescaled_under_the_product", WAIT_O, f"            o[0][0] *= factor[0]; {WAIT_O.lstrip()}",
+        plain=IN_FLIGHT, checked=IN_FLIGHT, at="wgmma_wait_group<0>(o)", shape=THREE_TILES),
+    Bug(OVERLAP, "first_k_released_under_the_product", "        wgmma_wait_group<0>(s);  // S",
+        "        if (lane == 0) mbarrier_arrive(&smem.empty_K[stage]); wgmma_wait_group<0>(s); if (n < 0)  // S",
+        plain=RACE, checked=RACE, at="tensor_load_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "v_released_under_the_product", WAIT_O, f"            if (lane == 0) mbarrier_arrive(&smem.empty_V[V_stage]); {WAIT_O.lstrip().replace('; ', '; if (n < 0)')}",
+        plain=RACE, checked=RACE, at="tensor_load_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "next_v_released", "mbarrier_arrive(&smem.empty_V[V_stage]);", "mbarrier_arrive(&smem.empty_V[stage]);",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=THREE_TILES),
+    Bug(OVERLAP, "k_not_released", "            if (lane == 0)\n                mbarrier_arrive(&smem.empty_K[stage]);", "            if (lane == 0)\n                ;",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=FIVE_TILES),
+    Bug(OVERLAP, "v_not_released", "mbarrier_arrive(&smem.empty_V[V_stage]);", ";",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=THREE_TILES),
+    Bug(OVERLAP, "k_released_by_all_lanes", "            if (lane == 0)\n                mbarrier_arrive(&smem.empty_K[stage]);", "            ;\n                mbarrier_arrive(&smem.empty_K[stage]);",
+        plain=NEVER_OVER, checked="stale mbarrier phase", at="empty_K[stage], 1 - parity", shape=FIVE_TILES),
+    Bug(OVERLAP, "v_refilled_at_once", "mbarrier_wait_parity(&smem.empty_V[stage], 1 - parity);", ";",
+        plain=RACE, checked=RACE, at="tensor_load_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "k_refilled_at_once", "mbarrier_wait_parity(&smem.empty_K[stage], 1 - parity);", ";",
+        plain=TOO_MANY, checked=TOO_MANY, at="arrive_expect_tx(full", shape=THREE_TILES),
+    Bug(OVERLAP, "producer_waits_for_the_first_round", "&smem.empty_V[stage], 1 - parity);", "&smem.empty_V[stage], parity);",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="full_V[stage], parity", shape=THREE_TILES),
+    Bug(OVERLAP, "too_few_bytes_expected", "ROWS * D * sizeof(T)", "ROWS * D", header=HOPPER,
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=THREE_TILES),
+    Bug(OVERLAP, "barriers_read_before_they_are_made", "__syncthreads();  // the barriers", "//  // the barriers",
+        plain=RACE, checked=RACE, at="mbarrier_wait_parity(", shape=THREE_TILES),
+    Bug(OVERLAP, "turn_not_handed_on", HANDED_ON_OUTPUT, "                ;\n            // [wait_S]",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(OVERLAP, "first_turn_not_handed_on", "            hand_on<CONSUMERS>(warpgroup);\n        wgmma_wait_group<0>(s);",
+        "            ;\n        wgmma_wait_group<0>(s);", plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(OVERLAP, "nobody_begins", "if (TURNS && warpgroup > 0)", "if (TURNS)",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(OVERLAP, "turns_swapped", "(consumer + 1) % CONSUMERS", "(consumer + CONSUMERS - 1) % CONSUMERS",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    *(Bug(OVERLAP, f"{name}_not_waited_for", f"{indent}wait_for_turn(warpgroup);\n{behind}", f"{indent};\n{behind}",
+          plain=MIXED, checked=MIXED, at="named_barrier_arrive(", shape=THREE_TILES)
+      for name, indent, behind in (("turn", " " * 16, "            // [issue]"), ("last_turn", " " * 12, "        add_output"))),
+    Bug(OVERLAP, "one_barrier_for_all", "named_barrier_sync(1 + consumer,", "named_barrier_sync(1,",
+        plain=MIXED, checked=MIXED, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(OVERLAP, "barrier_of_the_block", "named_barrier_sync(1 + consumer,", "named_barrier_sync(consumer,",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(OVERLAP, "one_warp_hands_on", HANDED_ON_OUTPUT, HANDED_ON_OUTPUT.replace("hand_on", "if (warp_row == 0) hand_on"),
+        plain=NEVER_OVER, checked=NEVER_OVER, at="named_barrier_sync(", shape=THREE_TILES),
+    Bug(OVERLAP, "o_not_rescaled", "            o[x][i] *= factor[i / 2];", "            ;", shape=THREE_TILES),
+    Bug(OVERLAP, "rescaled_by_anothers_factor", "o[x][i] *= factor[i / 2];", "o[x][i] *= factor[i % 2];", shape=THREE_TILES),
+    Bug(OVERLAP, "sum_not_rescaled", "l[i] *= factor[i];", ";", shape=THREE_TILES),
+    Bug(OVERLAP, "halves_of_p_exchanged", "p[x / 2][x % 2 * 2 + i]", "p[x / 2][(1 - x % 2) * 2 + i]", shape=THREE_TILES),
+    Bug(OVERLAP, "mask_off_by_one", "% 4 * 2 + i % 2 >= n)", "% 4 * 2 + i % 2 > n)", shape=THREE_TILES),
+    Bug(OVERLAP, "only_tile_unmasked", "if (TILE > n)", "if (n < 0)", shape=(1, 1, 70, 64)),
+    Bug(OVERLAP, "last_tile_unmasked", "if (tile + TILE > n)", "if (n < 0)", shape=THREE_TILES),
+    Bug(OVERLAP, "a_tile_too_many", "for (int tile = TILE; tile < n;", "for (int tile = 0; tile < n;",
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=THREE_TILES),
+    Bug(OVERLAP, "a_tile_too_few", "for (int tile = TILE; tile < n;", "for (int tile = TILE; tile + TILE < n;",
+        checked=GIVEN_UP, at="tensor_load_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "sums_of_two_lanes", "        sum += __shfl_xor_sync(0xffffffff, sum, 2);", "        ;", shape=THREE_TILES),
+    Bug(OVERLAP, "missing_wgmma_fence", "    wgmma_fence();\n#pragma unroll\n    for (int key", "    ;\n#pragma unroll\n    for (int key", header=HOPPER,
+        plain=NO_WGMMA_FENCE, checked=NO_WGMMA_FENCE, at=OF_OUTPUT, shape=THREE_TILES),
+    Bug(OVERLAP, "output_not_committed", "V_slice<TILE>(V, key), T());\n    wgmma_commit_group();", "V_slice<TILE>(V, key), T());\n    ;", header=HOPPER,
+        plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
+    Bug(OVERLAP, "first_product_adds", ", d > 0, T())", ", true, T())", header=HOPPER, plain="is NaN", checked="is NaN", shape=THREE_TILES),
+    Bug(OVERLAP, "stride_of_4_rows", "8 * sizeof(tile[0][0])", "4 * sizeof(tile[0][0])", header=HOPPER, shape=THREE_TILES),
+    Bug(OVERLAP, "same_panel_of_v_twice", "sizeof(V[0]), 8 * sizeof(V[0][0])", "0, 8 * sizeof(V[0][0])", header=HOPPER, shape=OF_128_COLUMNS),
+    Bug(OVERLAP, "missing_swizzle", "(vector ^ row % 8)", "vector", header=HOPPER, shape=THREE_TILES),
+    Bug(OVERLAP, "too_many_registers", "CONSUMERS / 8 * 8;", "CONSUMERS / 8 * 8 + 8;", header=HOPPER,
+        plain="register deadlock", checked="register deadlock", at="setmaxnreg_inc<", shape=THREE_TILES),
+    Bug(OVERLAP, "missing_proxy_fence", "        fence_proxy_async_shared();", "        ;",
+        plain=NO_FENCE, checked=NO_FENCE, at="tensor_store_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "rows_not_whole", "__syncwarp();  // all lanes have", "//  // all lanes have", plain=RACE, checked=RACE, at="tensor_store_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "leaves_before_the_engine", "        bulk_wait_group_read<0>();  // the engine", "        ;  // the engine",
+        plain=GIVEN_UP, checked=GIVEN_UP, at="tensor_store_3d(", shape=THREE_TILES),
+    Bug(OVERLAP, "o_over_anothers_rows_of_q", "stage_rows<D>(Q, o,", "stage_rows<D>(smem.Q[0], o,", checked=RACE, at="stmatrix_x4(", shape=THREE_TILES),
+    # 48
 ]
 
 # ---- rounding to 16 bits ----
