@@ -118,8 +118,7 @@ def test_attention_with_a_mask_is_timed_in_the_same_setting_and_with_grouped_hea
     assert len(shapes) == len({*shapes}) and all(shape.causal for shape in shapes) and str(shapes[-1]) == "1x8x8192x64-causal"
     setting, grouped = ([shape for shape in shapes[:-1] if (shape.kv_heads == shape.heads) == alike] for alike in (True, False))
     assert [str(shape) for shape in setting] == [f"{shape}-causal" for shape in heat.OPERATIONS["attention"].shapes[:-1]]
-    assert {(shape.head_dim, shape.heads // shape.kv_heads, shape.seqlen) for shape in grouped} == {
-        (d, shared, 4096) for d in (64, 128) for shared in (4, 2048 // d)}
+    assert {(shape.head_dim, shape.kv_heads, shape.seqlen) for shape in grouped} == {(d, kv_heads, 4096) for d in (64, 128) for kv_heads in (1, 4)}
     asked.clear()
     main("--step", "48", "--beside", "33", "--causal", "--shape", "1x2x64x64")  # what is asked for stays as it is
     assert [shape for *_, shape in asked] == [peers.Attention.shape("1x2x64x64")]
@@ -148,7 +147,7 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
     assert of_masked[2:] == ["--step", "48", "--beside", "33_flash_mma_gqa", "--iters", "6", "--causal", "--json", tmp_path / "heat.jsonl", "--iters", "3"]
     _, of_overlap = bench.commands([OVERLAP], "python", tmp_path, [])
     assert of_overlap[2:] == ["--step", "47", "--beside", "46_flash_pingpong", "--iters", "6", "--json", tmp_path / "heat.jsonl"]
-    assert list(bench.targets([MASKED, OVERLAP])) == [MASKED["name"], "33_flash_mma_gqa", OVERLAP["name"], "46_flash_pingpong"]
+    assert list(bench.targets([MASKED, OVERLAP])) == [MASKED["name"], OVERLAP["name"], "33_flash_mma_gqa", "46_flash_pingpong"]
     other = {"name": "22_matmul_fragments_ahead", "number": "22", "operation": "matmul"}
     assert len(list(bench.commands([other], "python", tmp_path, []))) == 1
     monkeypatch.setattr(steps, "directory", lambda step: tmp_path / "step")

@@ -151,7 +151,8 @@ def test_edges_with_a_mask_and_without():
             assert {(case["head-dim"], case["input"]) for case in mine} == set(itertools.product(map(str, head_dims), verify.INPUTS))
             assert {case["kv-heads"] for case in mine} == sizes["kv-heads"] and {"1", "63", "64", "65", "4097"} < {case["seqlen"] for case in mine}
             unlike = {(int(case["seqlen"]) > int(case["kv-seqlen"]), "lse" in case) for case in mine if case["seqlen"] != case["kv-seqlen"]}
-            assert unlike == (set() if name.startswith("32") else {(True, True), (False, True)})
+            with_lse = {each for each in unlike if each[1]}
+            assert with_lse == (set() if name.startswith("32") else {(True, True), (False, True)}) and (with_lse == unlike or name.startswith("48"))
     wide = [dict(options(text)) for text in verify.EDGES["35_flash_mma_tiling_qk"]]
     assert {(case["head-dim"], case["input"]) for case in wide} == set(itertools.product(map(str, verify.ANY_HEAD_DIM), verify.INPUTS))
     assert {"1", "4097"} < {case["seqlen"] for case in wide}
