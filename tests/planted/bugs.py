@@ -5,6 +5,7 @@ complaint. `checked` is what the same program must say when the emulator watches
 step's complaint where the bug breaks no rule of CUDA. A race may be reported on any line that it involves."""
 
 import dataclasses
+import re
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,15 +131,14 @@ FIVE_TILES = (1, 1, 600, 64)
 OF_128_COLUMNS = (1, 1, 300, 128)
 OF_SCORES, OF_OUTPUT = "wgmma_transposed(s, ", "wgmma_registers(o, "
 IN_FLIGHT, OPERAND, TOO_MANY = "accumulator in flight", "operand register in flight", "too many arrivals"
-MIXED, SECOND_WRONG = "mixed barrier", "the second launch on the same input left a wrong result"
+MIXED, SECOND_WRONG, RACE_GLOBAL, STALE, OVER_WRITTEN = "mixed barrier", "the second launch on the same input left a wrong result", "race in global memory", "stale mbarrier phase", "target overwritten in flight"
 S_OF_NEXT = "            wgmma_wait_group<0>(s);  // S is in the registers, and"  # in the loop of PINGPONG
 WAIT_S, WAIT_O = "            wgmma_wait_group<OVERLAP ? 1 : 0>(s);", "            wgmma_wait_group<0>(o);  // P is free"  # in the loop of OVERLAP
 HANDED_ON_OUTPUT = "                hand_on<CONSUMERS>(warpgroup);\n            // [wait_S]"
 WAIT_S_OF_BOTH, WAIT_O_OF_BOTH = (f"                        wgmma_wait_group<{groups}>({sums});" for groups, sums in ((1, "s"), (0, "o")))  # in the loops of HOPPER_CAUSAL
 RELEASED_K = "                        if (lane == 0)\n                            mbarrier_arrive(&smem.empty_K[stage]);"
 LAST_STAGE = "                    mbarrier_arrive(&smem.empty_V[stage]);\n                next_stage<STAGES>(&stage, &parity);"
-FULL_K_BEYOND, FULL_V_BEYOND = (f"                mbarrier_wait_parity(&smem.full_{tile}[stage], parity);\n{behind}"
-                                for tile, behind in (("K", " " * 16 + "mbarrier"), ("V", " " * 16 + "if (lane == 0) {")))
+BEYOND = "".join(f"                mbarrier_wait_parity(&smem.full_{tile}[stage], parity);\n" for tile in "KV")
 END_OF_BLOCK = "const int block_end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));"
 OWN_END = "end = keys_before(&problem, first_row + WGMMA_M);"
 WHOLE = "min(problem.n_kv, first_row + problem.offset + 1) / TILE *"
@@ -149,9 +149,9 @@ PIECES = "const int pieces = ceil_div(n, BLOCK_ROWS<CONSUMERS>) * heads;"
 TWO_CAUSAL, CAUSAL_FLAG = (1, 1, 300, 64), "--causal"
 SIX_PIECES, SIX_SMALL, SIX_WIDE = (1, 3, 300, 64), (1, 3, 150, 128), (1, 3, 150, 256)
 MORE_KEYS, FEWER_KEYS, WITH_LSE = (1, 4, 70, 64), (1, 2, 150, 64), "--kv-heads 2 --kv-seqlen 300 --causal --lse"
-NO_KEYS = {"shape": (1, 3, 600, 64), "flags": "--kv-seqlen 75 --causal", "sms": 1,
+NO_KEYS = {"shape": (1, 3, 400, 64), "flags": "--kv-seqlen 75 --causal", "sms": 1,
            "also": ("constexpr size_t L2_BYTES = 32 << 20;", "constexpr size_t L2_BYTES = 1;")}  # a group for each head
-NO_KEYS_WIDE = NO_KEYS | {"shape": (1, 3, 400, 256)}
+NO_KEYS_WIDE = NO_KEYS | {"shape": (1, 3, 250, 256)}
 HANDED_ON = "                hand_on<CONSUMERS>(warpgroup);\n            // [end scores_of_next]"
 FOUR_HEADS = (1, 4, 70, 64)
 TWO_BLOCKS = (1, 2, 150, 64)  # of rows
@@ -1116,7 +1116,7 @@ BUGS = [
     Bug(OVERLAP, "v_not_released", "mbarrier_arrive(&smem.empty_V[V_stage]);", ";",
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=THREE_TILES),
     Bug(OVERLAP, "k_released_by_all_lanes", "            if (lane == 0)\n                mbarrier_arrive(&smem.empty_K[stage]);", "            ;\n                mbarrier_arrive(&smem.empty_K[stage]);",
-        plain=NEVER_OVER, checked="stale mbarrier phase", at="empty_K[stage], 1 - parity", shape=FIVE_TILES),
+        plain=NEVER_OVER, checked=STALE, at="empty_K[stage], 1 - parity", shape=FIVE_TILES),
     Bug(OVERLAP, "v_refilled_at_once", "mbarrier_wait_parity(&smem.empty_V[stage], 1 - parity);", ";",
         plain=RACE, checked=RACE, at="tensor_load_3d(", shape=THREE_TILES),
     Bug(OVERLAP, "k_refilled_at_once", "mbarrier_wait_parity(&smem.empty_K[stage], 1 - parity);", ";",
@@ -1195,11 +1195,11 @@ BUGS = [
         plain=TOO_MANY, checked=TOO_MANY, at="arrive_expect_tx(full", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "v_of_the_tile_of_k", "add_output<D, TILE>(o, p, smem.V[V_stage]);", "add_output<D, TILE>(o, p, smem.V[stage]);",
         checked=LANDING, at=OF_OUTPUT, shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
-    Bug(HOPPER_CAUSAL, "scores_not_waited_for", WAIT_S_OF_BOTH, " " * 24 + ";", checked=IN_FLIGHT, at="= -INFINITY;", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
+    Bug(HOPPER_CAUSAL, "scores_not_waited_for", WAIT_S_OF_BOTH, " " * 24 + ";", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
     Bug(HOPPER_CAUSAL, "one_group_too_few_of_scores", WAIT_S_OF_BOTH, WAIT_S_OF_BOTH.replace("<1>", "<2>"),
         plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
     Bug(HOPPER_CAUSAL, "first_scores_not_waited_for", "                wgmma_wait_group<0>(s);", "                ;",
-        plain="is NaN", checked=IN_FLIGHT, at="= -INFINITY;", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
+        plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
     Bug(HOPPER_CAUSAL, "output_not_waited_for", WAIT_O_OF_BOTH, " " * 24 + ";", checked=IN_FLIGHT, at="o[x][i] *= factor", shape=THREE_TILES),
     Bug(HOPPER_CAUSAL, "last_output_not_waited_for", "                wgmma_wait_group<0>(o);\n                if", "                ;\n                if",
         plain="is NaN", checked=IN_FLIGHT, at="two[0] * factor", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
@@ -1218,7 +1218,7 @@ BUGS = [
     Bug(HOPPER_CAUSAL, "k_refilled_at_once", "mbarrier_wait_parity(&smem.empty_K[stage], 1 - parity);", ";",
         plain=TOO_MANY, checked=TOO_MANY, at="arrive_expect_tx(full", shape=(1, 1, 600, 128)),
     Bug(HOPPER_CAUSAL, "v_refilled_at_once", "mbarrier_wait_parity(&smem.empty_V[stage], 1 - parity);", ";",
-        plain=RACE, checked=RACE, at="tensor_load_3d(", shape=(1, 1, 600, 128)),
+        plain=TOO_MANY, checked=TOO_MANY, at="arrive_expect_tx(full", shape=(1, 1, 600, 128)),
     Bug(HOPPER_CAUSAL, "last_stage_used_again", LAST_STAGE, LAST_STAGE.replace("next_stage<STAGES>(&stage, &parity)", ""),
         checked=LANDING, at=OF_SCORES, shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "mask_off_by_one", "x * MMA_N + j > last", "x * MMA_N + j >= last", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
@@ -1237,36 +1237,32 @@ BUGS = [
     Bug(HOPPER_CAUSAL, "keys_of_the_next_warpgroup", OWN_END, OWN_END.replace("+ WGMMA_M", "+ 2 * WGMMA_M"),
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=(1, 1, 256, 128), flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "block_ends_with_its_first_rows", END_OF_BLOCK, END_OF_BLOCK.replace("BLOCK_ROWS<CONSUMERS>", "WGMMA_M"),
-        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=(1, 3, 190, 128), flags="--kv-seqlen 300 --causal", sms=1),
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=(1, 3, 190, 128), flags="--kv-seqlen 240 --causal", sms=1),
     Bug(HOPPER_CAUSAL, "block_waits_for_all_keys", END_OF_BLOCK, "const int block_end = problem.n_kv;",
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=(1, 1, 200, 128), flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "others_tiles_not_released", "for (; tile < block_end; tile += TILE) {", "for (; tile < 0; tile += TILE) {",
-        checked=LANDING, at=OF_SCORES, shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
-    *(Bug(HOPPER_CAUSAL, f"others_{tile}_released_before_it_is_there", wait, "                ;" + wait[wait.index("\n"):],
-          plain=kind, checked=kind, at=at, shape=(1, 3, 600, 64), flags=CAUSAL_FLAG, sms=1)
-      for tile, wait, kind, at in (("k", FULL_K_BEYOND, RACE, "tensor_load_3d("), ("v", FULL_V_BEYOND, RACE, "tensor_load_3d("))),
-    Bug(HOPPER_CAUSAL, "fewer_keys_than_none", "return max(0, min(", "return (min(", plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", **NO_KEYS),
+        plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
+    Bug(HOPPER_CAUSAL, "others_tiles_released_before_they_are_there", BEYOND, re.sub("mbarrier.*;", ";", BEYOND),
+        plain=TOO_MANY, checked=TOO_MANY, at="mbarrier_arrive(", shape=(1, 1, 600, 64), flags=CAUSAL_FLAG, sms=1),
     Bug(HOPPER_CAUSAL, "o_of_no_keys_under_the_next_q", "OWN_O<D> ? 0 : 1;", "0;", checked=RACE, **NO_KEYS_WIDE),
     Bug(HOPPER_CAUSAL, "rows_without_keys_wait_for_q", "if (block_end > 0)\n                mbarrier", "if (true)\n                mbarrier",
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", **NO_KEYS),
     Bug(HOPPER_CAUSAL, "rows_without_keys_release_q", "if (OWN_O<D> && block_end > 0 && lane == 0)", "if (OWN_O<D> && lane == 0)",
         checked=LANDING, at=OF_SCORES, **NO_KEYS),
-    Bug(HOPPER_CAUSAL, "group_of_more_than_all_heads", "min(group, heads), LOG2_E", "group, LOG2_E", plain="was never written", checked="was never written",
-        shape=SIX_PIECES, flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "last_group_as_large", "min(problem->group, problem->heads - first_head)", "problem->group",
         plain="was never written", checked="was never written", shape=SIX_PIECES, flags="--kv-heads 3 --causal",
         also=("max((int)(L2_BYTES / bytes_of_head), 1) * heads_per_kv", "2")),
     Bug(HOPPER_CAUSAL, "groups_begin_with_the_first_head", "*head = first_head + work", "*head = work",
-        plain="was never written", checked="was never written", shape=SIX_PIECES, flags=CAUSAL_FLAG,
+        plain="was never written", checked=RACE_GLOBAL, shape=SIX_PIECES, flags=CAUSAL_FLAG,
         also=("max((int)(L2_BYTES / bytes_of_head), 1) * heads_per_kv", "2")),
     Bug(HOPPER_CAUSAL, "rows_of_the_head", "*head = first_head + work % whole % heads;", "*head = first_head + work % whole / tiles;",
-        plain="was never written", checked="was never written", shape=SIX_PIECES, flags=CAUSAL_FLAG),
+        plain="was never written", checked=RACE_GLOBAL, shape=SIX_PIECES, flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "tiles_rounded_down", "(problem->n + block_rows - 1) / block_rows, whole", "problem->n / block_rows, whole",
-        plain="was never written", checked="was never written", shape=SIX_PIECES, flags=CAUSAL_FLAG),
+        plain="division by zero", checked="division by zero", at="work % whole", shape=SIX_PIECES, flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "a_piece_too_few", PIECES, PIECES.replace("heads;", "heads - 1;"),
         plain="was never written", checked="was never written", shape=SIX_PIECES, flags=CAUSAL_FLAG),
-    *(Bug(HOPPER_CAUSAL, f"taken_{name}", "atomicInc(&taken, pieces - 1)", count, plain=SECOND_WRONG, checked=SECOND_WRONG,
-          shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2) for name, count in (("back_at_0_too_late", "atomicInc(&taken, pieces)"),
+    *(Bug(HOPPER_CAUSAL, f"taken_{name}", "atomicInc(&taken, pieces - 1)", count, plain=SECOND_WRONG,
+          shape=(1, 3, 70, 64), flags=CAUSAL_FLAG, sms=1) for name, count in (("back_at_0_too_late", "atomicInc(&taken, pieces)"),
                                                                           ("never_back_at_0", "atomicAdd(&taken, 1)"))),
     Bug(HOPPER_CAUSAL, "first_pieces_twice", "next = gridDim.x + (ordered", "next = (ordered",
         checked="race in global memory", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
@@ -1275,7 +1271,7 @@ BUGS = [
     Bug(HOPPER_CAUSAL, "next_not_waited_for", "mbarrier_wait_parity(&smem.full_next, next_parity);", ";",
         plain=RACE, checked=RACE, at="smem.next", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "next_replaced_at_once", "mbarrier_wait_parity(&smem.empty_next, 1 - next_parity);", ";",
-        plain=RACE, checked=RACE, at="smem.next", shape=(1, 9, 3, 64), flags=CAUSAL_FLAG, sms=1),
+        plain=STALE, checked=STALE, at="full_next", shape=(1, 9, 3, 64), flags=CAUSAL_FLAG, sms=1),
     Bug(HOPPER_CAUSAL, "next_announced_too_early", SAYS_NEXT, "            mbarrier_arrive(&smem.full_next);\n            smem.next = next;",
         plain=RACE, checked=RACE, at="smem.next", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "next_released_before_it_is_read", READS_NEXT, "            mbarrier_arrive(&smem.empty_next);\n            work = smem.next;",
@@ -1285,7 +1281,7 @@ BUGS = [
     Bug(HOPPER_CAUSAL, "one_lane_has_read_next", "            mbarrier_arrive(&smem.empty_next);", "            if (lane == 0) mbarrier_arrive(&smem.empty_next);",
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=(1, 3, 3, 128), flags=CAUSAL_FLAG, sms=1),
     Bug(HOPPER_CAUSAL, "warps_have_read_next", "mbarrier_init(&smem.empty_next, CONSUMERS * WARPGROUP);", "mbarrier_init(&smem.empty_next, CONSUMERS * WARPS);",
-        plain=TOO_MANY, checked=TOO_MANY, at="empty_next", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
+        plain=STALE, checked=STALE, at="empty_next", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "log_sum_exp_without_the_max", "(max + log2f(", "(log2f(", shape=MORE_KEYS, flags=WITH_LSE),
     Bug(HOPPER_CAUSAL, "log_sum_exp_of_the_wrong_sign", "(max + log2f(", "(max - log2f(", shape=MORE_KEYS, flags=WITH_LSE),
     Bug(HOPPER_CAUSAL, "log_sum_exp_in_powers_of_two", ")) / LOG2_E;", "));", shape=MORE_KEYS, flags=WITH_LSE),
@@ -1293,9 +1289,9 @@ BUGS = [
     Bug(HOPPER_CAUSAL, "log_sum_exp_of_bf16_scaled_as_a_halfs", "ldexpf(sum, -P_LARGEST<T>)", "ldexpf(sum, -15)", shape=MORE_KEYS,
         flags=f"{WITH_LSE} --dtype bf16"),
     Bug(HOPPER_CAUSAL, "log_sum_exp_of_the_first_head", "&lse[(size_t)head * problem.n]", "lse",
-        plain="was never written", checked="was never written", shape=MORE_KEYS, flags=WITH_LSE),
+        plain="was never written", checked=RACE_GLOBAL, shape=MORE_KEYS, flags=WITH_LSE),
     Bug(HOPPER_CAUSAL, "log_sum_exp_behind_the_last_row", "if (lse && row < n && lane % 4 == 0)", "if (lse && lane % 4 == 0)",
-        plain="past the end of", checked="out of bounds", shape=MORE_KEYS, flags=WITH_LSE),
+        plain="past the end of", checked="out of bounds", shape=(1, 1, 70, 64), flags="--causal --lse"),
     Bug(HOPPER_CAUSAL, "log_sum_exp_of_the_first_warp", "m, l, first_row + warp_row,", "m, l, first_row,",
         plain="was never written", checked="race in global memory", shape=MORE_KEYS, flags=WITH_LSE),
     Bug(HOPPER_CAUSAL, "row_without_keys_divided_by_its_sum", "sum > 0 ? 1 / sum : 0", "1 / sum", plain="is NaN", checked="is NaN",
@@ -1319,23 +1315,23 @@ BUGS = [
     Bug(HOPPER_CAUSAL, "rows_replaced_under_the_engine", "            bulk_wait_group_read<0>();\n            __syncwarp();", "            ;\n            __syncwarp();",
         plain=REWRITTEN, checked=REWRITTEN, at="stmatrix_x4(", shape=(1, 9, 3, 64), flags=CAUSAL_FLAG, sms=1),
     Bug(HOPPER_CAUSAL, "other_lanes_do_not_wait_for_the_engine", "__syncwarp();  // the engine has read the rows of O before", "//  // the engine has read",
-        plain=REWRITTEN, checked=REWRITTEN, at="stmatrix_x4(", shape=(1, 9, 3, 64), flags=CAUSAL_FLAG, sms=1),
+        plain=RACE, checked=RACE, at="stmatrix_x4(", shape=(1, 9, 3, 64), flags=CAUSAL_FLAG, sms=1),
     Bug(HOPPER_CAUSAL, "leaves_before_the_engine", "        bulk_wait_group_read<0>();  // the engine has read the rows: the", "        ;  // the engine has read the rows: the",
         plain=GIVEN_UP, checked=GIVEN_UP, at="tensor_store_3d(", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "q_released_under_the_engine", "                bulk_wait_group_read<0>();\n                mbarrier_arrive(&smem.empty_Q);",
         "                ;\n                mbarrier_arrive(&smem.empty_Q);", plain=REWRITTEN, checked=REWRITTEN, at="tensor_load_3d(", shape=SIX_WIDE, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "q_released_before_o_is_written", "if (OWN_O<D> && block_end > 0 && lane == 0)", "if (block_end > 0 && lane == 0)",
-        checked=RACE, shape=SIX_WIDE, flags=CAUSAL_FLAG, sms=2),
+        checked=OVER_WRITTEN, at="stmatrix_x4(", shape=SIX_WIDE, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "q_never_released", "if (OWN_O<D> && block_end > 0 && lane == 0)", "if (false)",
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=(1, 3, 70, 128), flags=CAUSAL_FLAG, sms=1),
     Bug(HOPPER_CAUSAL, "o_in_qs_place", "*O = smem.Q[warpgroup][OWN_O<D>];", "*O = smem.Q[warpgroup][0];",
-        checked=RACE, shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
+        checked=OVER_WRITTEN, at="stmatrix_x4(", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "a_consumer_releases_q_for_all", "mbarrier_init(&smem.empty_Q, CONSUMERS * WARPS);", "mbarrier_init(&smem.empty_Q, WARPS);",
-        checked="stale mbarrier phase", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
+        checked=STALE, at="empty_Q", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "missing_wgmma_fence_of_scores", "    wgmma_fence();\n#pragma unroll\n    for (int d", "    ;\n#pragma unroll\n    for (int d", header=HOPPER,
         plain=NO_WGMMA_FENCE, checked=NO_WGMMA_FENCE, at=OF_SCORES, shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "scores_not_committed", "d > 0, T());\n    wgmma_commit_group();", "d > 0, T());\n    ;", header=HOPPER,
-        plain="is NaN", checked=IN_FLIGHT, at="= -INFINITY;", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
+        plain="is NaN", checked=IN_FLIGHT, at="largest = fmaxf(", shape=THREE_TILES),
     Bug(HOPPER_CAUSAL, "rows_of_the_first_warp_stored", "smem[panel][warp_row]);", "smem[panel][0]);", header=HOPPER, checked=RACE, at="tensor_store_3d(", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "store_not_committed", "    bulk_commit_group();", "    ;", header=HOPPER,
         plain=GIVEN_UP, checked=GIVEN_UP, at="tensor_store_3d(", shape=TWO_CAUSAL, flags=CAUSAL_FLAG),
