@@ -130,6 +130,7 @@ class Program:
         if self.head_dims:
             text = re.sub(rf"^ *case (?!(?:{'|'.join(map(str, self.head_dims))}):)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
             text = re.sub(rf"\bSHAPE<(?!(?:{'|'.join(map(str, self.head_dims))}),)\d+, [\w, ]+>", "{}", text)
+            text = re.sub(rf"&SHAPE<T, (?!(?:{'|'.join(map(str, self.head_dims))}),)\d+, [\w, ]+>", "nullptr", text)
             for entry, empty in TABLES.items():
                 sizes = sorted({int(size) for size in re.findall(entry, text)})
                 places = [bisect.bisect_left(sizes, int(d)) for d in self.head_dims]
@@ -138,12 +139,14 @@ class Program:
         if self.dtypes:
             others = "|".join(name for dtype, name in TYPES.items() if dtype not in self.dtypes)
             text = re.sub(rf"\b\w+<(?:{others})>\(args, stream[^()]*\)", "cudaErrorInvalidValue", text)
+            text = re.sub(rf"\bshape_of_type<(?:{others})>\(\w+->head_dim\)", "nullptr", text)
         return text
 
     def key(self):
         """The same for the same program, whichever process of pytest asks, today or another day."""
         named = [pathlib.Path(word) for word in (*self.options, *self.libraries)]
-        texts = {self.source: self.source.read_text(errors="replace")}
+        text = self.source.read_text(errors="replace")
+        texts = {self.source: self.trimmed(text) if self.header else text}
         texts |= {self.target: self.edited()} if self.is_copied else {}
         texts |= {file: file.read_text() for file in named if file.is_file() and file.suffix != ".a"}
         parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=self.is_copied, head_dims=(), dtypes=())), *texts.values(),
@@ -156,7 +159,7 @@ class Program:
         source = self.source
         if self.is_copied:
             source, copy = folder / self.source.name, folder / (self.header or self.source.name)
-            source.write_text(self.source.read_text())
+            source.write_text(self.trimmed(self.source.read_text()))
             copy.parent.mkdir(exist_ok=True)
             copy.write_text(self.edited())  # the source finds a header beside itself first
         if self.compiler == "nvcc":

@@ -27,7 +27,7 @@ EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129]  # of tiles
 DIAGONAL_EDGES = [1, 2, *(tile + by for tile in (16, 32, 48, 64, 96, 128) for by in (-1, 0, 1))]  # where it meets them
 BEYOND = 257  # past several tiles, where the checked build takes a second
 # Variants with the heads along their grid's x, which ends far beyond 65535.
-HEADS_IN_X = {"heads_first", "ordered", "grouped", "whole", "split_blocks", "split_warps", "packed"}
+HEADS_IN_X = {"heads_first", "ordered", "grouped", "whole", "split_blocks", "split_warps", "packed", "blocks", "persistent"}
 
 
 class Step(NamedTuple):
@@ -44,6 +44,10 @@ class Step(NamedTuple):
     def small_head_dims(self):
         """Those that no list names make many cases, and the large among them long ones."""
         return [d for d in self.head_dims if self.listed or d <= 128]
+
+    def four_head_dims(self):
+        """Those that most steps can do, or one or another on the list."""
+        return [(self.head_dims * 4)[place] for place in range(4)] if self.listed else HEAD_DIMS
 
     def nearest(self, head_dim):
         """This one, or where it is not on the list the next larger."""
@@ -163,7 +167,7 @@ def test_right_in_every_type(step, mask, dtype):
                          ids=words)
 def test_right_with_grouped_heads_and_lengths_that_differ_in_every_type(step, dtype):
     pairs = (1, 200), (64, 65), (129, 2), (200, 48)
-    cases = [(n, d, kind, 4, "--kv-heads", 2, "--kv-seqlen", n_kv, "--lse") for (n, n_kv), d, kind in zip(pairs, HEAD_DIMS, INPUTS)]
+    cases = [(n, d, kind, 4, "--kv-heads", 2, "--kv-seqlen", n_kv, "--lse") for (n, n_kv), d, kind in zip(pairs, step.four_head_dims(), INPUTS)]
     expect_all_right(BUILD / "plain" / step.name, step, masked_or_not(cases), "--dtype", dtype)
 
 
@@ -177,7 +181,7 @@ def masked_or_not(cases):
 @pytest.mark.parametrize("batch, heads, kv_heads", [(3, 2, 1), (2, 4, 2), (1, 9, 3), (2, 3, 3)])
 @pytest.mark.parametrize("step", that_can("causal", "grouped"), ids=words)
 def test_right_with_grouped_heads(step, batch, heads, kv_heads):
-    shapes = zip((65, 129, 33, 70), HEAD_DIMS, INPUTS)
+    shapes = zip((65, 129, 33, 70), step.four_head_dims(), INPUTS)
     cases = [(n, d, kind, heads, "--batch", batch, "--kv-heads", kv_heads) for n, d, kind in shapes]
     expect_all_right(BUILD / step.name, step, masked_or_not(cases))
 
@@ -190,7 +194,7 @@ LENGTHS = [1, 2, 48, 64, 65, 128, 129, 200]
 @pytest.mark.parametrize("step", that_can("causal", "lengths", "lse"), ids=words)
 def test_right_with_lengths_that_differ(step, n):
     """With the mask, the first of more queries than keys see none."""
-    cases = [(n, HEAD_DIMS[(place + n) % 4], INPUTS[(place + n // 2) % 4], 1 + place % 2, "--kv-seqlen", n_kv, "--lse")
+    cases = [(n, step.four_head_dims()[(place + n) % 4], INPUTS[(place + n // 2) % 4], 1 + place % 2, "--kv-seqlen", n_kv, "--lse")
              for place, n_kv in enumerate(LENGTHS) if n_kv != n]
     expect_all_right(BUILD / step.name, step, masked_or_not(cases))
 
@@ -207,9 +211,23 @@ def test_right_log_sum_exp(step, kind):
 def test_right_at_published_lengths(step, mask):
     """Those of FlashAttention's own tests, and few queries or keys beside many. The longest have one head with few columns."""
     lengths = [*PUBLISHED_LENGTHS, (1, 2047), (1, 2048), (2047, 1), (2048, 1), (3, 2047), (2047, 17)]
-    cases = [(n, HEAD_DIMS[place % (2 if long else 4)], INPUTS[place % 4], 1 if long else 2, "--kv-heads", 1, "--kv-seqlen", n_kv)
+    cases = [(n, step.four_head_dims()[place % (2 if long else 4)], INPUTS[place % 4], 1 if long else 2, "--kv-heads", 1, "--kv-seqlen", n_kv)
              for place, (n, n_kv) in enumerate(lengths, len(mask)) for long in [n * n_kv > 1 << 18]]
     expect_all_right(BUILD / "plain" / step.name, step, cases, *mask)
+
+
+# ---- more work than blocks ----
+
+PERSISTENT = [step for step in STEPS if "persistent" in step.variants]
+
+
+@pytest.mark.parametrize("sms", [1, 2, 3])
+@pytest.mark.parametrize("step, dtype, head_dim", [(step, dtype, d) for step in PERSISTENT for dtype in step.dtypes for d in step.head_dims], ids=words)
+def test_right_where_each_block_has_several_pieces(step, dtype, head_dim, sms):
+    """An H200 runs 132 blocks at once, and other tests have fewer pieces of work. Some have no key, some no tile of their own, some all."""
+    for arguments in (("--seqlen", 300, "--causal"), ("--seqlen", 600, "--kv-seqlen", 75, "--causal"), ("--seqlen", 70, "--kv-seqlen", 300)):
+        expect_right(run(BUILD / step.name, "--batch", 1, "--heads", 4, "--kv-heads", 2, *arguments, "--lse", "--head-dim", head_dim, "--dtype", dtype,
+                         "--all-variants", SIMT_SMS=str(sms)), len(step.variants))
 
 
 # ---- memory ----

@@ -127,10 +127,21 @@ def test_only_the_kernels_that_are_run_are_compiled(step, head_dims, dtypes, lef
     assert dataclasses.replace(program, head_dims=(), dtypes=()).edited() == program.source.read_text()
 
 
-@pytest.mark.parametrize("step", ["45_flash_wgmma", "46_flash_pingpong"])
+@pytest.mark.parametrize("step", ["45_flash_wgmma", "46_flash_pingpong", "47_flash_overlap"])
 def test_a_table_of_shapes_keeps_those_of_the_head_dimension(step):
     program = Program(conftest.source_of(step), head_dims=(128,), dtypes=("fp16",))
     assert {*re.findall(r"\bSHAPE<(\d+),", program.edited())} == {"128"} < {*re.findall(r"\bSHAPE<(\d+),", program.source.read_text())}
+
+
+def test_a_header_is_edited_beside_a_source_that_keeps_what_is_run():
+    """Of shapes in a choice, too."""
+    program = Program(conftest.source_of("48_flash_hopper_causal"), edit=("d > 0, T()", "true, T()"), header="hopper_attention.h", head_dims=(128,), dtypes=("fp16",))
+    assert program.edited().count("true, T()") == 1
+    text = program.trimmed(program.source.read_text())
+    assert re.findall(r"&SHAPE<T, (\d+),", text) == ["128"] and re.findall(r"\bshape_of_type<(\w+)>", text) == ["half"]
+    assert text.count("\n") == program.source.read_text().count("\n")
+    other = dataclasses.replace(program, head_dims=(64,))
+    assert other.key() != program.key()
 
 
 @pytest.mark.parametrize("step, head_dim", [("16_flash_wmma_warp_max", 40), ("35_flash_mma_tiling_qk", 80)])

@@ -111,6 +111,19 @@ def test_attention_is_timed_beside_two_backends_in_the_setting_of_flash_attentio
     assert (str(setting[0]), str(setting[-1])) == ("32x32x512x64", "1x8x16384x256")
 
 
+def test_attention_with_a_mask_is_timed_in_the_same_setting_and_with_grouped_heads(main):
+    status, asked = main("--step", "48", "--beside", "33", "--causal")
+    assert {(*numbers, *beside, of, *dtypes) for numbers, beside, of, dtypes, _ in asked} == {("33", "48", "33", peers.Fused, "fp16")}
+    shapes = [shape for *_, shape in asked]
+    assert len(shapes) == len({*shapes}) and all(shape.causal for shape in shapes) and str(shapes[-1]) == "1x8x8192x64-causal"
+    setting, grouped = ([shape for shape in shapes[:-1] if (shape.kv_heads == shape.heads) == alike] for alike in (True, False))
+    assert [str(shape) for shape in setting] == [f"{shape}-causal" for shape in heat.OPERATIONS["attention"].shapes[:-1]]
+    assert {(shape.head_dim, shape.kv_heads, shape.seqlen) for shape in grouped} == {(d, kv_heads, 4096) for d in (64, 128) for kv_heads in (1, 4)}
+    asked.clear()
+    main("--step", "48", "--beside", "33", "--causal", "--shape", "1x2x64x64")  # what is asked for stays as it is
+    assert [shape for *_, shape in asked] == [peers.Attention.shape("1x2x64x64")]
+
+
 def test_the_backends_are_flash_attention_2_and_cudnn(monkeypatch):
     monkeypatch.setattr(peers.Attention, "peers", lambda self: {name: name for name in (
         "PyTorch SDPA fp16, flash", "PyTorch SDPA fp16, cuDNN", "PyTorch SDPA fp16, its own choice", peers.UNFUSED)})
@@ -130,6 +143,11 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
     assert list(bench.targets([ROLES])) == [ROLES["name"], RING["name"]]
     _, of_attention = bench.commands([TENSORS], "python", tmp_path, ["--iters", "3"])
     assert of_attention[2:] == ["--step", "45", "--beside", "31_flash_mma_warp_rows", "--iters", "6", "--json", tmp_path / "heat.jsonl", "--iters", "3"]
+    _, of_masked = bench.commands([MASKED], "python", tmp_path, ["--iters", "3"])
+    assert of_masked[2:] == ["--step", "48", "--beside", "33_flash_mma_gqa", "--iters", "6", "--causal", "--json", tmp_path / "heat.jsonl", "--iters", "3"]
+    _, of_overlap = bench.commands([OVERLAP], "python", tmp_path, [])
+    assert of_overlap[2:] == ["--step", "47", "--beside", "46_flash_pingpong", "--iters", "6", "--json", tmp_path / "heat.jsonl"]
+    assert list(bench.targets([MASKED, OVERLAP])) == [MASKED["name"], OVERLAP["name"], "33_flash_mma_gqa", "46_flash_pingpong"]
     other = {"name": "22_matmul_fragments_ahead", "number": "22", "operation": "matmul"}
     assert len(list(bench.commands([other], "python", tmp_path, []))) == 1
     monkeypatch.setattr(steps, "directory", lambda step: tmp_path / "step")
@@ -145,7 +163,8 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
                                          (["--step", "36"], "all have to be steps of matmul"), (["--step", "99"], "there is no step '99'"),
                                          (["--beside", "39", "04"], "all have to be steps of matmul, or all of attention, that have bf16 and fp16"),
                                          (["--step", "31", "--beside", "39"], "all have to be steps of matmul, or all of attention, that have fp16"),
-                                         (["--step", "31", "--shape", "64"], "a shape is 1x8x8192x64"), (["--step", "13"], "that have fp16")])
+                                         (["--step", "31", "--shape", "64"], "a shape is 1x8x8192x64"), (["--step", "13"], "that have fp16"),
+                                         (["--causal"], "--causal: steps of matmul have no mask; those of attention have")])
 def test_bad_input(monkeypatch, capsys, words, said):
     monkeypatch.setattr(sys, "argv", ["heat.py", *words])
     with pytest.raises(SystemExit) as stopped:
@@ -171,8 +190,9 @@ def test_the_table_of_a_readme(monkeypatch):
     assert docs.heat_of(ROLES) == "Not measured on an H200 yet."
 
 
-ROWS, TENSORS = ({"name": name, "number": name[:2], "operation": "attention", "variants": ["a"], "dtypes": dtypes, "dir": name}
-                 for name, dtypes in (("31_flash_mma_warp_rows", ["fp16", "bf16"]), ("45_flash_wgmma", ["fp16"])))
+ROWS, TENSORS, OVERLAP, MASKED = ({"name": name, "number": name[:2], "operation": "attention", "variants": ["a"], "dtypes": dtypes, "dir": name}
+                 for name, dtypes in (("31_flash_mma_warp_rows", ["fp16", "bf16"]), ("45_flash_wgmma", ["fp16"]), ("47_flash_overlap", ["fp16"]),
+                                      ("48_flash_hopper_causal", ["fp16", "bf16"])))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD, ROOT, TESTS, Program, ensure_build, read_report, run, source_of
 
 sys.path.insert(0, str(TESTS / "planted"))
-from bugs import BUGS  # noqa: E402
+from bugs import BUGS, HOPPER  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
@@ -237,9 +237,26 @@ def only(bug):
     return {"head_dims": bug.shape[3:4], "dtypes": (said[1] if said else DTYPE[bug.step],)}
 
 
+def edit_of(bug):
+    """Both edits, where there are two: each at the one place where its first part stands."""
+    if not bug.also:
+        return bug.before, bug.after
+
+    def edit(text):
+        for before, after in ((bug.before, bug.after), bug.also):
+            assert text.count(before) == 1, before
+            text = text.replace(before, after)
+        return text
+
+    return edit
+
+
 PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
-                                 (str(BUILD / "common" / "libcommon.a"),), (bug.before, bug.after), bug.header, **only(bug))
+                                 (str(BUILD / "common" / "libcommon.a"),), edit_of(bug), bug.header, **only(bug))
            for bug in BUGS for plain in (True, False)}
+
+
+SHARED = [ROOT / "common" / HOPPER]  # what several steps' kernels are made of
 
 
 def bug_cases(plain):
@@ -251,14 +268,15 @@ def bug_cases(plain):
 def run_planted(executable, bug):
     chosen = [word for option, value in (("--variant", bug.variant), ("--input", bug.input)) if value
               for word in (option, value)]
-    return run(executable, *chosen, *shape_arguments(bug.shape, OPERATION[bug.step]), *bug.flags.split())
+    sms = {"SIMT_SMS": str(bug.sms)} if bug.sms else {}
+    return run(executable, *chosen, *shape_arguments(bug.shape, OPERATION[bug.step]), *bug.flags.split(), **sms)
 
 
 @pytest.mark.parametrize("program, bug", bug_cases(plain=True))
 def test_planted_bug_fails_the_steps_own_check(compile_cu, program, bug):
     done = run_planted(compile_cu(program), bug)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert bug.plain in done.stdout, done.stdout + done.stderr
+    assert bug.plain in done.stdout or f"simt: {bug.plain}: " in done.stderr, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("program, bug", bug_cases(plain=False))
@@ -269,8 +287,9 @@ def test_planted_bug_is_seen_by_the_emulator(compile_cu, program, bug):
         assert bug.checked in done.stdout, done.stdout + done.stderr
         return
     report = read_report(done.stderr)
-    assert (report.kind, report.file) == (bug.checked, program.source.name), report.text
-    line = program.source.read_text().splitlines()[report.line - 1]  # an edit moves no line
+    assert report.kind == bug.checked, report.text
+    place, = (file for file in (program.source, *SHARED) if file.name == report.file)
+    line = place.read_text().splitlines()[report.line - 1]  # an edit moves no line
     assert bug.at in line, report.text
     assert bug.at or any(word in line for word in ("[", "*(", "tensor_load", "wgmma_m64", "setmaxnreg", "store_row", "tensor_store")), report.text
 

@@ -120,7 +120,7 @@ def test_a_step_may_have_a_row_of_its_own():
     assert set(verify.EDGES["attention 16-bit"]) < set(verify.EDGES["16_flash_wmma_warp_max"])
 
 
-MASKED = "32_flash_mma_causal", "33_flash_mma_gqa", "34_flash_mma_split_keys", "35_flash_mma_tiling_qk"
+MASKED = "32_flash_mma_causal", "33_flash_mma_gqa", "34_flash_mma_split_keys", "35_flash_mma_tiling_qk", "48_flash_hopper_causal"
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -142,21 +142,23 @@ def test_a_steps_shapes_are_those_of_its_figures(name):
 def test_edges_with_a_mask_and_without():
     options = lambda text: re.findall(r"--([a-z-]+)(?: ([a-z0-9]+))?", text)
     for name, sizes in (("32_flash_mma_causal", {"kv-heads": {"3"}}), ("33_flash_mma_gqa", {"kv-heads": {"1", "2", "4"}}),
-                        ("34_flash_mma_split_keys", {"kv-heads": {"1", "2", "4"}})):
+                        ("34_flash_mma_split_keys", {"kv-heads": {"1", "2", "4"}}), ("48_flash_hopper_causal", {"kv-heads": {"1", "2", "4", "5", "10", "100"}})):
+        head_dims = verify.WGMMA_HEAD_DIMS if name.startswith("48") else verify.HEAD_DIMS
         cases = [dict(options(text)) for text in verify.EDGES[name]]
         assert len(cases) == len(set(verify.EDGES[name]))
         for mask in (True, False):
             mine = [case for case in cases if ("causal" in case) == mask]
-            assert {(case["head-dim"], case["input"]) for case in mine} == set(itertools.product(map(str, verify.HEAD_DIMS), verify.INPUTS))
+            assert {(case["head-dim"], case["input"]) for case in mine} == set(itertools.product(map(str, head_dims), verify.INPUTS))
             assert {case["kv-heads"] for case in mine} == sizes["kv-heads"] and {"1", "63", "64", "65", "4097"} < {case["seqlen"] for case in mine}
             unlike = {(int(case["seqlen"]) > int(case["kv-seqlen"]), "lse" in case) for case in mine if case["seqlen"] != case["kv-seqlen"]}
-            assert unlike == (set() if name.startswith("32") else {(True, True), (False, True)})
+            with_lse = {each for each in unlike if each[1]}
+            assert with_lse == (set() if name.startswith("32") else {(True, True), (False, True)}) and (with_lse == unlike or name.startswith("48"))
     wide = [dict(options(text)) for text in verify.EDGES["35_flash_mma_tiling_qk"]]
     assert {(case["head-dim"], case["input"]) for case in wide} == set(itertools.product(map(str, verify.ANY_HEAD_DIM), verify.INPUTS))
     assert {"1", "4097"} < {case["seqlen"] for case in wide}
 
 
-@pytest.mark.parametrize("name", ["45_flash_wgmma", "46_flash_pingpong"])
+@pytest.mark.parametrize("name", ["45_flash_wgmma", "46_flash_pingpong", "47_flash_overlap"])
 def test_attention_by_wgmma_is_tried_at_its_head_dimensions_alone(name):
     step = {"name": name, "operation": "attention", "dtypes": ["fp16"]}
     options = lambda text: dict(re.findall(r"--([a-z-]+) ([a-z0-9]+)", text))
