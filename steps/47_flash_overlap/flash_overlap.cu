@@ -15,8 +15,8 @@
 constexpr float P_LARGEST = 15;
 
 // [buffers] All tiles lie in panels whose rows are as wide as the swizzle, 128 bytes. A consumer has 64 rows of Q, and writes its
-// rows of O in their place. K and V each have a ring of STAGES tiles of TILE keys, with two barriers for each: a phase of `full` is
-// over when all bytes of the tile are there, a phase of `empty` when the products of all consumers' warps have read it.
+// rows of O in their place. K and V each have a ring of STAGES tiles of TILE keys, with two barriers for each: a phase of `full`
+// is over when all bytes of the tile are there, a phase of `empty` when the products of all consumers' warps have read it.
 template <int D, int CONSUMERS, int TILE, int STAGES>
 struct buffers {
     alignas(1024) half Q[CONSUMERS][D / PANEL][WGMMA_M][PANEL];
