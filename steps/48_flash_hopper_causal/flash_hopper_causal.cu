@@ -38,8 +38,7 @@ struct problem {
 };
 constexpr size_t L2_BYTES = 32 << 20;  // of an H200's 50 MiB of L2
 
-// [work] Which rows a piece of work is. Groups of heads follow one another, and in a group the last rows of all its heads come first: they see
-// the most keys.
+// [work] Which rows a piece of work is. Heads come in groups, and in a group the last rows of all its heads first: they see the most keys.
 __device__ __forceinline__ void rows_of(const struct problem *problem, int work, int block_rows, int *head, int *row)
 {
     const int tiles = (problem->n + block_rows - 1) / block_rows, whole = problem->group * tiles;
@@ -164,10 +163,12 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         // [produce] One thread of the producer copies all tiles, each as soon as its stage is empty.
         setmaxnreg_dec<PRODUCER_REGISTERS<CONSUMERS>>();
         for (int work = blockIdx.x, next; threadIdx.x == CONSUMERS * WARPGROUP && work < pieces; work = next) {
+            // [piece] The next piece, and what this one needs of K and V.
             next = gridDim.x + (ordered ? atomicInc(&taken, pieces - 1) : work);
             rows_of(&problem, work, BLOCK_ROWS<CONSUMERS>, &head, &block_row);
             const int kv_head = head / problem.heads_per_kv;
             const int end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));
+            // [tiles]
             for (int tile = 0; tile < end; tile += TILE) {
                 mbarrier_wait_parity(&smem.empty_K[stage], 1 - parity);  // products have read the tile before
                 load_tile<D, TILE>(smem.K[stage], &smem.full_K[stage], &K_map, kv_head, tile);
@@ -194,13 +195,12 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         auto *Q = smem.Q[warpgroup][0], *O = smem.Q[warpgroup][OWN_O<D>];
         for (int work = blockIdx.x; work < pieces;) {
             rows_of(&problem, work, BLOCK_ROWS<CONSUMERS>, &head, &block_row);
-            // [limits] The block copies the tiles that any of its rows sees, at least one. A consumer computes those that any of its own rows sees.
+            // [limits] The producer copies the tiles that any row of the block sees, and a consumer computes those that any of its own sees.
             const int block_end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));
             const int first_row = block_row + warpgroup * WGMMA_M, end = keys_before(&problem, first_row + WGMMA_M);
-            const int whole = min(problem.n_kv, first_row + problem.offset + 1) / TILE *
-                              TILE;  // of tiles that each sees whole
+            const int whole = min(problem.n_kv, first_row + problem.offset + 1) / TILE * TILE;  // each row sees these
+            // [sums] O; and of row lane / 4, and of row lane / 4 + 8, the largest scaled score so far, and the sum of this lane's weights.
             float o[D / MMA_N][4] = {};
-            // Of row lane / 4, and of row lane / 4 + 8: the largest scaled score so far, and the sum of this lane's weights.
             float m[2] = {-FLT_MAX, -FLT_MAX}, l[2] = {};
             if (block_end > 0)
                 mbarrier_wait_parity(&smem.full_Q, Q_parity);  // the rows of Q are there
