@@ -52,7 +52,7 @@ def test_right(folder, step, arguments):
 # lane executes, and now a few sectors of stores more, now fewer; and the zeros that a copy of fewer bytes than it writes writes first.
 # Of 25's stores, which fill half a sector each, it counts a few sectors more, not as many in every run. Of the parts that 34 stores,
 # ptxas makes two stores of the first pair in three of a lane's four rows. Beside bulk copies, accesses of threads now and then meet a bank
-# that the engine uses, as in 46 stmatrix of one consumer does beside products of another; and a bulk group without a copy in it costs two
+# that the engine uses, as in 46 and 47 stmatrix of one consumer does beside products of another; and a bulk group without a copy in it costs two
 # requests to the engine in place of one.
 REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requests", "shared_ld_wavefronts")
 SPLIT, STORED, COPIED = ("global_ld_sectors",), ("global_st_sectors",), ("copy_ld_sectors", "copy_ld_bytes")
@@ -88,7 +88,8 @@ COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_su
                      **{("37_tma_tile", variant): ENGINE for variant in ("unswizzled", "swizzle_32", "swizzle_64", "swizzle_128")},
                      **{("22_matmul_fragments_ahead", f"{stages}_stages"): (*COPIES, *COPIED) for stages in ("three", "four")},
                      **{("43_matmul_overlapped_store", variant): (*ENGINE, "tma_requests") for variant in ("waited", "overlapped")},
-                     ("46_flash_pingpong", "pingpong"): ("shared_st_wavefronts",),
+                     **{(step, variant): ("shared_st_wavefronts",) for step, variant in (
+                        ("46_flash_pingpong", "pingpong"), ("47_flash_overlap", "pingpong"), ("47_flash_overlap", "both"))},
                      **{("23_matmul_block_order", order): (*COPIES, *COPIED) for order in ("rows", "bands")}}
 
 

@@ -137,6 +137,7 @@ HANDED_ON_OUTPUT = "                hand_on<CONSUMERS>(warpgroup);\n            
 WAIT_S_OF_BOTH, WAIT_O_OF_BOTH = (f"                        wgmma_wait_group<{groups}>({sums});" for groups, sums in ((1, "s"), (0, "o")))  # in the loops of HOPPER_CAUSAL
 RELEASED_K = "                        if (lane == 0)\n                            mbarrier_arrive(&smem.empty_K[stage]);"
 LAST_STAGE = "                    mbarrier_arrive(&smem.empty_V[stage]);\n                next_stage<STAGES>(&stage, &parity);"
+BEYOND = "".join(f"                mbarrier_wait_parity(&smem.full_{tile}[stage], parity);\n" for tile in "KV")
 END_OF_BLOCK = "const int block_end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));"
 OWN_END = "end = keys_before(&problem, first_row + WGMMA_M);"
 WHOLE = "min(problem.n_kv, first_row + problem.offset + 1) / TILE *"
@@ -1240,6 +1241,8 @@ BUGS = [
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=(1, 1, 200, 128), flags=CAUSAL_FLAG),
     Bug(HOPPER_CAUSAL, "others_tiles_not_released", "for (; tile < block_end; tile += TILE) {", "for (; tile < 0; tile += TILE) {",
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
+    Bug(HOPPER_CAUSAL, "others_tiles_released_before_they_are_there", BEYOND, "                ;\n                ;\n",
+        plain=RACE, checked=RACE, at="tensor_load_3d(", shape=(1, 3, 600, 64), flags=CAUSAL_FLAG, sms=1),
     Bug(HOPPER_CAUSAL, "o_of_no_keys_under_the_next_q", "OWN_O<D> ? 0 : 1;", "0;", checked=RACE, **NO_KEYS_WIDE),
     Bug(HOPPER_CAUSAL, "rows_without_keys_wait_for_q", "if (block_end > 0)\n                mbarrier", "if (true)\n                mbarrier",
         plain=NEVER_OVER, checked=NEVER_OVER, at="mbarrier_wait_parity(", **NO_KEYS),

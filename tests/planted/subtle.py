@@ -7,7 +7,7 @@ where the emulator watches; the others are built without its checks, and the ste
 import dataclasses
 
 from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
-                  FLASH_STAGES, FLASH_WGMMA, FLASH_WMMA, GQA, HELD, LANES, MMA, MULTICAST, NAIVE, NEXT, ONLINE, ORDER, OVERLAPPED, PERSISTENT, PINGPONG, PUT, QUOTIENT, READ, REGISTER, RESCALE, REWRITTEN,
+                  FLASH_STAGES, FLASH_WGMMA, FLASH_WMMA, GQA, HELD, HOPPER_CAUSAL, LANES, MMA, MULTICAST, NAIVE, NEXT, NO_FENCE, ONLINE, ORDER, OVERLAP, OVERLAPPED, PERSISTENT, PINGPONG, PUT, QUOTIENT, READ, REGISTER, RESCALE, REWRITTEN,
                   PRODUCTS_WAITED, SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPECIALIZED, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
                   WGMMA, WGMMA_RING, WHOLE_VECTOR, WMMA)
@@ -34,7 +34,11 @@ REACH = {
                                 "--heads 8 --kv-heads 4 --seqlen 1 --kv-seqlen 4000 --head-dim 64 --input huge --lse",
                                 "--heads 2 --kv-heads 1 --seqlen 600 --kv-seqlen 300 --head-dim 64 --causal --lse"],
     "35_flash_mma_tiling_qk": ["--heads 1 --seqlen 700 --head-dim 320 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 800"],
-    **dict.fromkeys((FLASH_WGMMA, PINGPONG), ["--heads 1 --seqlen 700 --head-dim 256 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 64"]),
+    **dict.fromkeys((FLASH_WGMMA, PINGPONG, OVERLAP), ["--heads 1 --seqlen 700 --head-dim 256 --input scaled", "--batch 2 --heads 3 --seqlen 70 --head-dim 64"]),
+    HOPPER_CAUSAL: ["--batch 2 --heads 6 --kv-heads 2 --seqlen 70 --kv-seqlen 600 --head-dim 64 --causal --lse",
+                    "--heads 2 --kv-heads 1 --seqlen 700 --kv-seqlen 130 --head-dim 64 --causal --lse",
+                    "--heads 1 --seqlen 700 --head-dim 256 --input scaled --causal",
+                    "--heads 140 --kv-heads 70 --seqlen 33 --head-dim 64 --causal"],  # more pieces of work than an H200 has SMs
 }
 # The same with the checks on, small because those take their time.
 WATCHED = {
@@ -50,8 +54,10 @@ WATCHED = {
     "32_flash_mma_causal": ["--heads 1 --seqlen 150 --head-dim 64 --causal"],
     "34_flash_mma_split_keys": ["--heads 4 --kv-heads 2 --seqlen 1 --kv-seqlen 300 --head-dim 64"],
     # More tiles than stages, and the last of rows and of keys is not whole.
-    **dict.fromkeys((FLASH_WGMMA, PINGPONG), ["--heads 2 --seqlen 300 --head-dim 64", "--heads 1 --seqlen 300 --head-dim 128",
-                                              "--heads 1 --seqlen 300 --head-dim 256"]),
+    **dict.fromkeys((FLASH_WGMMA, PINGPONG, OVERLAP), ["--heads 2 --seqlen 300 --head-dim 64", "--heads 1 --seqlen 300 --head-dim 128",
+                                                       "--heads 1 --seqlen 300 --head-dim 256"]),
+    HOPPER_CAUSAL: ["--heads 2 --seqlen 300 --head-dim 64 --causal", "--heads 1 --seqlen 300 --head-dim 128",
+                    "--heads 4 --kv-heads 2 --seqlen 150 --kv-seqlen 100 --head-dim 256 --causal --lse"],
 }
 PROFILE = "--profile"  # and what it counts is compared with what ncu counted
 
@@ -83,6 +89,8 @@ PACKED_HEADS, MANY_PARTS, EMPTY_PARTS = REACH["34_flash_mma_split_keys"]
 PARTS_WATCHED, = WATCHED["34_flash_mma_split_keys"]
 KEYS_320, KEYS_800 = REACH["35_flash_mma_tiling_qk"]
 (OF_256_COLUMNS, HEADS_OF_64), HEADS_OF_300 = REACH[FLASH_WGMMA], WATCHED[FLASH_WGMMA][0]
+
+(SHARED_OF_HOPPER, FEW_OF_HOPPER, CAUSAL_256, MANY_PIECES), (WATCHED_64, _, WATCHED_256) = REACH[HOPPER_CAUSAL], WATCHED[HOPPER_CAUSAL]
 
 SUBTLE = [
     # Of lists: beyond element 2^17, in the second launch, in the launch itself.
@@ -506,20 +514,42 @@ SUBTLE = [
     Subtle(TILING_QK, "row_512_of_k_copied_again", "&left.K[(size_t)left.tile * d + col]", "&left.K[(size_t)(left.tile % 512) * d + col]", "should be",
            KEYS_320),
     Subtle(TILING_QK, "800_columns_in_768", "while (capacity->cols < args->head_dim)", "while (capacity->cols + 32 < args->head_dim)", NEVER, KEYS_800),
-    *(Subtle(step, name, before, after, by, run) for step in (FLASH_WGMMA, PINGPONG) for name, before, after, by, run in (
+    *(Subtle(step, name, before, after, by, run) for step in (FLASH_WGMMA, PINGPONG, OVERLAP) for name, before, after, by, run in (
         ("tail_unmasked_from_512_on", "if (tile + TILE > n)", "if (tile < 512 && tile + TILE > n)", "should be", KEYS_64),
         ("tail_of_256_columns_unmasked", "if (tile + TILE > n)", "if (D < 256 && tile + TILE > n)", "should be", OF_256_COLUMNS),
         ("first_batch_only", "CONSUMERS>), args->batch * args->heads);", "CONSUMERS>), args->heads);", NEVER, HEADS_OF_64),
         ("heads_wrap", "head = blockIdx.y;", "head = blockIdx.y % 4;", NEVER, HEADS_OF_64),
         ("maps_of_the_first_batch", "tensors[i], args->batch * args->heads,", "tensors[i], args->heads,", NEVER, HEADS_OF_64))),
     *(Subtle(step, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);", "= cudaSuccess;",
-             REFUSED, KEYS_128, status=2) for step in (FLASH_WGMMA, PINGPONG)),
+             REFUSED, KEYS_128, status=2) for step in (FLASH_WGMMA, PINGPONG, OVERLAP, HOPPER_CAUSAL)),
     Subtle(FLASH_WGMMA, "one_group_too_few_of_output", "wgmma_wait_group<0>(o);", "wgmma_wait_group<1>(o);", REWRITTEN, HEADS_OF_300, "pipelined",
            checked=True),
     *(Subtle(step, "a_consumer_for_all", "mbarrier_init(&smem.empty_V[stage], CONSUMERS * WARPS);", "mbarrier_init(&smem.empty_V[stage], WARPS);",
-             by, HEADS_OF_300, variant, checked=True) for step, by, variant in ((FLASH_WGMMA, "stale mbarrier phase", "pipelined"), (PINGPONG, REWRITTEN, ""))),
-    Subtle(PINGPONG, "one_expected_that_never_comes", "named_barrier_arrive(1 + (consumer + 1) % CONSUMERS, 2 * WARPGROUP)",
-           "named_barrier_arrive(1 + (consumer + 1) % CONSUMERS, 3 * WARPGROUP)", "invalid barrier", HEADS_OF_300, checked=True),
+             by, HEADS_OF_300, variant, checked=True) for step, by, variant in ((FLASH_WGMMA, "stale mbarrier phase", "pipelined"), (PINGPONG, REWRITTEN, ""),
+                                                                                      (OVERLAP, REWRITTEN, ""))),
+    *(Subtle(step, "one_expected_that_never_comes", "named_barrier_arrive(1 + (consumer + 1) % CONSUMERS, 2 * WARPGROUP)",
+             "named_barrier_arrive(1 + (consumer + 1) % CONSUMERS, 3 * WARPGROUP)", "invalid barrier", HEADS_OF_300, checked=True) for step in (PINGPONG, OVERLAP)),
+    Subtle(OVERLAP, "output_not_waited_for_from_512_on", "wgmma_wait_group<0>(o);  // P is free", "if (tile < 512) wgmma_wait_group<0>(o);  // P is free",
+           "should be", KEYS_64),
+    Subtle(OVERLAP, "overlap_waits_for_all_groups_but_two", "OVERLAP ? 1 : 0", "OVERLAP && !TURNS ? 2 : 0", "accumulator in flight", HEADS_OF_300, "overlap", checked=True),
+    Subtle(HOPPER_CAUSAL, "ends_at_key_640", "min(problem->n_kv, min(end", "min(min(problem->n_kv, 640), min(end", "should be", KEYS_64),
+    Subtle(HOPPER_CAUSAL, "tail_unmasked_from_512_on", "if (masked)", "if (masked && tile < 512)", "should be", KEYS_64),
+    Subtle(HOPPER_CAUSAL, "diagonal_of_256_columns_unmasked", "if (masked)", "if (masked && D < 256)", "should be", CAUSAL_256),
+    Subtle(HOPPER_CAUSAL, "heads_of_the_first_batch", "heads = args->batch * args->heads, group", "heads = args->heads, group", NEVER, SHARED_OF_HOPPER),
+    Subtle(HOPPER_CAUSAL, "keys_of_the_first_batch", "head / problem.heads_per_kv;", "head / problem.heads_per_kv % 2;", "should be", SHARED_OF_HOPPER),
+    Subtle(HOPPER_CAUSAL, "maps_of_the_first_batch", "queries[] = {args->batch * args->heads,", "queries[] = {args->heads,", NEVER, SHARED_OF_HOPPER),
+    Subtle(HOPPER_CAUSAL, "masked_from_the_last_query_on", "min(problem->n_kv - 1, row", "min(problem->n - 1, row", "should be", SHARED_OF_HOPPER),
+    Subtle(HOPPER_CAUSAL, "heads_of_the_log_sum_exp_overlap", "&lse[(size_t)head * problem.n]", "&lse[(size_t)head * problem.n_kv]",
+           "the log-sum-exp: head 1, element", FEW_OF_HOPPER),
+    Subtle(HOPPER_CAUSAL, "empty_row_divided_by_its_sum", "sum > 0 ? 1 / sum : 0", "1 / sum", "is NaN", FEW_OF_HOPPER),
+    Subtle(HOPPER_CAUSAL, "first_pieces_alone", "work = smem.next;", "work = pieces;", NEVER, MANY_PIECES, "persistent"),
+    Subtle(HOPPER_CAUSAL, "taken_for_good", "atomicInc(&taken, pieces - 1)", "atomicAdd(&taken, 1)", SECOND, MANY_PIECES),
+    Subtle(HOPPER_CAUSAL, "output_not_waited_for_from_512_on", "wgmma_wait_group<0>(o);                             // P is free",
+           "if (tile < 512) wgmma_wait_group<0>(o);             // P is free", "should be", KEYS_64),
+    Subtle(HOPPER_CAUSAL, "missing_proxy_fence_of_256_columns", "            fence_proxy_async_shared();", "            if (D < 256) fence_proxy_async_shared();", NO_FENCE,
+           WATCHED_256, checked=True),
+    Subtle(HOPPER_CAUSAL, "a_consumer_for_all", "mbarrier_init(&smem.empty_V[stage], CONSUMERS * WARPS);", "mbarrier_init(&smem.empty_V[stage], WARPS);",
+           "stale mbarrier phase", WATCHED_64, "blocks", checked=True),
     Subtle(PINGPONG, "handed_on_before_the_scores", "            scores<D, TILE>(s, Q, smem.K[stage]);\n            if (TURNS)\n                hand_on<CONSUMERS>(warpgroup);",
            "            if (TURNS)\n                hand_on<CONSUMERS>(warpgroup);\n            hand_on<CONSUMERS>(warpgroup); scores<D, TILE>(s, Q, smem.K[stage]);",
            "mixed barrier", HEADS_OF_300, "pingpong", checked=True),
