@@ -196,7 +196,7 @@ class Exercise:
     @property
     def counted(self):
         """The pieces in which something is counted."""
-        return [wanted["in"] for wanted in self.data.get("count", []) if "in" in wanted]
+        return [wanted["in"] for wanted in self.data.get("count", []) if "in" in wanted and not is_header(wanted["in"])]
 
     def found(self, text):
         """The regions of a file, as matches of region()."""
@@ -299,6 +299,11 @@ class Exercise:
                 texts = {name: text.replace(before, after) for name, text in right.items()}
             found.append((mistake["name"], self.with_regions(right | texts), mistake["says"]))
         return found
+
+
+def is_header(place):
+    """Whether what a [[count]] is `in` is not a piece of the program but a header, such as common/hopper_attention.h."""
+    return bool(place and place.endswith(".h"))
 
 
 def indented(text, like):

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -149,6 +150,7 @@ def lines_of(exercise, text, piece):
     return known[piece].lines(known[piece])
 
 
+<<<<<<< HEAD
 def record_of(wanted):
     """The variable of the emulator that names the file with what a [[count]] asks for."""
     return "SIMT_TIMELINE" if wanted["counter"].endswith(UNDER_PRODUCTS) else "SIMT_PROFILE_JSON"
@@ -177,26 +179,39 @@ def under_products(timeline, counter):
 def counted(profile, counter, first, last):
     """{line: count} of the program's own lines; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts. What functions
     of the C++ library do, such as std::max of two elements, counts as the first line's."""
+=======
+def counted(profile, counter, first, last, own=".cu"):
+    """{line: count} of the program's own lines, or of a header's; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts. What
+    functions of the C++ library do, such as std::max of two elements, counts as the first line's."""
+>>>>>>> 8d791e21b57750b768a7da288775b9a049d2ca08
     found = {}
     for kernel in profile["kernels"]:
         for counts in kernel["lines"]:
             line = first if "/c++/" in counts["file"] else counts["line"]
-            if first <= line <= last and counts["file"].endswith(".cu") or "/c++/" in counts["file"]:
+            if first <= line <= last and counts["file"].endswith(own) or "/c++/" in counts["file"]:
                 count = sum(counts[name.strip()] for name in counter.split("+"))
                 found[line] = found.get(line, 0) + count
     return found
 
 
 def count_of(exercise, profile, wanted, text):
+<<<<<<< HEAD
     """(what a [[count]] comes to, {line: what the line has of it}). Where it has a `per`, both are averages for each of these. profile: what
     stands in record_of(wanted)."""
     lines = lines_of(exercise, text, wanted.get("in"))
     if record_of(wanted) == "SIMT_TIMELINE":
         profile = under_products(profile, wanted["counter"])
+=======
+    """(what a [[count]] comes to, {the file's own line: what it has of it}). Where it has a `per`, both are averages for each of these."""
+    header = wanted.get("in") if exercises.is_header(wanted.get("in")) else None
+    lines = (1, sys.maxsize, header) if header else lines_of(exercise, text, wanted.get("in"))
+>>>>>>> 8d791e21b57750b768a7da288775b9a049d2ca08
     found = counted(profile, wanted["counter"], *lines)
     if "per" not in wanted:
-        return sum(found.values()), found
+        return sum(found.values()), {} if header else found
     times = counted(profile, wanted["per"], *lines)
+    if header:
+        return sum(found.values()) / max(sum(times.values()), 1), {}
     return sum(found.values()) / max(sum(times.values()), 1), {line: found[line] / times[line] for line in found if times[line]}
 
 
@@ -232,7 +247,7 @@ def enough(program, exercise, text, wanted, count):
     if holds(total):
         return Finding(True, requirement)
     said = f"{total:,.0f} {unit}, {asked} wanted.".replace(", at most 0 ", ", 0 ")
-    if total:
+    if total and found:
         mine = [line for name in exercise.regions for line in range(*lines_of(exercise, text, name)) if found.get(line)]
         worst = min(found, key=found.get) if "per" in wanted else max(mine or found, key=found.get)
         said += f" {place(exercise, worst)} has {found[worst]:,.0f}: {text.splitlines()[worst - 1].strip()}"
