@@ -150,7 +150,6 @@ def lines_of(exercise, text, piece):
     return known[piece].lines(known[piece])
 
 
-<<<<<<< HEAD
 def record_of(wanted):
     """The variable of the emulator that names the file with what a [[count]] asks for."""
     return "SIMT_TIMELINE" if wanted["counter"].endswith(UNDER_PRODUCTS) else "SIMT_PROFILE_JSON"
@@ -176,14 +175,9 @@ def under_products(timeline, counter):
                                    for place, count in lines.items()]}]}
 
 
-def counted(profile, counter, first, last):
-    """{line: count} of the program's own lines; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts. What functions
-    of the C++ library do, such as std::max of two elements, counts as the first line's."""
-=======
 def counted(profile, counter, first, last, own=".cu"):
     """{line: count} of the program's own lines, or of a header's; a counter may be a sum: shared_ld_conflicts + shared_st_conflicts. What
     functions of the C++ library do, such as std::max of two elements, counts as the first line's."""
->>>>>>> 8d791e21b57750b768a7da288775b9a049d2ca08
     found = {}
     for kernel in profile["kernels"]:
         for counts in kernel["lines"]:
@@ -195,17 +189,12 @@ def counted(profile, counter, first, last, own=".cu"):
 
 
 def count_of(exercise, profile, wanted, text):
-<<<<<<< HEAD
-    """(what a [[count]] comes to, {line: what the line has of it}). Where it has a `per`, both are averages for each of these. profile: what
-    stands in record_of(wanted)."""
-    lines = lines_of(exercise, text, wanted.get("in"))
-    if record_of(wanted) == "SIMT_TIMELINE":
-        profile = under_products(profile, wanted["counter"])
-=======
-    """(what a [[count]] comes to, {the file's own line: what it has of it}). Where it has a `per`, both are averages for each of these."""
+    """(what a [[count]] comes to, {the file's own line: what it has of it}). Where it has a `per`, both are averages for each of these.
+    profile: what stands in record_of(wanted)."""
     header = wanted.get("in") if exercises.is_header(wanted.get("in")) else None
     lines = (1, sys.maxsize, header) if header else lines_of(exercise, text, wanted.get("in"))
->>>>>>> 8d791e21b57750b768a7da288775b9a049d2ca08
+    if record_of(wanted) == "SIMT_TIMELINE":
+        profile = under_products(profile, wanted["counter"])
     found = counted(profile, wanted["counter"], *lines)
     if "per" not in wanted:
         return sum(found.values()), {} if header else found
