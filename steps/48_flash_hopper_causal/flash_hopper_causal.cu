@@ -1,4 +1,4 @@
-// FlashAttention by wgmma with a causal mask, grouped heads, any numbers of queries and keys, log-sum-exp and bf16, on a persistent grid.
+// FlashAttention by wgmma with a causal mask, grouped heads, any lengths, log-sum-exp and bf16, on a persistent grid.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o flash_hopper_causal steps/48_flash_hopper_causal/flash_hopper_causal.cu common/*.c
 //   ./learn run 48 --causal --heads 8 --kv-heads 2
@@ -12,12 +12,12 @@
 #include "ptx/ex2.h"
 #include "ptx/setmaxnreg.h"
 
-// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has the range of a float.
+// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has a float's range.
 template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
-// [buffers] As in step 47: TILE keys in a tile of K or V, and STAGES tiles in a ring. Where shared memory is large enough, rows of O have a place
-// of their own, so that the next rows of Q come early. At D 256 it is not: O is written in Q's place.
+// [buffers] As in step 47: TILE keys in a tile of K or V, STAGES tiles in a ring. Where shared memory is large enough, rows of O have
+// a place of their own, so that the next rows of Q come early. At D 256 it is not: O is written in Q's place.
 template <int D> constexpr bool OWN_O = D <= 128;
 template <int D> constexpr int LEAST_KEYS = OWN_O<D> ? 0 : 1;  // that a block copies, so that Q's place changes hands
 
@@ -38,7 +38,7 @@ struct problem {
 };
 constexpr size_t L2_BYTES = 32 << 20;  // of an H200's 50 MiB of L2
 
-// [work] Which rows a piece of work is. Heads come in groups, and in a group the last rows of all its heads first: they see the most keys.
+// [work] Which rows a piece of work is. Heads come in groups, and in a group the last rows of its heads first: they see the most keys.
 __device__ __forceinline__ void rows_of(const struct problem *problem, int work, int block_rows, int *head, int *row)
 {
     const int tiles = (problem->n + block_rows - 1) / block_rows, whole = problem->group * tiles;
@@ -195,11 +195,11 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         auto *Q = smem.Q[warpgroup][0], *O = smem.Q[warpgroup][OWN_O<D>];
         for (int work = blockIdx.x; work < pieces;) {
             rows_of(&problem, work, BLOCK_ROWS<CONSUMERS>, &head, &block_row);
-            // [limits] The producer copies the tiles that any row of the block sees, and a consumer computes those that any of its own sees.
+            // [limits] The producer copies what any row of the block sees, and a consumer computes what any of its own sees.
             const int block_end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));
             const int first_row = block_row + warpgroup * WGMMA_M, end = keys_before(&problem, first_row + WGMMA_M);
             const int whole = min(problem.n_kv, first_row + problem.offset + 1) / TILE * TILE;  // each row sees these
-            // [sums] O; and of row lane / 4, and of row lane / 4 + 8, the largest scaled score so far, and the sum of this lane's weights.
+            // [sums] O; and of rows lane / 4 and lane / 4 + 8 the largest scaled score so far, and the sum of this lane's weights.
             float o[D / MMA_N][4] = {};
             float m[2] = {-FLT_MAX, -FLT_MAX}, l[2] = {};
             if (block_end > 0)
@@ -376,7 +376,7 @@ int prepare(const struct attention_args *args)
 static const struct variant variants[] = {
     {"blocks", "a block for each piece of work, the longest first"},
     {"persistent", "a block for each SM: from piece to piece it goes on by the number of blocks"},
-    {"ordered", "a block for each SM: whenever it has done a piece, it takes the longest that is left"},
+    {"ordered", "a block for each SM: when it begins a piece, it takes the next in order"},
     {},
 };
 
