@@ -70,7 +70,10 @@ int main()
         snprintf(words, sizeof(words), "B%d H%d N%d D%d", shape.batch, shape.heads, shape.n, shape.head_dim);
         printf("%-20s %7d", words, pieces);
         for (int variant = BLOCKS; variant <= ORDERED; variant++)
-            printf(" %*.0f %%", variant == PERSISTENT ? 10 : variant == BLOCKS ? 6 : 7,
+            printf(" %*.0f %%",
+                   variant == PERSISTENT ? 10
+                   : variant == BLOCKS   ? 6
+                                         : 7,
                    100. * all / SMS / ends(&shape, variant));
         printf("\n");
     }
