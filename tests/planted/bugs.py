@@ -121,6 +121,7 @@ GQA = "33_flash_mma_gqa"
 SPLIT_KEYS = "34_flash_mma_split_keys"
 TILING_QK = "35_flash_mma_tiling_qk"
 FLASH_WGMMA, PINGPONG = "45_flash_wgmma", "46_flash_pingpong"
+HOPPER_CAUSAL = "48_flash_hopper_causal"
 THREE_TILES = (1, 1, 300, 64)  # of keys, one more than stages; the last is narrower, as is the last block of rows
 FIVE_TILES = (1, 1, 600, 64)
 OF_128_COLUMNS = (1, 1, 300, 128)
@@ -1047,6 +1048,19 @@ BUGS = [
     Bug(PINGPONG, "o_not_rescaled", "            o[x][2 * i] *= factor;", "            ;", shape=THREE_TILES),
     Bug(PINGPONG, "missing_proxy_fence", "        fence_proxy_async_shared();", "        ;",
         plain=NO_FENCE, checked=NO_FENCE, at="tensor_store_3d(", shape=THREE_TILES),
+
+    Bug(HOPPER_CAUSAL, "heads_that_share_far_apart", "head / problem.heads_per_kv", "head % (problem.heads / problem.heads_per_kv)", shape=FOUR_HEADS,
+        flags="--kv-heads 2"),
+    Bug(HOPPER_CAUSAL, "causal_aligned_to_the_start", "args->causal ? n_kv - n : n_kv", "args->causal ? 0 : n_kv", shape=HEADS,
+        flags="--kv-seqlen 150 --causal"),
+    Bug(HOPPER_CAUSAL, "mask_off_by_one", "x * MMA_N + j > last)", "x * MMA_N + j > last + 1)", shape=HEADS, flags="--kv-seqlen 75 --causal"),
+    Bug(HOPPER_CAUSAL, "whole_by_the_last_row", "first_row + problem.offset + 1)", "first_row + problem.offset + WGMMA_M)", shape=THREE_TILES,
+        flags="--causal"),
+    Bug(HOPPER_CAUSAL, "log_sum_exp_without_the_max", "(max + log2f(", "(log2f(", shape=HEADS, flags="--lse"),
+    Bug(HOPPER_CAUSAL, "a_lane_takes", "mbarrier_arrive(&smem.empty_next);", "if (lane == 0) mbarrier_arrive(&smem.empty_next);", plain="barrier deadlock",
+        checked="barrier deadlock", at="full_next", variant="ordered", shape=(1, 134, 1, 64)),
+    Bug(HOPPER_CAUSAL, "tiles_of_others_kept", "for (; tile < block_end; tile += TILE)", "for (; tile < end; tile += TILE)", plain="barrier deadlock",
+        checked="barrier deadlock", at="full_next", variant="ordered", shape=(1, 134, 193, 64), flags="--causal"),
 ]
 
 # ---- rounding to 16 bits ----
