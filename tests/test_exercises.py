@@ -116,7 +116,7 @@ def test_says_what_a_reader_needs(exercise):
     assert data.get("check") or data.get("count") or data.get("report") or data.get("question")
     assert len(data.get("wrong", [])) >= 2
     known = {"title", "kind", "minutes", "variant", "task", "source", "hints", "after", "region", "check", "count", "report", "question",
-             "names", "wrong", "gpu_speed", "grade", "hide", "advice", "was"}
+             "names", "wrong", "gpu_speed", "grade", "hide", "advice", "was", "sms"}
     assert not data.keys() - known
     lines = exercise.outside(exercise.start()).splitlines()
     assert all(len(line) <= 130 for line in lines)

@@ -194,6 +194,11 @@ class Exercise:
             yield line
 
     @property
+    def emulated(self):
+        """{variable: what} of the emulator that its programs run with: fewer SMs, where blocks are to have more than one piece of work."""
+        return {"SIMT_SMS": str(self.data["sms"])} if "sms" in self.data else {}
+
+    @property
     def counted(self):
         """The pieces in which something is counted."""
         return [wanted["in"] for wanted in self.data.get("count", []) if "in" in wanted and not is_header(wanted["in"])]

@@ -86,6 +86,11 @@ def command(exercise, program, arguments, seed, output=None, how="write"):
     return [program, *exercise.words(arguments), "--seed", seed, *([f"--{how}-output", output] if output else [])]
 
 
+def emulated(exercise):
+    """The words before a program that say with which emulator the exercise wants it to run."""
+    return ["env", *(f"{name}={value}" for name, value in exercise.emulated.items())] if exercise.emulated else []
+
+
 def run_author(words, place):
     """The completed process of the author's program, which has nothing of a stranger's in it, and can do the case."""
     try:
@@ -119,7 +124,7 @@ def require_right(exercise, author, arguments, seed, written):
 def require_possible(kit, exercise, author, arguments, seed):
     """Stop where the author's own program cannot do a case, or not well within the bounds that a submission has."""
     within = dataclasses.replace(kit.limits, seconds=kit.limits.seconds / 2)
-    done = kit.run_author(command(exercise, author, arguments, seed)[1:], within)
+    done = kit.run_author(command(exercise, author, arguments, seed)[1:], within, emulated(exercise))
     if done.fault:
         stop(f"{exercise.reference}: this case asks too much, for the author's program fails at it, too: {arguments}\nThe author's program "
              f"was stopped because {done.fault}; what a learner may take is twice the time. Make the case smaller.")
@@ -129,7 +134,7 @@ def require_possible(kit, exercise, author, arguments, seed):
 
 def run_case(kit, exercise, program, author, case, seed):
     """Run one case in the sandbox and compare its output; wrong where either fails."""
-    done = kit.run(command(exercise, program, case["arguments"], seed, "RESULT"))
+    done = kit.run([*emulated(exercise), *command(exercise, program, case["arguments"], seed, "RESULT")])
     if said := complaint(done):
         require_possible(kit, exercise, author, case["arguments"], seed)
         raise Wrong(said)
@@ -140,7 +145,7 @@ def counted(kit, exercise, program, arguments, record, seed):
     """What the submission's own process counts in a case, in that record of the emulator's: bytes that may be anything. Whether its result
     is right is asked elsewhere, and a step's program need not ask itself; an exercise's own program always does."""
     unchecked = [] if "source" in exercise.data else ["--no-check"]
-    return kit.run(["env", f"{record}=RESULT", *command(exercise, program, arguments, seed), "--profile", *unchecked]).written
+    return kit.run(["env", f"{record}=RESULT", *emulated(exercise), *command(exercise, program, arguments, seed), "--profile", *unchecked]).written
 
 
 def advice(exercise, text, wanted, written):
@@ -168,7 +173,7 @@ def advices(kit, exercise, text, program, drawn):
 
 def reported(kit, exercise, program, wanted, seed):
     """Whether the emulator's [report] comes out of the submission's own process."""
-    done = kit.run(command(exercise, program, wanted["arguments"], seed))
+    done = kit.run([*emulated(exercise), *command(exercise, program, wanted["arguments"], seed)])
     report = report_in(done)
     holds = bool(report and report["kind"] == wanted["kind"])
     return {"requirement": f"The emulator reports: {wanted['kind']}", "holds": holds,

@@ -90,7 +90,7 @@ def execute(program, exercise, arguments, counts=None, record="SIMT_PROFILE_JSON
     """The completed process of one case, with all checks; its standard error is in its output. None where it took too long. counts: where
     the emulator writes that record."""
     command = [program, *exercise.words(arguments)]
-    env = dict(os.environ) | {"SIMT_WORKERS": "1", "SIMT_TIMEOUT": str(SECONDS // 2)}
+    env = dict(os.environ) | {"SIMT_WORKERS": "1", "SIMT_TIMEOUT": str(SECONDS // 2)} | exercise.emulated
     if counts:
         command.append("--profile")
         env[record] = str(counts)
@@ -105,7 +105,8 @@ def failure(program, exercise, requirement, arguments, done):
     """The finding on a failed run: what it says, what the exercise has to say to that, and how to see more."""
     said = complaint(done)
     advice = [f"  {words}" for part, words in exercise.data.get("advice", {}).items() if part in said]
-    again = f"To see all that it prints: {' '.join([os.path.relpath(program), *exercise.words(arguments)])}"
+    sms = [f"{name}={value}" for name, value in exercise.emulated.items()]
+    again = f"To see all that it prints: {' '.join([*sms, os.path.relpath(program), *exercise.words(arguments)])}"
     return Finding(False, requirement, "\n".join([said, *advice, again]))
 
 

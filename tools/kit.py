@@ -48,11 +48,11 @@ class Kit:
         path.chmod(mode)
         return path
 
-    def run_author(self, words, limits):
+    def run_author(self, words, limits, before=()):
         """Run the author's program as a submission is run, with nothing of a submission beside it."""
         shown = self.write("author", (self.hidden / "author").read_bytes(), 0o755)
         try:
-            return self.run([shown, *words], limits)
+            return self.run([*before, shown, *words], limits)
         finally:
             shown.unlink()
 

@@ -1,4 +1,4 @@
-// FlashAttention by wgmma with a causal mask, grouped heads, any lengths, log-sum-exp and bf16, on a persistent grid.
+// FlashAttention by wgmma with a causal mask, grouped heads, other numbers of keys, log-sum-exp and bf16, on a persistent grid.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o flash_hopper_causal steps/48_flash_hopper_causal/flash_hopper_causal.cu common/*.c
 //   ./learn run 48 --causal --heads 8 --kv-heads 2
@@ -12,12 +12,12 @@
 #include "ptx/ex2.h"
 #include "ptx/setmaxnreg.h"
 
-// [range] log2 of the largest P in a row. A half holds no more than 65504, and loses bits below 2^-14; a bfloat16 has a float's range.
+// [range] log2 of the largest P in a row. A half has at most 65504, and loses bits below 2^-14; a bfloat16 has a float's range.
 template <typename T> constexpr float P_LARGEST = 15;
 template <> constexpr float P_LARGEST<__nv_bfloat16> = 0;
 
-// [buffers] As in step 47: TILE keys in a tile of K or V, STAGES tiles in a ring. Where shared memory is large enough, rows of O have
-// a place of their own, so that the next rows of Q come early. At D 256 it is not: O is written in Q's place.
+// [buffers] As in step 47: TILE keys in a tile of K or V, and STAGES tiles in a ring. Up to D 128 rows of O have a place of their
+// own, so that the next rows of Q come early. At D 256 shared memory is too small for that: O is written in Q's place.
 template <int D> constexpr bool OWN_O = D <= 128;
 template <int D> constexpr int LEAST_KEYS = OWN_O<D> ? 0 : 1;  // that a block copies, so that Q's place changes hands
 
@@ -38,7 +38,7 @@ struct problem {
 };
 constexpr size_t L2_BYTES = 32 << 20;  // of an H200's 50 MiB of L2
 
-// [work] Which rows a piece of work is. Heads come in groups, and in a group the last rows of its heads first: they see the most keys.
+// [work] Which rows a piece of work is. Heads come in groups, and in a group the last rows of all heads first: they see the most keys.
 __device__ __forceinline__ void rows_of(const struct problem *problem, int work, int block_rows, int *head, int *row)
 {
     const int tiles = (problem->n + block_rows - 1) / block_rows, whole = problem->group * tiles;
@@ -53,7 +53,7 @@ __device__ __forceinline__ int keys_before(const struct problem *problem, int en
     return max(0, min(problem->n_kv, min(end, problem->n) + problem->offset));
 }
 
-// [mask] Scores become −∞ where the row, the first of which is row `first`, does not see the key, the first of which is key `tile`.
+// [mask] Scores become −∞ where the row does not see the key. Row `first` is the first of these rows, key `tile` of these keys.
 template <int TILE>
 __device__ __forceinline__ void mask(float s[TILE / MMA_N][4], const struct problem *problem, int first, int tile,
                                      int lane)
@@ -94,7 +94,7 @@ __device__ __forceinline__ void weights(float s[TILE / MMA_N][4], float m[2], fl
             l[i] += s[x][2 * i] + s[x][2 * i + 1];
 }
 
-// [pack_weights] The other half: O shrinks by the factors, and the weights become P, packed in pairs. No product may have either in use.
+// [pack_weights] O shrinks by the factors, and the weights become P, packed in pairs. No product may have either in use.
 template <int D, int TILE, typename T>
 __device__ __forceinline__ void pack_weights(uint32_t p[TILE / WGMMA_K][4], float o[D / MMA_N][4],
                                              const float s[TILE / MMA_N][4], const float factor[2], T)
@@ -108,8 +108,8 @@ __device__ __forceinline__ void pack_weights(uint32_t p[TILE / WGMMA_K][4], floa
             p[x / 2][x % 2 * 2 + i] = pack(s[x][2 * i], s[x][2 * i + 1], T());
 }
 
-// [finish_sums] Of each row's weights the sum, which four lanes have in parts, and 1 by it, 0 for a row that sees no key. lse, of the head
-// [n] or NULL, gets ln Σ exp(scale Q Kᵀ) of the rows `first` on. The max is rounded as it was in the weights, so that both cancel.
+// [finish_sums] The sum of each row's weights, of which four lanes have parts, and 1 by it, 0 for a row without keys. lse, [n] or
+// NULL, gets ln Σ exp(scale Q Kᵀ) of the rows `first` on. The max is rounded as in the weights, so that both cancel.
 template <typename T>
 __device__ __forceinline__ void finish_sums(float inverse[2], float *lse, const float m[2], const float l[2], int first,
                                             int n, int lane)
@@ -125,7 +125,7 @@ __device__ __forceinline__ void finish_sums(float inverse[2], float *lse, const 
     }
 }
 
-// [taken] Pieces of work that blocks took beyond their first: 0 again when all are done. Two launches must not run at the same time.
+// [taken] Pieces that blocks took beyond their first: 0 again when all are done. Two launches must not run at the same time.
 static __device__ unsigned taken;
 
 // [kernel]
@@ -195,11 +195,11 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         auto *Q = smem.Q[warpgroup][0], *O = smem.Q[warpgroup][OWN_O<D>];
         for (int work = blockIdx.x; work < pieces;) {
             rows_of(&problem, work, BLOCK_ROWS<CONSUMERS>, &head, &block_row);
-            // [limits] The producer copies what any row of the block sees, and a consumer computes what any of its own sees.
+            // [limits] The producer copies the tiles that any row of the block sees. A consumer computes those that its own see.
             const int block_end = max(LEAST_KEYS<D>, keys_before(&problem, block_row + BLOCK_ROWS<CONSUMERS>));
             const int first_row = block_row + warpgroup * WGMMA_M, end = keys_before(&problem, first_row + WGMMA_M);
             const int whole = min(problem.n_kv, first_row + problem.offset + 1) / TILE * TILE;  // each row sees these
-            // [sums] O; and of rows lane / 4 and lane / 4 + 8 the largest scaled score so far, and the sum of this lane's weights.
+            // [sums] O; and of rows lane / 4 and lane / 4 + 8 the largest scaled score so far, and the lane's sum of weights.
             float o[D / MMA_N][4] = {};
             float m[2] = {-FLT_MAX, -FLT_MAX}, l[2] = {};
             if (block_end > 0)
