@@ -1264,7 +1264,7 @@ BUGS = [
           shape=(1, 3, 70, 64), flags=CAUSAL_FLAG, sms=1) for name, count in (("back_at_0_too_late", "atomicInc(&taken, pieces)"),
                                                                           ("never_back_at_0", "atomicAdd(&taken, 1)"))),
     Bug(HOPPER_CAUSAL, "first_pieces_twice", "next = gridDim.x + (ordered", "next = (ordered",
-        plain=RACE_GLOBAL, checked=RACE_GLOBAL, shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
+        plain=REWRITTEN, checked=REWRITTEN, shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "a_piece_left_out", "next = gridDim.x + (ordered", "next = gridDim.x + 1 + (ordered",
         plain="was never written", checked="was never written", shape=SIX_PIECES, flags=CAUSAL_FLAG, sms=2),
     Bug(HOPPER_CAUSAL, "next_not_waited_for", "mbarrier_wait_parity(&smem.full_next, next_parity);", ";",
