@@ -58,7 +58,9 @@ REQUESTS, LOADS = ("shared_ld_requests", "shared_st_requests"), ("shared_ld_requ
 SPLIT, STORED, COPIED = ("global_ld_sectors",), ("global_st_sectors",), ("copy_ld_sectors", "copy_ld_bytes")
 ENGINE = (*REQUESTS, "shared_ld_wavefronts", "shared_st_wavefronts", "shared_ld_conflicts", "shared_st_conflicts")
 COPIES = (*LOADS, "shared_ld_conflicts", "global_ld_requests", "global_ld_sectors", "global_st_sectors", "copy_st_wavefronts")
-COUNTED_OTHERWISE = {("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_sum", "atomics"): SPLIT, ("02_warp_sum", "shuffle"): SPLIT,
+COUNTED_OTHERWISE = {**{("48_flash_hopper_causal", variant): ("shared_st_conflicts", "shared_st_wavefronts")  # stmatrix beside others' products
+                        for variant in ("blocks", "persistent", "ordered")},
+                     ("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_sum", "atomics"): SPLIT, ("02_warp_sum", "shuffle"): SPLIT,
                      ("02_warp_sum", "tuned"): SPLIT, ("05_matmul_register", "register"): ("shared_st_conflicts",),
                      ("08_softmax_naive", "block_per_row"): REQUESTS,
                      ("12_attention_naive", "transposed_read"): REQUESTS, ("12_attention_naive", "pre_transposed"): REQUESTS,

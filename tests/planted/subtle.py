@@ -540,7 +540,7 @@ SUBTLE = [
     Subtle(HOPPER_CAUSAL, "maps_of_the_first_batch", "queries[] = {args->batch * args->heads,", "queries[] = {args->heads,", NEVER, SHARED_OF_HOPPER),
     Subtle(HOPPER_CAUSAL, "masked_from_the_last_query_on", "min(problem->n_kv - 1, row", "min(problem->n - 1, row", "should be", SHARED_OF_HOPPER),
     Subtle(HOPPER_CAUSAL, "heads_of_the_log_sum_exp_overlap", "&lse[(size_t)head * problem.n]", "&lse[(size_t)head * problem.n_kv]",
-           "the log-sum-exp: head 1, element", FEW_OF_HOPPER),
+           "the log-sum-exp: head ", FEW_OF_HOPPER),
     Subtle(HOPPER_CAUSAL, "empty_row_divided_by_its_sum", "sum > 0 ? 1 / sum : 0", "1 / sum", "is NaN", FEW_OF_HOPPER),
     Subtle(HOPPER_CAUSAL, "first_pieces_alone", "work = smem.next;", "work = pieces;", NEVER, MANY_PIECES, "persistent"),
     Subtle(HOPPER_CAUSAL, "taken_for_good", "atomicInc(&taken, pieces - 1)", "atomicAdd(&taken, 1)", SECOND, MANY_PIECES),
