@@ -119,7 +119,7 @@ def numbers(text):
 
 
 def lay_out(rows=64, row_bytes=128, swizzle=128, element_bytes=2, start=1024, major="K", slice=0, says=None):
-    """A tile that tensor copies bring to shared memory on the emulator, and what a product reads there by the descriptor of a slice. says: the
+    """A tile that tensor copies write to shared memory on the emulator, and what a product reads there by the descriptor of a slice. says: the
     swizzle that the descriptor says, where that is another. Of numbers that no tile has it says what is wrong, and returns None; where
     the product reads beyond shared memory, the emulator says so."""
     given = rows, row_bytes, swizzle, element_bytes, start, major, slice, swizzle if says is None else says
