@@ -65,21 +65,17 @@ __device__ __forceinline__ void wgmma_wait_group(Sums &sums)
 #define WGMMA_LIST_40 \
     WGMMA_LIST_32 \
     ", %32, %33, %34, %35, %36, %37, %38, %39"
-#define WGMMA_LIST_48 \
-    WGMMA_LIST_40 \
-    ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define WGMMA_LIST_64 \
-    WGMMA_LIST_48 \
-    ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+    WGMMA_LIST_40 \
+    ", %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define WGMMA_LIST_80 \
     WGMMA_LIST_64 \
     ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
-#define WGMMA_LIST_88 \
-    WGMMA_LIST_80 \
-    ", %80, %81, %82, %83, %84, %85, %86, %87"
 #define WGMMA_96 \
-    WGMMA_LIST_88 \
-    ", %88, %89, %90, %91, %92, %93, %94, %95"
+    WGMMA_LIST_80 \
+    ", %80, %81, %82, %83, %84, %85, %86, %87, " \
+    "%88, %89, %90, %91, %92, %93, %94, %95"
 #define WGMMA_128 \
     WGMMA_96 \
     ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
@@ -132,10 +128,8 @@ __device__ __forceinline__ void wgmma_m64n256k16(float sum[32][4], uint64_t a, u
 // All accumulators of a thread in sums of 64, 80, 128 and 256 columns.
 #define WGMMA_SUMS_32 WGMMA_32(0)
 #define WGMMA_SUMS_40 WGMMA_SUMS_32, WGMMA_4(8), WGMMA_4(9)
-#define WGMMA_SUMS_48 WGMMA_SUMS_40, WGMMA_4(10), WGMMA_4(11)
 #define WGMMA_SUMS_64 WGMMA_SUMS_32, WGMMA_32(8)
 #define WGMMA_SUMS_80 WGMMA_SUMS_64, WGMMA_4(16), WGMMA_4(17), WGMMA_4(18), WGMMA_4(19)
-#define WGMMA_SUMS_88 WGMMA_SUMS_80, WGMMA_4(20), WGMMA_4(21)
 #define WGMMA_SUMS_128 WGMMA_SUMS_64, WGMMA_32(16), WGMMA_32(24)
 
 // [forms] Two more forms, of fp16 and of bf16 in fp32, for each number n of columns. The size of sum, [64, n] as above, says which is meant. The numbers
@@ -169,36 +163,28 @@ __device__ __forceinline__ void wgmma_m64n256k16(float sum[32][4], uint64_t a, u
     }
 WGMMA_FORMS(half, "f16", 64, WGMMA_LIST_32, WGMMA_SUMS_32, "%32", "%33", "%34", "%35", "%36")
 WGMMA_FORMS(half, "f16", 80, WGMMA_LIST_40, WGMMA_SUMS_40, "%40", "%41", "%42", "%43", "%44")
-WGMMA_FORMS(half, "f16", 96, WGMMA_LIST_48, WGMMA_SUMS_48, "%48", "%49", "%50", "%51", "%52")
 WGMMA_FORMS(half, "f16", 128, WGMMA_LIST_64, WGMMA_SUMS_64, "%64", "%65", "%66", "%67", "%68")
 WGMMA_FORMS(half, "f16", 160, WGMMA_LIST_80, WGMMA_SUMS_80, "%80", "%81", "%82", "%83", "%84")
-WGMMA_FORMS(half, "f16", 176, WGMMA_LIST_88, WGMMA_SUMS_88, "%88", "%89", "%90", "%91", "%92")
 WGMMA_FORMS(half, "f16", 256, WGMMA_128, WGMMA_SUMS_128, "%128", "%129", "%130", "%131", "%132")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 64, WGMMA_LIST_32, WGMMA_SUMS_32, "%32", "%33", "%34", "%35", "%36")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 80, WGMMA_LIST_40, WGMMA_SUMS_40, "%40", "%41", "%42", "%43", "%44")
-WGMMA_FORMS(__nv_bfloat16, "bf16", 96, WGMMA_LIST_48, WGMMA_SUMS_48, "%48", "%49", "%50", "%51", "%52")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 128, WGMMA_LIST_64, WGMMA_SUMS_64, "%64", "%65", "%66", "%67", "%68")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 160, WGMMA_LIST_80, WGMMA_SUMS_80, "%80", "%81", "%82", "%83", "%84")
-WGMMA_FORMS(__nv_bfloat16, "bf16", 176, WGMMA_LIST_88, WGMMA_SUMS_88, "%88", "%89", "%90", "%91", "%92")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 256, WGMMA_128, WGMMA_SUMS_128, "%128", "%129", "%130", "%131", "%132")
 // [end forms]
 
 #undef WGMMA_FORMS
 #undef WGMMA_SUMS_128
-#undef WGMMA_SUMS_88
 #undef WGMMA_SUMS_80
 #undef WGMMA_SUMS_64
-#undef WGMMA_SUMS_48
 #undef WGMMA_SUMS_40
 #undef WGMMA_SUMS_32
 #undef WGMMA_4
 #undef WGMMA_32
 #undef WGMMA_128
 #undef WGMMA_96
-#undef WGMMA_LIST_88
 #undef WGMMA_LIST_80
 #undef WGMMA_LIST_64
-#undef WGMMA_LIST_48
 #undef WGMMA_LIST_40
 #undef WGMMA_LIST_32
 
