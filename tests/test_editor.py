@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, included, kept, run
 
 STEPS = sorted(ROOT.glob("steps/*/*.cu"))
-COMMON = sorted((*ROOT.glob("common/*.c"), *ROOT.glob("common/*.h")))
+COMMON = sorted((*ROOT.glob("common/*.c"), *ROOT.glob("common/**/*.h")))
 
 pytestmark = pytest.mark.skipif(not shutil.which("clangd"), reason="clangd is not installed")
 
