@@ -47,6 +47,14 @@ def test_several_workers(compile_cu, program):
     expect_silence(run(compile_cu(program), SIMT_WORKERS="3"))
 
 
+@pytest.mark.parametrize("sms, workers", [(3, 2), (6, 2), (7, 3), (132, 5), (2, 4)])
+def test_as_many_blocks_as_the_gpu_holds_may_wait_for_each_other(compile_cu, sms, workers):
+    """Where the workers cannot share them out evenly, too."""
+    for name in ("resident", "cooperative"):
+        [program] = [p for p in PROGRAMS if (p.source.stem, p.compiler) == (name, COMPILERS[0])]
+        expect_silence(run(compile_cu(program), SIMT_SMS=str(sms), SIMT_WORKERS=str(workers), SIMT_TIMEOUT="20"))
+
+
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.source.stem == "cooperative"], ids=str)
 def test_a_grid_may_be_as_large_as_the_gpu_is_said_to_be(compile_cu, program):
     expect_silence(run(compile_cu(program), SIMT_SMS="2"))

@@ -26,7 +26,7 @@ struct launch {
     uint32_t first_serial;   /* of its blocks */
     uint32_t least_serial;   /* blocks before that one are of launches that ended before this one began */
     struct overlap *overlap; /* overlap.c: what may go on beside it; NULL: nothing */
-    unsigned most_in_hand;   /* clusters that one worker may have begun */
+    u64 most_in_hand;        /* clusters that all workers together may have begun */
     cudaError_t cancelled;   /* the error that ended it early */
     bool many_workers;
     bool lets_next_begin; /* overlap.c: some thread has, without waiting for the kernel in front */

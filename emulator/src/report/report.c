@@ -1153,11 +1153,14 @@ static void say_alike(FILE *f, const struct alike *g)
     fputs(g->words, f);
 }
 
-/* Clusters begin in the order of their numbers. */
+/* Clusters begin in the order of their numbers. Those that workers were about to begin have not. */
 static void say_not_begun(FILE *f, const struct launch *l)
 {
     u64 begun = __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED);
-    if (begun >= l->clusters)
+    begun = begun < l->clusters ? begun : l->clusters;
+    for (unsigned i = 0; i < simt_n_workers; i++)
+        begun -= simt_workers[i].begins;
+    if (begun == l->clusters)
         return;
     u64 left = (l->clusters - begun) * l->cluster_blocks;
     fprintf(f, "  kernel %s, %llu block%s, from ", l->kernel->name, left, plural((unsigned)left));

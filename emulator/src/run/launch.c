@@ -85,15 +85,6 @@ static cudaError_t refuse(struct cluster_size *size, struct simt_kernel *kernel,
     return cudaSuccess;
 }
 
-/* As many clusters as the GPU described holds at once, shared out among the workers; a cooperative launch's: all. */
-static unsigned most_in_hand(const struct launch *l, const struct cluster_size *size)
-{
-    if (l->asked->cooperative)
-        return (unsigned)l->clusters;
-    u64 all = most_resident(size, (int)l->threads, l->asked->dynamic_shared) / simt_n_workers;
-    return all > 1 ? (unsigned)all : 1;
-}
-
 static void forget_records(const struct object *object) { race_cells_clear(object->cells); }
 
 /* Serials name blocks in every record of the past; when they run out, the past is forgotten. */
@@ -130,7 +121,7 @@ static void run(struct launch *l, const struct cluster_size *size)
     l->first_serial = take_serials(l->blocks);
     struct work w = work_begin(l->asked->stream, l->asked->programmatic ? WORK_PROGRAMMATIC_KERNEL : WORK_KERNEL);
     join_streams(l, &w);
-    l->most_in_hand = most_in_hand(l, size);
+    l->most_in_hand = most_resident(size, (int)l->threads, l->asked->dynamic_shared);
     l->many_workers = l->clusters > 1 && simt_n_workers > 1;
     memcpy(simt_block_dim, l->asked->block, sizeof simt_block_dim);
     memcpy(simt_grid_dim, l->asked->grid, sizeof simt_grid_dim);

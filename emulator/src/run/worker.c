@@ -25,9 +25,16 @@ static unsigned n_busy;
 
 /* ---- clusters in hand ---- */
 
+/* Shares differ by one at most, and are together what the GPU described holds at once: there its clusters may wait for each other. */
+static u64 share_of(const struct worker *w, const struct launch *l)
+{
+    u64 share = (l->most_in_hand + (u64)(simt_workers + simt_n_workers - 1 - w)) / simt_n_workers;
+    return share > 1 ? share : 1;
+}
+
 static bool may_begin(const struct worker *w, const struct launch *l)
 {
-    return w->n_in_hand < l->most_in_hand && __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) < l->clusters;
+    return w->n_in_hand < share_of(w, l) && __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) < l->clusters;
 }
 
 bool worker_has_other_block(struct worker *w)
@@ -54,6 +61,7 @@ static struct cluster *begin(struct worker *w, struct launch *l)
     u64 number = __atomic_fetch_add(&l->next_cluster, 1, __ATOMIC_RELAXED);
     if (number >= l->clusters)
         return NULL;
+    w->begins = true;
     struct cluster *c = take_idle(w, l);
     cluster_begin(c, l, number);
     return c;
@@ -106,6 +114,7 @@ static void run_clusters(struct worker *w, struct launch *l)
     __atomic_store_n(&w->touching, NULL, __ATOMIC_RELEASE);
     simt_worker = w;
     while (!is_cancelled(l) && (c = next_cluster(w, l, polling))) {
+        w->begins = false;
         cluster_run(c);
         polling = !cluster_has_ended(c);
         if (!polling || is_cancelled(l)) {
