@@ -15,7 +15,7 @@ struct worker {
     struct cluster *in_hand; /* begun, not done, not running: the next to go on is first */
     struct cluster *idle;    /* to be used again */
     unsigned n_in_hand;
-    bool begins; /* a cluster, which is neither in hand yet nor runs */
+    bool begins;           /* a cluster, which is neither in hand yet nor runs */
     struct stacks *stacks; /* fiber.c */
     void *main_sp;         /* of the worker itself, while a cluster runs */
     /* race.c: the plain store that its thread was last about to do; NULL when it has gone on */
