@@ -84,7 +84,7 @@ class Program:
     """A CUDA source and how it is compiled: by the emulator's driver with a C++ compiler, or by nvcc.
 
     An edit is applied to a copy of the source first, or of a header in common/: (before, after), at the one place where
-    `before` stands, or a function from text to text. Of a step that is run at some head dimensions and in some types alone, no kernel of another is
+    `before` stands, several of these, or a function from text to text. Of a step that is run at some head dimensions and in some types alone, no kernel of another is
     compiled."""
 
     source: pathlib.Path
@@ -119,8 +119,8 @@ class Program:
         if callable(self.edit):
             return self.trimmed(self.edit(text))
         text = self.trimmed(text)
-        if self.edit:  # which may name the kernel of another type
-            before, after = self.edit
+        edits = [self.edit] if self.edit and isinstance(self.edit[0], str) else self.edit
+        for before, after in edits:  # which may name the kernel of another type
             assert text.count(before) == 1, f"{self.target.name} has {text.count(before)} places that read: {before}"
             text = text.replace(before, after)
         return text
@@ -128,9 +128,10 @@ class Program:
     def trimmed(self, text):
         """Without the kernels that are not run; every line stays where it is."""
         if self.head_dims:
-            text = re.sub(rf"^ *case (?!(?:{'|'.join(map(str, self.head_dims))}):)\d+: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
-            text = re.sub(rf"\bSHAPE<(?!(?:{'|'.join(map(str, self.head_dims))}),)\d+, [\w, ]+>", "{}", text)
-            text = re.sub(rf"&SHAPE<T, (?!(?:{'|'.join(map(str, self.head_dims))}),)\d+, [\w, ]+>", "nullptr", text)
+            other = rf"(?!(?:{'|'.join(map(str, self.head_dims))})\b)\d+"
+            text = re.sub(rf"^ *case {other}: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
+            text = re.sub(rf"\bSHAPE<{other}, [\w, ]+>", "{}", text)
+            text = re.sub(rf"&SHAPE<T, {other}, [\w, ]+>", "nullptr", text)
             for entry, empty in TABLES.items():
                 sizes = sorted({int(size) for size in re.findall(entry, text)})
                 places = [bisect.bisect_left(sizes, int(d)) for d in self.head_dims]

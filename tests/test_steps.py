@@ -237,22 +237,8 @@ def only(bug):
     return {"head_dims": bug.shape[3:4], "dtypes": (said[1] if said else DTYPE[bug.step],)}
 
 
-def edit_of(bug):
-    """Both edits, where there are two: each at the one place where its first part stands."""
-    if not bug.also:
-        return bug.before, bug.after
-
-    def edit(text):
-        for before, after in ((bug.before, bug.after), bug.also):
-            assert text.count(before) == 1, before
-            text = text.replace(before, after)
-        return text
-
-    return edit
-
-
 PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
-                                 (str(BUILD / "common" / "libcommon.a"),), edit_of(bug), bug.header, **only(bug))
+                                 (str(BUILD / "common" / "libcommon.a"),), bug.edits, bug.header, **only(bug))
            for bug in BUGS for plain in (True, False)}
 
 

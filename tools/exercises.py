@@ -199,6 +199,11 @@ class Exercise:
         return {"SIMT_SMS": str(self.data["sms"])} if "sms" in self.data else {}
 
     @property
+    def settings(self):
+        """The same as words of a command line: SIMT_SMS=2."""
+        return [f"{name}={value}" for name, value in self.emulated.items()]
+
+    @property
     def counted(self):
         """The pieces in which something is counted."""
         return [wanted["in"] for wanted in self.data.get("count", []) if "in" in wanted and not is_header(wanted["in"])]

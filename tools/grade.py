@@ -88,7 +88,7 @@ def command(exercise, program, arguments, seed, output=None, how="write"):
 
 def emulated(exercise):
     """The words before a program that say with which emulator the exercise wants it to run."""
-    return ["env", *(f"{name}={value}" for name, value in exercise.emulated.items())] if exercise.emulated else []
+    return ["env", *exercise.settings] if exercise.settings else []
 
 
 def run_author(words, place):
@@ -145,7 +145,7 @@ def counted(kit, exercise, program, arguments, record, seed):
     """What the submission's own process counts in a case, in that record of the emulator's: bytes that may be anything. Whether its result
     is right is asked elsewhere, and a step's program need not ask itself; an exercise's own program always does."""
     unchecked = [] if "source" in exercise.data else ["--no-check"]
-    return kit.run(["env", f"{record}=RESULT", *emulated(exercise), *command(exercise, program, arguments, seed), "--profile", *unchecked]).written
+    return kit.run(["env", f"{record}=RESULT", *exercise.settings, *command(exercise, program, arguments, seed), "--profile", *unchecked]).written
 
 
 def advice(exercise, text, wanted, written):

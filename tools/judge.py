@@ -105,8 +105,7 @@ def failure(program, exercise, requirement, arguments, done):
     """The finding on a failed run: what it says, what the exercise has to say to that, and how to see more."""
     said = complaint(done)
     advice = [f"  {words}" for part, words in exercise.data.get("advice", {}).items() if part in said]
-    sms = [f"{name}={value}" for name, value in exercise.emulated.items()]
-    again = f"To see all that it prints: {' '.join([*sms, os.path.relpath(program), *exercise.words(arguments)])}"
+    again = f"To see all that it prints: {' '.join([*exercise.settings, os.path.relpath(program), *exercise.words(arguments)])}"
     return Finding(False, requirement, "\n".join([said, *advice, again]))
 
 
@@ -197,12 +196,11 @@ def count_of(exercise, profile, wanted, text):
     if record_of(wanted) == "SIMT_TIMELINE":
         profile = under_products(profile, wanted["counter"])
     found = counted(profile, wanted["counter"], *lines)
-    if "per" not in wanted:
-        return sum(found.values()), {} if header else found
-    times = counted(profile, wanted["per"], *lines)
-    if header:
-        return sum(found.values()) / max(sum(times.values()), 1), {}
-    return sum(found.values()) / max(sum(times.values()), 1), {line: found[line] / times[line] for line in found if times[line]}
+    total, each = sum(found.values()), found
+    if "per" in wanted:
+        times = counted(profile, wanted["per"], *lines)
+        total, each = total / max(sum(times.values()), 1), {line: found[line] / times[line] for line in found if times[line]}
+    return total, {} if header else each
 
 
 def limit_of(wanted):

@@ -28,6 +28,7 @@ static int units(const struct shape *shape, int work)
 // [ends] When the last SM is done. Each SM begins with the piece of its number. Whoever is free first goes on first: `blocks` with the next
 // piece that nobody has, `persistent` SMS further on, and `ordered` with the number that it took when it began with the piece before.
 enum { BLOCKS, PERSISTENT, ORDERED };
+constexpr int WIDTHS[] = {6, 10, 7};  // of their columns, without the sign
 
 static long ends(const struct shape *shape, int variant)
 {
@@ -70,11 +71,7 @@ int main()
         snprintf(words, sizeof(words), "B%d H%d N%d D%d", shape.batch, shape.heads, shape.n, shape.head_dim);
         printf("%-20s %7d", words, pieces);
         for (int variant = BLOCKS; variant <= ORDERED; variant++)
-            printf(" %*.0f %%",
-                   variant == PERSISTENT ? 10
-                   : variant == BLOCKS   ? 6
-                                         : 7,
-                   100. * all / SMS / ends(&shape, variant));
+            printf(" %*.0f %%", WIDTHS[variant], 100. * all / SMS / ends(&shape, variant));
         printf("\n");
     }
 }

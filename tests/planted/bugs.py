@@ -24,6 +24,10 @@ class Bug:
     also: tuple = ()  # a second edit, (before, after), without which the first shows at large shapes alone
     sms: int = 0  # of the GPU, where blocks are as many as SMs; 0: as many as it has
 
+    @property
+    def edits(self):
+        return ((self.before, self.after), self.also)[:1 + bool(self.also)]
+
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
 REGISTER, VECTOR, DOUBLE = "05_matmul_register", "06_matmul_vector", "07_matmul_double_buffer"
