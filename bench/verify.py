@@ -97,6 +97,13 @@ EDGES |= dict.fromkeys(("41_matmul_multicast", "42_matmul_persistent", "43_matmu
     f"-m {m} -n {n} -k {k} --input {kind}" for m, n, k, kind in (
         (255, 511, 320, "normal"), (256, 512, 321, "scaled"), (257, 513, 319, "normal"), (511, 263, 64, "scaled"), (513, 9, 65, "normal"),
         (2305, 2049, 70, "scaled"), (2500, 3001, 200, "normal"))])
+# And as the tiles of each form, of which 132 multiprocessors choose: few rows and K in two halves, few rows, and each of the others.
+EDGES["44_matmul_capstone"] = EDGES["43_matmul_overlapped_store"] + [
+    f"-m {m} -n {n} -k {k} --input {kind}" for m, n, k, kind in (
+        (1, 4096, 4096, "normal"), (7, 4001, 1000, "scaled"), (63, 4096, 129, "normal"), (64, 4097, 321, "scaled"),
+        (1, 9001, 300, "normal"), (64, 11008, 513, "scaled"), (65, 4090, 900, "normal"), (128, 4096, 1027, "scaled"),
+        (255, 4001, 9000, "normal"), (250, 4000, 700, "scaled"), (500, 4001, 330, "normal"), (300, 11001, 200, "scaled"),
+        (513, 8000, 130, "normal"), (9001, 257, 449, "scaled"))]
 # One less, one more, and as much as the tiles of attention by wgmma: 128 or 192 rows, 64 to 128 keys, and several of each.
 WGMMA_HEAD_DIMS = 64, 128, 256
 OF_FLASH_WGMMA = [f"--heads 3 --seqlen {n} --head-dim {d} --input {kind}" for (n, d), kind in zip(
@@ -151,6 +158,7 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
 MORE_TILES_THAN_CLUSTERS = "-m 2305 -n 2049 -k 70"
 SANITIZED = {"42_matmul_persistent": MORE_TILES_THAN_CLUSTERS, "43_matmul_overlapped_store": MORE_TILES_THAN_CLUSTERS,
+             "44_matmul_capstone": [MORE_TILES_THAN_CLUSTERS, "-m 5 -n 300 -k 600", "-m 100 -n 4000 -k 321"],
              "axpy": "-n 100003", "sum": "-n 100003", "device": "-n 100003 --rounds 3", "matmul": "-m 97 -n 130 -k 70", "softmax": "--rows 37 --cols 1029",
              "scale": "--rows 300 --cols 1029", "attention": "--heads 2 --seqlen 131 --head-dim 96",
              "32_flash_mma_causal": "--heads 2 --seqlen 131 --head-dim 96 --causal",
@@ -255,8 +263,9 @@ def right(log, step, program, shapes, at_once):
 
 
 def sanitized(log, step, program, tool):
+    shapes = of(SANITIZED, step)
     done = [run(log, "compute-sanitizer", "--tool", tool, "--error-exitcode", "9", program, "--all-variants", "--no-time",
-                *of(SANITIZED, step).split(), *dtype).returncode for dtype in each_type(step)]
+                *shape.split(), *dtype).returncode for dtype in each_type(step) for shape in ([shapes] if isinstance(shapes, str) else shapes)]
     return f"status {max(done)}" if any(done) else "clean"
 
 

@@ -4,6 +4,7 @@ import io
 import math
 import os
 import re
+import statistics
 import subprocess
 import textwrap
 
@@ -685,13 +686,14 @@ def elsewhere(step, head_dim):
             + table(("", mine, peer, f"{mine} / {peer}", f"{third}, other run", f"{peer}, other run", f"{third} / {peer}"), rows))
 
 
-def road(step):
-    """What bench/heat.py timed of the step, of all beside it and of cuBLAS in one run, on a rested GPU: at each shape the TFLOPS of each,
-    in order, and how many times as fast it is as the one before it. cuBLAS comes last: the step before it is the one that it is held against."""
+def road(step, file="road.jsonl", heat="rested"):
+    """What bench/heat.py timed of the step, of all beside it and of cuBLAS in one run, on a rested GPU or on a hot one: at each shape the
+    TFLOPS of each, in order, and how many times as fast it is as the one before it. cuBLAS comes last: the step before it is the one that
+    it is held against."""
     found = {}
-    for line in steps.recorded(step, "road.jsonl"):
-        if line["time"] and line["heat"] == "rested":
-            found.setdefault(steps.caption(steps.find(line["step"])) if line["step"] else contender(line), {})[run.shape_words(line["shape"])] = line
+    for line in steps.recorded(step, file):
+        if line["time"] and line["heat"] == heat:
+            found.setdefault(row_name(step, file, line), {})[run.shape_words(line["shape"])] = line
     if not found:
         return "Not measured on an H200 yet."
     names = sorted(name for name in found if name[0].isdigit())
@@ -707,8 +709,47 @@ def road(step):
 
     line = next(iter(found[names[0]].values()))
     rows = [(name, *(cell(name, before, words) for words in shapes)) for before, name in zip([None, *names], names)]
-    return (f"TFLOPS in {line['dtype']} on a rested {measured_on(line, 'temperature_c')}, "
+    return (f"TFLOPS in {line['dtype']} on a {heat} {measured_on(line, 'temperature_c')}, "
             f"all in turns in one process; in brackets, how many times as fast as the row above:\n\n{table(('', *shapes), rows)}")
+
+
+def row_name(step, file, line):
+    """What a row of that table is called: a step, a variant of the step whose chain it is, or a peer."""
+    if not line["step"]:
+        return contender(line)
+    return f"`{line['variant']}`" if file == CHAIN and line["step"] == step["name"] else steps.caption(steps.find(line["step"]))
+
+
+CHAIN = "chain.jsonl"
+
+
+def chain(step, heat):
+    """The same of the step's own variants, each of which does one thing more than the one before it."""
+    return road(step, CHAIN, heat)
+
+
+def layers_of(step):
+    """What bench/heat.py timed of the step at the shapes of a language model's layers: its time and cuBLAS's on a rested GPU, the ratio on a
+    rested GPU and on a hot one, and where A has few rows the bytes a second as a share of those of a copy."""
+    found = {}
+    for line in steps.recorded(step, "layers.jsonl"):
+        if line["time"]:
+            name = "copy" if (line.get("peer") or "").startswith("cudaMemcpy") else contender(line)
+            found.setdefault(tuple(line["shape"].values()), {})[line["heat"], name] = line
+    if not found:
+        return "Not measured on an H200 yet."
+    mine, us = steps.reference(step), lambda line: floors.three_digits(1e3 * median(line))
+    ratio = lambda row, heat: median(row[heat, "cuBLAS"]) / median(row[heat, mine])
+    share = lambda row: f"{row['rested', mine]['gbps'] / row['rested', 'copy']['gbps']:.2f}" if ("rested", "copy") in row else "–"
+    rows = [(" × ".join(f"{size:,}" for size in shape), us(row["rested", mine]), us(row["rested", "cuBLAS"]),
+             *(f"{ratio(row, heat):.2f}" for heat in ("rested", "hot")), share(row)) for shape, row in found.items()]
+    line = next(iter(found.values()))["rested", mine]
+    least = {heat: min(found, key=lambda shape: ratio(found[shape], heat)) for heat in ("rested", "hot")}
+    ends = "; ".join(f"on a {heat} GPU the geometric mean of the ratios is {statistics.geometric_mean([ratio(row, heat) for row in found.values()]):.3f}, "
+                     f"and the least is {ratio(found[shape], heat):.2f}, at {' × '.join(f'{size:,}' for size in shape)}" for heat, shape in least.items())
+    return (f"In {line['dtype']} on an {measured_on(line, 'temperature_c')}, in turns in one process:\n\n"
+            + table(("M × N × K", f"{mine}, µs", "cuBLAS, µs", f"{mine} / cuBLAS, rested", "hot", "GB/s, of a copy's"), rows)
+            + f"\n\nOf {len(found)} shapes: {ends}.")
 
 
 def decode_variants(step):
@@ -912,7 +953,7 @@ def generate(name, base, pictures=None):
     kind, *words = name.split()
     whole = {"milestones": milestones, "claim": claim, "steps": steps_table}
     each = {"diff": diff, "results": results_of, "speed": speed, "shapes": shapes, "counters": counters, "floors": floors_of,
-            "growth": growth, "matrix": matrix, "decode": decode_of, "heat": heat_of, "road": road, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
+            "growth": growth, "matrix": matrix, "decode": decode_of, "heat": heat_of, "road": road, "layers": layers_of, "decode_variants": decode_variants, "parts": parts_of, "exercises": exercises_of, "layout": layout}
     if kind in whole and not words:
         return whole[kind](base)
     if kind == "report" and len(words) == 1:
@@ -942,12 +983,12 @@ def generate(name, base, pictures=None):
     if kind in each and not words:
         return each[kind](steps.find(base.name))
     with_words = {"code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 4), "lengths": (lengths, 3), "against": (against, 1),
-                  "elsewhere": (elsewhere, 1)}
+                  "elsewhere": (elsewhere, 1), "chain": (chain, 1)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu NAME…, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step clocks SHAPE, diff, results, speed, shapes, growth, matrix, decode, decode_variants, heat, road, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, elsewhere D, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
+         "step clocks SHAPE, diff, results, speed, shapes, growth, matrix, decode, decode_variants, heat, road, layers, chain rested, chain hot, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, elsewhere D, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):

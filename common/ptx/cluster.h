@@ -44,6 +44,16 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(uint32_t barrier)
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" : : "r"(barrier) : "memory");
 }
 
+// st.async (PTX ISA, "Data Movement and Conversion Instructions: st.async"): one thread stores 16 bytes in the shared memory of a block of the
+// cluster, and goes on. Once they are there, a barrier of that block counts them off. Both addresses are of map_to_rank.
+__device__ __forceinline__ void store_async(uint32_t to, const float values[4], uint32_t barrier)
+{
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
+                 :
+                 : "r"(to), "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]), "r"(barrier)
+                 : "memory");
+}
+
 // cp.async.bulk.tensor with .multicast::cluster (PTX ISA, "cp.async.bulk.tensor"): as tensor_load_2d, to each block of the cluster whose rank
 // is a bit in `ranks`. The box comes to the same place in the shared memory of each, and its bytes are counted off by each block's
 // own barrier, at the place of `barrier` in this one.

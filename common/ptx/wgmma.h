@@ -130,13 +130,16 @@ __device__ __forceinline__ void wgmma_m64n256k16(float sum[32][4], uint64_t a, u
 #define WGMMA_SUMS_40 WGMMA_SUMS_32, WGMMA_4(8), WGMMA_4(9)
 #define WGMMA_SUMS_64 WGMMA_SUMS_32, WGMMA_32(8)
 #define WGMMA_SUMS_80 WGMMA_SUMS_64, WGMMA_4(16), WGMMA_4(17), WGMMA_4(18), WGMMA_4(19)
+#define WGMMA_SUMS_96 WGMMA_SUMS_64, WGMMA_32(16)
 #define WGMMA_SUMS_128 WGMMA_SUMS_64, WGMMA_32(16), WGMMA_32(24)
 
-// [forms] Two more forms, of fp16 and of bf16 in fp32, for each number n of columns. The size of sum, [64, n] as above, says which is meant. The numbers
+// [forms] Three more forms, of fp16 and of bf16 in fp32, for each number n of columns. The size of sum, [64, n] as above, says which is meant. The numbers
 // of its operands follow on those of the sums.
 //
 // wgmma_transposed: sum = A Bᵀ, or sum += A Bᵀ where `add`, a predicate of the instruction: without it, what sum held means nothing. A is
 // [64, 16] and B [n, 16], so that Bᵀ is K-major as A is: 0 and 0 at the end. Both are in shared memory.
+//
+// wgmma_plain: sum = A B, or sum += A B where `add`, A as above, B [16, n] and MN-major, both in shared memory.
 //
 // wgmma_registers: sum += A B, where A is [64, 16] in the warpgroup's registers, and B [16, n], in shared memory and MN-major. Lane l of warp w
 // has of A what sums have of C, packed in pairs:
@@ -154,6 +157,17 @@ __device__ __forceinline__ void wgmma_m64n256k16(float sum[32][4], uint64_t a, u
                      : sums \
                      : "l"(a), "l"(b), "r"((int)add)); \
     } \
+    __device__ __forceinline__ void wgmma_plain(float(&sum)[n / 8][4], uint64_t a, uint64_t b, bool add, T) \
+    { \
+        asm volatile("{\n" \
+                     ".reg .pred add;\n" \
+                     "setp.ne.b32 add, " at_2 ", 0;\n" \
+                     "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" list "}, " at ", " at_1 \
+                     ", add, 1, 1, 0, 1;\n" \
+                     "}" \
+                     : sums \
+                     : "l"(a), "l"(b), "r"((int)add)); \
+    } \
     __device__ __forceinline__ void wgmma_registers(float(&sum)[n / 8][4], const uint32_t a[4], uint64_t b, T) \
     { \
         asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" list "}, {" at ", " at_1 \
@@ -165,16 +179,19 @@ WGMMA_FORMS(half, "f16", 64, WGMMA_LIST_32, WGMMA_SUMS_32, "%32", "%33", "%34", 
 WGMMA_FORMS(half, "f16", 80, WGMMA_LIST_40, WGMMA_SUMS_40, "%40", "%41", "%42", "%43", "%44")
 WGMMA_FORMS(half, "f16", 128, WGMMA_LIST_64, WGMMA_SUMS_64, "%64", "%65", "%66", "%67", "%68")
 WGMMA_FORMS(half, "f16", 160, WGMMA_LIST_80, WGMMA_SUMS_80, "%80", "%81", "%82", "%83", "%84")
+WGMMA_FORMS(half, "f16", 192, WGMMA_96, WGMMA_SUMS_96, "%96", "%97", "%98", "%99", "%100")
 WGMMA_FORMS(half, "f16", 256, WGMMA_128, WGMMA_SUMS_128, "%128", "%129", "%130", "%131", "%132")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 64, WGMMA_LIST_32, WGMMA_SUMS_32, "%32", "%33", "%34", "%35", "%36")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 80, WGMMA_LIST_40, WGMMA_SUMS_40, "%40", "%41", "%42", "%43", "%44")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 128, WGMMA_LIST_64, WGMMA_SUMS_64, "%64", "%65", "%66", "%67", "%68")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 160, WGMMA_LIST_80, WGMMA_SUMS_80, "%80", "%81", "%82", "%83", "%84")
+WGMMA_FORMS(__nv_bfloat16, "bf16", 192, WGMMA_96, WGMMA_SUMS_96, "%96", "%97", "%98", "%99", "%100")
 WGMMA_FORMS(__nv_bfloat16, "bf16", 256, WGMMA_128, WGMMA_SUMS_128, "%128", "%129", "%130", "%131", "%132")
 // [end forms]
 
 #undef WGMMA_FORMS
 #undef WGMMA_SUMS_128
+#undef WGMMA_SUMS_96
 #undef WGMMA_SUMS_80
 #undef WGMMA_SUMS_64
 #undef WGMMA_SUMS_40
