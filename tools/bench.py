@@ -33,6 +33,7 @@ def heat(*beside, file="heat.jsonl", options=()):
     return Script("heat.py", file, beside, ("--beside", *beside, *options))
 
 
+CHAINED = "1024", "2048", "4096", "8192", "16384", "64x4096x4096", "128x4096x14336"  # shapes of step 44's chain
 FEW = "--iters", "6"  # bursts, where there are many shapes: unless another number is asked for
 SCRIPTS = {"34_flash_mma_split_keys": [Script("attention_decode.py", "decode.jsonl", ("33_flash_mma_gqa",), alone=True)],
            "39_matmul_ring": [heat("38_matmul_wgmma")],
@@ -43,7 +44,7 @@ SCRIPTS = {"34_flash_mma_split_keys": [Script("attention_decode.py", "decode.jso
                                           heat("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast",
                                                "42_matmul_persistent", file="road.jsonl", options=("--dtype", "bf16"))],
            "44_matmul_capstone": [heat("43_matmul_overlapped_store"),
-                                  heat("43_matmul_overlapped_store", file="chain.jsonl", options=(*FEW, "--variants", "--dtype", "bf16")),
+                                  heat("43_matmul_overlapped_store", file="chain.jsonl", options=(*FEW, "--variants", "--dtype", "bf16", "--shape", *CHAINED)),
                                   heat("43_matmul_overlapped_store", file="layers.jsonl", options=(*FEW, "--layers", "--dtype", "bf16"))],
            "45_flash_wgmma": [heat("31_flash_mma_warp_rows", options=FEW)],
            "46_flash_pingpong": [heat("31_flash_mma_warp_rows", "45_flash_wgmma", options=FEW)],
