@@ -299,10 +299,15 @@ def matmul_road():
 CUBLAS = "cuBLAS"
 
 
+def over(rates, name, other=CUBLAS):
+    """How many times another rate one is; None where one of them was not timed."""
+    rate, of_other = rates.get(name), rates.get(other)
+    return rate / of_other if rate and of_other else None
+
+
 def share(road, heat, name, size):
     """Of cuBLAS's rate, what a step reached at a size; None where it was not timed."""
-    rate, peer = (road.get(heat, {}).get(each, {}).get(size) for each in (name, CUBLAS))
-    return rate / peer if rate and peer else None
+    return over({each: curve.get(size) for each, curve in road.get(heat, {}).items()}, name)
 
 
 def show_road(road):
@@ -381,6 +386,111 @@ def show_attention(found):
                   frameon=False, fontsize=9)
     figure.suptitle(f"Attention in fp16 at B · N = {TOKENS:,} and H · D = {WIDTH:,}, recorded on an NVIDIA H200; each ratio is of one run", x=0.125,
                     y=0.95, ha="left", fontsize=11, color=style.INK)
+    show(figure)
+
+
+# ---- a chain of variants, and the layers of a language model ----
+
+COPY = "cudaMemcpyAsync"  # what the name of the copy among the peers begins with
+FURTHEST = 1.25           # times as fast, or as slow, as cuBLAS: the darkest colours
+
+
+def timed_rested(step, file):
+    """The lines of a step's file that were timed on a rested GPU."""
+    return [line for line in of_this_clone(steps.recorded(step, file)) if results.on_h200(line) and line["heat"] == "rested"]
+
+
+def chain(number):
+    """{the words of a shape: {the step before, a variant, or cuBLAS: TFLOPS}}, of one run on a rested GPU. Each variant does one thing more than
+    the one in front of it."""
+    found = {}
+    for step in here(number):
+        for line in timed_rested(step, "chain.jsonl"):
+            name = line["variant"] if line["step"] == step["name"] else name_of(line)
+            found.setdefault(programs.shape_words(line["shape"]), {})[name] = line["tflops"]
+    return found
+
+
+def show_chain(links):
+    """A panel a shape, and in it a bar for each: how many times as fast as cuBLAS it is."""
+    if not links:
+        return print("Nothing is recorded yet.")
+    names = list(dict.fromkeys(name for rates in links.values() for name in rates if name != CUBLAS))
+    most = max(1, *(over(rates, name) or 0 for rates in links.values() for name in names))
+    figure, panels = style.pyplot().subplots(1, len(links), figsize=(1.5 + 2.1 * len(links), 0.9 + 0.34 * len(names)), sharex=True, sharey=True,
+                                             squeeze=False)
+    for axes, (words, rates) in zip(panels[0], links.items()):
+        for place, (name, shade) in enumerate(zip(names, blues(len(names)))):
+            ratio = over(rates, name)
+            axes.barh(place, ratio or 0, color=shade, height=0.7)
+            axes.text(most * 1.04, place, f"{ratio:.2f}" if ratio else "–", va="center", fontsize=9, color=style.INK if ratio else style.FAINT)
+        axes.axvline(1, color=style.PEER, linewidth=1.3, zorder=2)
+        axes.set_title(words.replace(", ", ",\n", 1), loc="left", fontsize=11, fontweight="bold", color=style.INK)
+        axes.set(xlim=(0, most * 1.25), xticks=(0, 0.5, 1))
+        style.plain(axes, "x")
+    panels[0][0].set_yticks(range(len(names)), names)
+    panels[0][0].invert_yaxis()
+    figure.suptitle("Times as fast as cuBLAS, the line at 1, in bf16; all in turns in one process on a rested NVIDIA H200, recorded", x=0.01, y=1.02,
+                    ha="left", fontsize=11, color=style.INK)
+    figure.tight_layout()
+    show(figure)
+
+
+@dataclass
+class Layer:
+    """What a step reached at the shape of a language model's layer."""
+    ratio: float  # how many times as fast as cuBLAS it is
+    moved: float  # the share of a copy's bytes a second that it moves; None where no copy was timed
+
+
+def layers(number):
+    """{(M, N, K): Layer}, of one run on a rested GPU. Of a copy the length alone can make it slow, so it is the fastest of those at N and K."""
+    found, copies = {}, {}
+    for step in here(number):
+        for line in timed_rested(step, "layers.jsonl"):
+            m, *of_layer = line["shape"].values()
+            copied = (line.get("peer") or "").startswith(COPY)
+            found.setdefault((m, *of_layer), {})["copy" if copied else name_of(line)] = line["gbps"]
+            if copied:
+                copies[tuple(of_layer)] = max(line["gbps"], copies.get(tuple(of_layer), 0))
+        mine = steps.caption(step)
+        return {shape: Layer(over(rates, mine), rates[mine] / copies[shape[1:]] if "copy" in rates else None)
+                for shape, rates in found.items() if over(rates, mine)}
+    return {}
+
+
+def moved_at(shapes, m, n, k):
+    """The share of a copy's bytes a second at a shape; None where it was not timed."""
+    return shapes[m, n, k].moved if (m, n, k) in shapes else None
+
+
+def faster_at(shapes):
+    """At what share of the shapes the step is faster than cuBLAS; None where nothing was timed."""
+    return sum(layer.ratio > 1 for layer in shapes.values()) / len(shapes) if shapes else None
+
+
+def show_layers(shapes):
+    """M against N × K: how many times as fast as cuBLAS, and of a copy's bytes a second; bold where it is as fast or faster."""
+    if not shapes:
+        return print("Nothing is recorded yet.")
+    from matplotlib.colors import LogNorm
+    of_layers = list(dict.fromkeys(shape[1:] for shape in shapes))
+    every, few = (sorted({m for (m, *_), layer in shapes.items() if is_shown(layer)}) for is_shown in (lambda _: True, lambda layer: layer.moved))
+    widths = [count for count in (len(every), len(few)) if count]
+    figure, panels = style.pyplot().subplots(1, len(widths), figsize=(2.5 + 0.95 * sum(widths), 0.9 + 0.5 * len(of_layers)), width_ratios=widths,
+                                             sharey=True, squeeze=False)
+    looks = {"ratio": {"cmap": "RdBu", "norm": LogNorm(1 / FURTHEST, FURTHEST)},
+             "moved": {"cmap": colours(PALE, *style.BLUES[:3]), "vmin": 0.6, "vmax": 1.1}}
+    titles = {"ratio": "times as fast as cuBLAS", "moved": "of a copy's bytes a second"}
+    for axes, rows, name in zip(panels[0], (every, few), looks):
+        values = [[getattr(shapes[m, *layer], name) if (m, *layer) in shapes else None for m in rows] for layer in of_layers]
+        style.heat_map(axes, values, [" × ".join(f"{size:,}" for size in layer) for layer in of_layers], [f"{m:,}" for m in rows], titles[name],
+                       lambda value: value >= 1, size=9, **looks[name])
+        axes.set_xlabel("M", fontsize=9, color=style.FAINT)
+    panels[0][0].set_ylabel("N × K", fontsize=9, color=style.FAINT)
+    figure.suptitle("The layers of a language model in bf16, in turns in one process on a rested NVIDIA H200, recorded", x=0.01, y=1.02, ha="left",
+                    fontsize=11, color=style.INK)
+    figure.tight_layout()
     show(figure)
 
 

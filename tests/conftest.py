@@ -141,6 +141,7 @@ class Program:
             others = "|".join(name for dtype, name in TYPES.items() if dtype not in self.dtypes)
             text = re.sub(rf"\b\w+<(?:{others})>\(args, stream[^()]*\)", "cudaErrorInvalidValue", text)
             text = re.sub(rf"\bshape_of_type<(?:{others})>\(\w+->head_dim\)", "nullptr", text)
+            text = re.sub(rf"\bFORMS<(?:{others})>", f"FORMS<{TYPES[self.dtypes[0]]}>", text)
         return text
 
     def key(self):

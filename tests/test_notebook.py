@@ -406,9 +406,49 @@ def test_the_road_is_held_against_cublas_of_the_same_run(hopper):
     assert hopper.share(road, "hot", "39 ring", 77) is None and hopper.share({}, "hot", "39 ring", 1024) is None
 
 
-@pytest.mark.parametrize("name, data", [("show_road", "matmul_road"), ("show_attention", "against_cudnn"), ("show_gains", "gains")])
-def test_nothing_recorded_is_said(hopper, monkeypatch, capsys, name, data):
+def recorded_at_44(name):
+    lines = [json.loads(text) for text in next((ROOT / "steps").glob("44_*")).joinpath(name).read_text().splitlines()]
+    return [line for line in lines if line["heat"] == "rested"]
+
+
+def test_a_chain_is_held_against_cublas_of_the_same_run(hopper, monkeypatch):
+    links, shown = hopper.chain("44"), []
+    size = lambda line: line["shape"]["m"] if len(set(line["shape"].values())) == 1 else None
+    ms = {(line["variant"], size(line)): line["time"]["median_ms"] for line in recorded_at_44("chain.jsonl")}
+    assert {f"{n}³" for n in (1024, 2048, 4096, 8192, 16384)} <= links.keys()
+    for n in (1024, 16384):
+        rates = links[f"{n}³"]
+        assert list(rates) == ["43 overlapped store", "shaped", "deferred", "to_and_fro", "in_step", "divided", "early", "cuBLAS"]
+        assert hopper.over(rates, "early") == pytest.approx(ms[None, n] / ms["early", n])
+        assert hopper.over(rates, "shaped", "43 overlapped store") == pytest.approx(ms["overlapped", n] / ms["shaped", n])
+    monkeypatch.setattr(hopper, "show", shown.append)
+    hopper.show_chain(links | {"m 1, n 2, k 3": {"shaped": 3.0, "early": 1.0, "cuBLAS": 4.0}})
+    panels = shown[0].axes
+    assert len(panels) == len(links) + 1 and [text.get_text() for text in panels[-1].texts] == ["–", "0.75", "–", "–", "–", "–", "0.25"]
+
+
+def test_a_layer_is_held_against_cublas_and_the_fastest_copy(hopper, monkeypatch):
+    """Of the copies at its N and K; where A has many rows none was timed."""
+    shapes, shown = hopper.layers("44"), []
+    of = lambda line: line["variant"] or line["peer"].split()[0].strip(",")
+    lines = {(*line["shape"].values(), of(line)): line for line in recorded_at_44("layers.jsonl")}
+    assert shapes.keys() == {key[:3] for key in lines}
+    for (m, n, k), layer in shapes.items():
+        mine, cublas = (lines[m, n, k, name]["time"]["median_ms"] for name in ("early", "cuBLAS"))
+        assert layer.ratio == pytest.approx(cublas / mine)
+        copies = [line["gbps"] for (_, *size, name), line in lines.items() if name == hopper.COPY and size == [n, k]]
+        assert layer.moved == (pytest.approx(lines[m, n, k, "early"]["gbps"] / max(copies)) if m <= 64 else None)
+    assert hopper.moved_at(shapes, 1, 4096, 4096) == shapes[1, 4096, 4096].moved and hopper.moved_at(shapes, 1, 2, 3) is None
+    assert hopper.faster_at(shapes) == sum(layer.ratio > 1 for layer in shapes.values()) / len(shapes) and hopper.faster_at({}) is None
+    monkeypatch.setattr(hopper, "show", shown.append)
+    hopper.show_layers({(1, 2, 3): hopper.Layer(1.5, 0.75), (128, 2, 3): hopper.Layer(0.5, None), (128, 4, 3): hopper.Layer(0.25, None)})
+    assert [[text.get_text() for text in axes.texts] for axes in shown[0].axes] == [["1.50", "0.50", "–", "0.25"], ["0.75", "–"]]
+
+
+@pytest.mark.parametrize("name, data, arguments", [("show_road", "matmul_road", ()), ("show_chain", "chain", ("44",)), ("show_layers", "layers", ("44",)),
+                                                   ("show_attention", "against_cudnn", ()), ("show_gains", "gains", ())])
+def test_nothing_recorded_is_said(hopper, monkeypatch, capsys, name, data, arguments):
     monkeypatch.setattr(hopper.steps, "recorded", lambda step, file="": [])
     monkeypatch.setattr(hopper.steps, "lines_of", lambda text, path: ())
-    getattr(hopper, name)(getattr(hopper, data)())
+    getattr(hopper, name)(getattr(hopper, data)(*arguments))
     assert capsys.readouterr().out == "Nothing is recorded yet.\n"
