@@ -102,6 +102,20 @@ def test_what_the_first_page_says_in_words_is_what_was_measured():
     assert len(one) > 8 and min(flash) > 1 and 0.95 < min(cudnn) and max(cudnn) < 1.1
 
 
+def test_matmul_is_held_against_cublas():
+    """Step 44 at each size, in both types, rested and hot."""
+    assert re.search(r"\[Step 44\]\(\S+\) is faster than cuBLAS at 4096³, 8192³ and 16384³ in bf16 and fp16, and as fast within 5 % at 1024³ and 2048³\.",
+                     " ".join(PAGE.split()))
+    found = {}  # {(type, size): {(heat, who): ms}}
+    for line in steps.recorded(steps.find("44"), "heat.jsonl"):
+        found.setdefault((line["dtype"], line["shape"]["m"]), {})[line["heat"], line["step"] and line["step"][:2]] = line["time"]["median_ms"]
+    assert found.keys() == set(itertools.product(("bf16", "fp16"), (1024, 2048, 4096, 8192, 16384)))
+    for (_, size), times in found.items():
+        for heat in ("rested", "hot"):
+            ratio = times[heat, None] / times[heat, "44"]
+            assert ratio > 1 if size >= 4096 else 0.95 < ratio < 1.05
+
+
 def test_a_milestone_is_what_the_steps_own_idea_gained():
     """Over the step that it comes from, by the variant that is the idea: none of them is tuning, and none gained nothing."""
     rows = [row.split("|")[1:4] for row in generated("milestones")[2:]]

@@ -164,7 +164,8 @@ def test_bench_times_it_after_the_peers_and_keeps_all_lines(monkeypatch, tmp_pat
                                          (["--beside", "39", "04"], "all have to be steps of matmul, or all of attention, that have bf16 and fp16"),
                                          (["--step", "31", "--beside", "39"], "all have to be steps of matmul, or all of attention, that have fp16"),
                                          (["--step", "31", "--shape", "64"], "a shape is 1x8x8192x64"), (["--step", "13"], "that have fp16"),
-                                         (["--causal"], "--causal: steps of matmul have no mask; those of attention have")])
+                                         (["--causal"], "--causal: steps of matmul have no mask; those of attention have"),
+                                         (["--step", "31", "--layers"], "--layers: steps of attention have no such shapes; those of matmul have")])
 def test_bad_input(monkeypatch, capsys, words, said):
     monkeypatch.setattr(sys, "argv", ["heat.py", *words])
     with pytest.raises(SystemExit) as stopped:
@@ -273,3 +274,48 @@ def test_the_road_has_each_step_in_a_row_and_what_it_gained(monkeypatch):
     assert "bf16 on a rested NVIDIA H200" in shown
     found.clear()
     assert docs.road(ROLES) == "Not measured on an H200 yet."
+
+
+def recorded_as(monkeypatch, file, lines):
+    env = {"gpu_driver": "1", "cuda": "2", "torch": "3", "date": "today"}
+    found = [{"dtype": "bf16", "device": "NVIDIA H200", "env": env} | line for line in lines]
+    monkeypatch.setattr(steps, "recorded", lambda step, name: json.loads(json.dumps(found if name == file else [])))
+    monkeypatch.setattr(steps, "find", lambda name: RING if name == RING["name"] else ROLES)
+    return found
+
+
+def test_a_chain_has_each_variant_in_a_row_and_what_it_gained(monkeypatch):
+    found = recorded_as(monkeypatch, "chain.jsonl", [
+        {"step": step, "variant": variant, "peer": None if step else "cuBLAS bf16 (torch)", "heat": when, "tflops": rate - less,
+         "shape": {"m": 64, "n": 64, "k": 64}, "time": {"median_ms": 1}}
+        for when, less in (("rested", 0), ("hot", 20)) for step, variant, rate in (
+            (RING["name"], "last", 40), (ROLES["name"], "first", 80), (ROLES["name"], "last", 120), (None, None, 60))])
+    rows = cells(docs.generate("chain rested", ROOT / "steps" / ROLES["name"]))
+    assert rows[2:] == [["39 ring", "40"], ["`first`", "80 (2.00 ×)"], ["`last`", "120 (1.50 ×)"], ["cuBLAS", "60 (0.50 ×)"]]
+    hot = docs.generate("chain hot", ROOT / "steps" / ROLES["name"])
+    assert "bf16 on a hot NVIDIA H200" in hot and cells(hot)[4] == ["`last`", "100 (1.67 ×)"]
+    found.clear()
+    assert docs.chain(ROLES, "hot") == "Not measured on an H200 yet."
+
+
+def test_layers_are_held_against_cublas_and_a_copy(monkeypatch):
+    found = recorded_as(monkeypatch, "layers.jsonl", [
+        {"step": step, "peer": peer, "heat": when, "gbps": 1000 / us, "shape": {"m": m, "n": 4096, "k": 8}, "time": {"median_ms": 1e-3 * us}}
+        for when, more in (("rested", 0), ("hot", 10)) for m, all_us in ((1, (20, 25, 16)), (128, (40, 20, None)))
+        for step, peer, us in zip((ROLES["name"], None, None), (None, "cuBLAS bf16 (torch)", peers.COPY), (us and us + more for us in all_us)) if us])
+    shown = docs.layers_of(ROLES)
+    assert cells(shown)[2:] == [["1 × 4,096 × 8", "20.0", "25.0", "1.25", "1.17", "0.80"], ["128 × 4,096 × 8", "40.0", "20.0", "0.50", "0.60", "–"]]
+    assert "Of 2 shapes: on a rested GPU the geometric mean of the ratios is 0.791, and the least is 0.50, at 128 × 4,096 × 8" in shown
+    found.clear()
+    assert docs.layers_of(ROLES) == "Not measured on an H200 yet."
+
+
+def test_variants_of_the_chain_and_shapes_of_layers(monkeypatch):
+    """All variants of the step itself where they are asked for, of those beside it the default one; and the shapes of layers."""
+    every = [contender(name, variant) for name in ("39_matmul_ring", "40_matmul_warp_specialized") for variant in ("first", "last")]
+    assert [(each.line["step"], each.line["variant"]) for each in every if heat.is_timed(each, [RING])] == [
+        ("39_matmul_ring", "last"), ("40_matmul_warp_specialized", "first"), ("40_matmul_warp_specialized", "last")]
+    shapes = [peers.Matmul.shape(text) for text in heat.LAYERS]
+    assert len(shapes) == len(set(map(tuple, shapes))) >= 16 and {m for m, _, _ in shapes} >= {1, 64, 8192}
+    chained = [peers.Matmul.shape(text) for text in bench.CHAINED]
+    assert [4096, 4096, 4096] in chained and any(m < 128 for m, _, _ in chained)
