@@ -20,6 +20,9 @@ RINGS = "19_matmul_cp_async", "20_matmul_warp_tile", "21_matmul_swizzle", "22_ma
 SIZES = {
     "matmul": [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5),
                (2097116, 4, 2100), (3, 1073741820, 20), (2097116, 2104, 4)],  # m, n, k
+    # Of an odd number of groups of 8 tiles' rows, whatever the tile's height: every other group ends with C's first column.
+    "44_matmul_capstone": [(2093115, 5, 2101), (3, 1073741821, 21), (2093115, 2101, 5),
+                           (2093116, 4, 2100), (3, 1073741820, 20), (2093116, 2104, 4)],
     **{name: [(2097115, 5, 2101), (3, 1073741821, 21), (2097115, 2101, 5), (5, 67109000, 70)]  # and B beyond its first 64 rows
        for name in RINGS},
     "softmax": [(268435471, 17)],  # rows, cols
@@ -29,13 +32,13 @@ SIZES = {
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
 }
 # Where a block on each SM would otherwise go through all of a tensor.
-SMS = dict.fromkeys(("36_bulk_copy", "42_matmul_persistent", "43_matmul_overlapped_store", "48_flash_hopper_causal"), "100000000")
+SMS = dict.fromkeys(("36_bulk_copy", "42_matmul_persistent", "43_matmul_overlapped_store", "44_matmul_capstone", "48_flash_hopper_causal"), "100000000")
 # CUDA's grids have no more than 65535 blocks along y.
 ONLY = {"strided": lambda m, n, k: n <= 32 * 65535,
         **dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast"), lambda m, n, k: n <= 192 * 65535)}
 MANY = {"13_flash_scalar": 4, "15_flash_wmma": 4, "16_flash_wmma_warp_max": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
 
-AT_END = {"41_matmul_multicast": 4, "42_matmul_persistent": 2, "43_matmul_overlapped_store": 2,  # blocks that run, whole clusters
+AT_END = {"41_matmul_multicast": 4, "42_matmul_persistent": 2, "43_matmul_overlapped_store": 2, "44_matmul_capstone": 2,  # blocks that run, whole clusters
           "48_flash_hopper_causal": 75}  # five of each head of the last group, 65535 % 126; the last rows' are the first of a group
 
 # What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and

@@ -255,11 +255,12 @@ static cudaLaunchConfig_t config(int clusters, bool early, cudaStream_t stream, 
     attributes[0] = {.id = cudaLaunchAttributeClusterDimension, .val = {.clusterDim = {blocks, 1, 1}}};
     attributes[1] = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                      .val = {.programmaticStreamSerializationAllowed = early}};
-    cudaLaunchConfig_t launch = {};
-    launch.gridDim = clusters * blocks, launch.blockDim = THREADS<CONSUMERS>;
-    launch.dynamicSmemBytes = sizeof(struct buffers<T, CONSUMERS, TILE_N, STAGES, CLUSTER_K>);
-    launch.stream = stream, launch.attrs = attributes, launch.numAttrs = 2;
-    return launch;
+    return {clusters * blocks,
+            THREADS<CONSUMERS>,
+            sizeof(struct buffers<T, CONSUMERS, TILE_N, STAGES, CLUSTER_K>),
+            stream,
+            attributes,
+            2};
 }
 
 // [count] Asks how many clusters of the kernel the GPU runs at once.

@@ -9,11 +9,8 @@
 
 static uint3 first_block, whole_grid;
 
-namespace simt
-{
-// Preferred to the template of the same name.
-inline void configure(const char *text, const char *file, int line, dim3 grid, dim3 block, size_t shared = 0,
-                      cudaStream_t stream = 0)
+// What is launched in the place of a grid; notes where its blocks find themselves.
+static dim3 last_of(dim3 grid)
 {
     const unsigned run[3] = {grid.x < MANY ? grid.x : AT_END, grid.y < MANY ? grid.y : AT_END,
                              grid.z < MANY ? grid.z : AT_END};
@@ -21,9 +18,27 @@ inline void configure(const char *text, const char *file, int line, dim3 grid, d
         abort();  // CUDA would refuse this grid
     whole_grid = {grid.x, grid.y, grid.z};
     first_block = {grid.x - run[0], grid.y - run[1], grid.z - run[2]};
-    configure<>(text, file, line, dim3(run[0], run[1], run[2]), block, shared, stream);
+    return dim3(run[0], run[1], run[2]);
+}
+
+namespace simt
+{
+// Preferred to the template of the same name.
+inline void configure(const char *text, const char *file, int line, dim3 grid, dim3 block, size_t shared = 0,
+                      cudaStream_t stream = 0)
+{
+    configure<>(text, file, line, last_of(grid), block, shared, stream);
 }
 }  // namespace simt
+
+template <class K, class... Arguments>
+cudaError_t launch_last_blocks(const cudaLaunchConfig_t *asked, K *kernel, const Arguments &...arguments)
+{
+    cudaLaunchConfig_t config = *asked;
+    config.gridDim = last_of(config.gridDim);
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+#define cudaLaunchKernelEx launch_last_blocks
 
 // `(wide<N>)` stands for the Nth `(size_t)` of a source: an integer of 64 bits, unless NARROW_CAST is `int:N` or
 // `unsigned:N`. Then it, and what is computed with it, is one of 32 bits, as if the cast were not there.
