@@ -59,16 +59,6 @@ __device__ __forceinline__ void next_stage(int *stage, int *parity)
         *parity = 1 - *parity;
 }
 
-// [clear_rows] All threads of the block clear its tiles of A, of which the rows behind A_rows are never loaded.
-template <int CONSUMERS, int TILE_N, int STAGES, class T>
-__device__ __forceinline__ void clear_rows(struct tiles<T, CONSUMERS, TILE_N> tiles[STAGES])
-{
-    for (int stage = 0; stage < STAGES; stage++)
-        for (int i = threadIdx.x; i < sizeof(tiles->A) / sizeof(uint4); i += THREADS<CONSUMERS>)
-            ((uint4 *)tiles[stage].A)[i] = make_uint4(0, 0, 0, 0);
-    fence_proxy_async_shared();
-}
-
 // [stage_before] The stage that was `back` steps before, 0 or 1.
 template <int STAGES>
 __device__ __forceinline__ int stage_before(int stage, int back)

@@ -25,7 +25,7 @@ enum { SHAPED, DEFERRED, TO_AND_FRO, IN_STEP, DIVIDED, EARLY };
 // [plan] What the host decides of a launch.
 struct plan {
     int rows, cols, group;  // of clusters' tiles: how many, and how many rows of them are computed column by column
-    int steps, A_rows;      // of K, that a block takes for a tile; rows of A's tile that are loaded
+    int steps, A_rows;      // of K, that a block takes for a tile; rows of A's tile that are loaded: C has no others
     bool deferred, to_and_fro, in_step;
 };
 
@@ -115,10 +115,6 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         }
         mbarrier_init(&smem->sent, 1);
         fence_mbarrier_init();
-    }
-    if (plan.A_rows < TILE_M<CONSUMERS>) {
-        clear_rows<CONSUMERS, TILE_N, STAGES>(smem->tiles);
-        __syncthreads();  // they are clear before any product reads them
     }
     __syncwarp();  // the lanes of the first warp arrive together
     cluster_arrive_relaxed();
@@ -318,6 +314,8 @@ static int choose(const struct matmul_args *args, const struct form *forms, int 
         const int status = form->count(&most);
         if (status != cudaSuccess)
             return status;
+        if (most == 0)
+            continue;
         const int rows = ceil_div(args->m, form->cluster_m * form->tile_m), cols = ceil_div(args->n, form->tile_n);
         const int waves = ceil_div(rows * cols, most), clusters = ceil_div(rows * cols, waves);
         const int steps = max(ceil_div(ceil_div(args->k, TILE_K), form->cluster_k), form->tile_n / PANEL);
@@ -338,7 +336,7 @@ static int choose(const struct matmul_args *args, const struct form *forms, int 
                                  wave > L2_BYTES;
         prepared->early = args->variant >= EARLY && waves == 1 && (2 * blocks <= sms || 8 * blocks >= 7 * sms);
     }
-    return cudaSuccess;
+    return least ? cudaSuccess : cudaErrorInvalidConfiguration;
 }
 
 int launch(const struct matmul_args *args, cudaStream_t stream)

@@ -13,7 +13,7 @@ class Bug:
     name: str
     before: str
     after: str
-    plain: str = "WRONG"
+    plain: str = "WRONG"  # NOTHING: it goes right without the checks
     checked: str = "WRONG"
     variant: str = ""
     input: str = ""
@@ -21,12 +21,16 @@ class Bug:
     flags: str = ""  # more of the command line
     header: str = ""  # of common/, that the edit is in; else it is in the step's source
     at: str = ""  # a part of the line that a report has to be about, where it is about one alone
-    also: tuple = ()  # a second edit, (before, after), without which the first shows at large shapes alone
+    also: tuple = ()  # further edits, (before, after, before, after…), without which the first shows at large shapes alone
     sms: int = 0  # of the GPU, where blocks are as many as SMs; 0: as many as it has
+    timeout: int = 0  # seconds after which a kernel counts as endless; 0: the emulator's own
 
     @property
     def edits(self):
-        return ((self.before, self.after), self.also)[:1 + bool(self.also)]
+        return ((self.before, self.after), *zip(self.also[::2], self.also[1::2]))
+
+
+NOTHING = ""
 
 
 NAIVE, TILED = "03_matmul_naive", "04_matmul_tiled"
@@ -68,6 +72,15 @@ NO_FENCE, RACE = "missing proxy fence", "race in shared memory"
 REWRITTEN, GIVEN_UP = "source overwritten in flight", "transfer unfinished"
 WGMMA, WGMMA_RING, SPECIALIZED = "38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized"
 MULTICAST, PERSISTENT, OVERLAPPED = "41_matmul_multicast", "42_matmul_persistent", "43_matmul_overlapped_store"
+CAPSTONE, HOPPER_MATMUL, ENDLESS = "44_matmul_capstone", "hopper_matmul.h", "endless kernel"
+SEVERAL, RAGGED = ({"shape": (600, n, 200), "sms": 4} for n in (300, 299))  # several tiles for each block, of two consumers
+ONE_CONSUMER = {"shape": (300, 700, 450), "sms": 4}
+PAIRS = {"shape": (150, 270, 400), "sms": 4}  # of blocks that share B's tile
+FEW_ROWS = {"shape": (40, 600, 300), "sms": 2}  # fewer than a tile has
+HALVES, HALVES_OF_A_ROW = {"shape": (64, 256, 512)}, {"shape": (1, 300, 1000)}  # of K, for two blocks
+TWO_GROUPS = {"shape": (1200, 300, 70), "sms": 4}  # of rows of tiles
+# Clusters in step at a small shape.
+IN_STEP = {"shape": (150, 700, 512), "sms": 2, "timeout": 2, "also": ("DRIFT_WAVES = 16", "DRIFT_WAVES = 1", "L2_BYTES = 50e6", "L2_BYTES = 0")}
 TILES_OF_WGMMA = (150, 270, 400)  # more tiles of k than stages, and the last of each is narrower
 PRODUCTS_WAITED = "wgmma_wait_group<0>(sum);"
 FULL, EMPTY = "mbarrier_wait_parity(&smem->full[stage], parity);", "mbarrier_wait_parity(&smem->empty[stage], "
@@ -973,6 +986,83 @@ BUGS = [
     Bug(OVERLAPPED, "whole_rows_by_the_engine", "max(VECTOR, args->n / VECTOR * VECTOR)", "args->n",
         plain="wrote behind row", checked="target overwritten in flight", shape=(150, 267, 400)),
     Bug(OVERLAPPED, "quarters_exchanged", "pack(sum[x][2], sum[x][3], T()),", "pack(sum[x + 1][0], sum[x + 1][1], T()),", shape=TILES_OF_WGMMA),
+
+    Bug(CAPSTONE, "last_tile_forgotten", "if (!plan.deferred || tile + clusters >= tiles) {", "if (!plan.deferred) {", plain="was never written", checked="was never written", **SEVERAL),
+    Bug(CAPSTONE, "all_tiles_at_once_and_again", "                    packed_row = m;\n", "                    ;\n", plain=NOTHING, checked="target overwritten in flight", **SEVERAL, variant="shaped"),
+    Bug(CAPSTONE, "row_not_kept", "packed_row = row, packed_col = col;", "packed_col = col;", plain="was never written", checked="was never written", **SEVERAL),
+    Bug(CAPSTONE, "col_not_kept", "packed_row = row, packed_col = col;", "packed_row = row;", plain="was never written", checked="race in global memory", **SEVERAL),
+    Bug(CAPSTONE, "same_panel_each_time", "&packed[panel * PAIRS], &C_map, C, packed_row", "&packed[0], &C_map, C, packed_row", **SEVERAL),
+    Bug(CAPSTONE, "panel_cols_lost", "packed_col + panel * PANEL, m", "packed_col, m", plain="was never written", checked="target overwritten in flight", **SEVERAL),
+    Bug(CAPSTONE, "sums_kept_before_waiting", "            if (AHEAD) {\n                wgmma_wait_group<0>(sum);", "            if (AHEAD) {\n                ;", plain="is NaN", checked="accumulator in flight", **ONE_CONSUMER),
+    Bug(CAPSTONE, "quarters_exchanged", "pack(sum[x][2], sum[x][3], T())", "pack(sum[x][3], sum[x][2], T())", **SEVERAL),
+    Bug(CAPSTONE, "same_place", "out[place ^= 1], &packed[panel * PAIRS], &C_map, C, packed_row", "out[place], &packed[panel * PAIRS], &C_map, C, packed_row", checked="source overwritten in flight", **SEVERAL),
+    Bug(CAPSTONE, "place_last_same", "out[place ^= 1], &packed[panel * PAIRS], &C_map, C, row", "out[place], &packed[panel * PAIRS], &C_map, C, row", checked="source overwritten in flight", **SEVERAL),
+    Bug(CAPSTONE, "out_of_first_warp", "smem->out[warp].C", "smem->out[0].C", checked="race in shared memory", **SEVERAL),
+    Bug(CAPSTONE, "warp_row_lost", " + warp * MMA_M;", ";", plain="was never written", checked="target overwritten in flight", **SEVERAL),
+    Bug(CAPSTONE, "panel_not_waited_for", "    bulk_wait_group_read<OUT - 1>();", "    ;", checked="source overwritten in flight", **SEVERAL, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "one_group_too_few", "bulk_wait_group_read<OUT - 1>();", "bulk_wait_group_read<OUT>();", checked="source overwritten in flight", **SEVERAL, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "one_lane_waits", "__syncwarp();  // the engine has", "//  // the engine has", plain=NOTHING, checked="race in shared memory", **SEVERAL, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "rows_not_whole", "__syncwarp();  // all lanes have", "//  // all lanes have", plain=NOTHING, checked="race in shared memory", **SEVERAL, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "missing_fence", "    fence_proxy_async_shared();\n    __syncwarp();", "    ;\n    __syncwarp();", plain=NOTHING, checked="missing proxy fence", **SEVERAL, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "missing_swizzle", "((x + lane / MMA_M) ^ lane % 8)", "(x + lane / MMA_M)", **SEVERAL, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "leaves_before_engine", "        bulk_wait_group_read<0>();  // the engine", "        ;  // the engine", plain=NOTHING, checked="transfer unfinished", **SEVERAL),
+
+    Bug(CAPSTONE, "last_group_as_high", "high = min(plan->group, plan->rows - first)", "high = plan->group", plain="was never written", checked="was never written", **TWO_GROUPS),
+    Bug(CAPSTONE, "cols_from_end_too_far", "plan->cols - 1 - x : x", "plan->cols - x : x", plain="was never written", checked="was never written", **TWO_GROUPS),
+    Bug(CAPSTONE, "tile_twice", "tile % whole % high)", "tile % whole % max(high - 1, 1))", plain="was never written", checked="race in global memory", **TWO_GROUPS),
+    Bug(CAPSTONE, "a_tile_too_few", "tiles = plan.rows * plan.cols;", "tiles = plan.rows * plan.cols - 1;", plain="was never written", checked="was never written", **TWO_GROUPS),
+    Bug(CAPSTONE, "consumers_backwards_alone", "            place_of(tile, &plan, CLUSTER_M * TILE_M<CONSUMERS>, TILE_N, &row, &col);\n            row += m_rank * TILE_M<CONSUMERS> + warp", "            place_of(tile + 1, &plan, CLUSTER_M * TILE_M<CONSUMERS>, TILE_N, &row, &col);\n            row += m_rank * TILE_M<CONSUMERS> + warp", plain="out of bounds", checked="out of bounds", **TWO_GROUPS),
+    Bug(CAPSTONE, "backwards_from_too_far", "(backwards ? plan.steps - 1 : 0)", "(backwards ? plan.steps : 0)", **SEVERAL),
+    Bug(CAPSTONE, "backwards_goes_on", "i += backwards ? -TILE_K : TILE_K;", "i += TILE_K;", **SEVERAL),
+    Bug(CAPSTONE, "same_rows_twice_m_rank", "                row += m_rank * TILE_M<CONSUMERS>;", "                ;", **PAIRS),
+    Bug(CAPSTONE, "rank_rows_lost_consumer", "row += m_rank * TILE_M<CONSUMERS> + warp * MMA_M;", "row += warp * MMA_M;", plain="was never written", checked="target overwritten in flight", **PAIRS),
+    Bug(CAPSTONE, "host_steps_down", "max(ceil_div(ceil_div(args->k, TILE_K), form->cluster_k)", "max(max(args->k / TILE_K / form->cluster_k, 1)", **ONE_CONSUMER),
+    Bug(CAPSTONE, "host_fewer_steps_than_panels", "form->tile_n / PANEL);", "1);", plain="barrier deadlock", checked="barrier deadlock", shape=(300, 700, 64), sms=4, at="full[stage]"),
+
+    Bug(CAPSTONE, "whole_box", "prepared->plan.A_rows, TILE_K, CU", "prepared->form->tile_m, TILE_K, CU", plain="barrier deadlock", checked="barrier deadlock", **FEW_ROWS),
+    Bug(CAPSTONE, "bytes_of_whole", "A_rows * sizeof(smem->A[0]) +", "sizeof(smem->A) +", plain="barrier deadlock", checked="barrier deadlock", **FEW_ROWS, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "A_rows_rounded_down", "ceil_div(args->m, MMA_N) * MMA_N)", "args->m / MMA_N * MMA_N)", shape=(42, 600, 300), sms=2),
+    Bug(CAPSTONE, "rest_not_stored", "i = whole; i < n;", "i = n; i < n;", plain="was never written", checked="was never written", **RAGGED, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "rest_of_every_panel", "whole - col >= 0 && whole - col < PANEL)", "whole - col < PANEL)", checked="race in shared memory", **RAGGED, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "rest_below_m", "lane < MMA_M && row + lane < m &&", "lane < MMA_M &&", checked="out of bounds", **RAGGED, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "rest_unswizzled", "(i - col) ^ lane % 8 * VECTOR]", "i - col]", **RAGGED, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "engine_whole_rows", "max(VECTOR, args->n / VECTOR * VECTOR)", "args->n", plain="wrote behind row", checked="target overwritten in flight", **RAGGED),
+    Bug(CAPSTONE, "half_beyond_n", "lane % 4 * 2, m, n, C_pitch);", "lane % 4 * 2, m, n + 8, C_pitch);", plain="wrote behind row", checked="wrote behind row", shape=(64, 250, 512), header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "half_beyond_m", "lane % 4 * 2, m, n, C_pitch);", "lane % 4 * 2, m + 8, n, C_pitch);", checked="out of bounds", **HALVES_OF_A_ROW, header=HOPPER_MATMUL),
+
+    Bug(CAPSTONE, "other_half_stored", "if (x / (COLS / 2) == half)", "if (x / (COLS / 2) != half)", **HALVES, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "sends_own_half", "if (x / HALF != rank)", "if (x / HALF == rank)", **HALVES),
+    Bug(CAPSTONE, "sums_not_waited", "    mbarrier_wait_parity(&smem->sent, 0);", "    ;", plain="is NaN", checked="race in shared memory", **HALVES, at="store_async"),
+    Bug(CAPSTONE, "sent_to_itself", "map_to_rank(&smem->sums[x % HALF][threadIdx.x], 1 - rank)", "map_to_rank(&smem->sums[x % HALF][threadIdx.x], rank)", plain="wrong rank", checked="wrong rank", **HALVES),
+    Bug(CAPSTONE, "own_barrier_told", "map_to_rank(&smem->sent, 1 - rank)", "map_to_rank(&smem->sent, rank)", plain="wrong rank", checked="wrong rank", **HALVES),
+    Bug(CAPSTONE, "too_few_bytes", "sizeof(smem->sums));", "sizeof(smem->sums) / 2);", plain="is NaN", checked="copy still in flight", **HALVES),
+    Bug(CAPSTONE, "too_many_bytes", "sizeof(smem->sums));", "sizeof(smem->sums) * 2);", plain="barrier deadlock", checked="barrier deadlock", **HALVES, at="smem->sent"),
+    Bug(CAPSTONE, "sent_not_initialised", "        mbarrier_init(&smem->sent, 1);", "        ;", plain="no mbarrier", checked="no mbarrier", **HALVES, at="sent"),
+    Bug(CAPSTONE, "not_added", "sum[x][0] += other.x, sum[x][1] += other.y, sum[x][2] += other.z, sum[x][3] += other.w;", "(void)other;", **HALVES),
+    Bug(CAPSTONE, "both_same_half_of_k", "(k_rank * plan.steps +", "(0 * plan.steps +", **HALVES),
+    Bug(CAPSTONE, "half_k_missing", "form->cluster_k), form->tile_n / PANEL);", "form->cluster_k) - 1, form->tile_n / PANEL);", **HALVES),
+    Bug(CAPSTONE, "same_half_of_both", "store_half(C, sum, k_rank, row", "store_half(C, sum, 0, row", plain="was never written", checked="race in global memory", **HALVES),
+    Bug(CAPSTONE, "no_cluster_barrier", "    cluster_arrive_relaxed();\n    cluster_wait();", "    __syncthreads();\n    ;", plain="no mbarrier", checked="mbarrier not visible", **HALVES),
+    Bug(CAPSTONE, "two_tiles_each_divided", "const bool divided = form->cluster_k == 2, divides = args->variant >= DIVIDED && waves == 1;", "const bool divided = form->cluster_k == 2, divides = args->variant >= DIVIDED && waves <= 2;", checked="race in shared memory", shape=(64, 256, 512), sms=4),
+
+    Bug(CAPSTONE, "counts_one_block", "CLUSTER_M * CONSUMERS * WARPS);", "CONSUMERS * WARPS);", plain="too many arrivals", checked="source overwritten in flight", **PAIRS),
+    Bug(CAPSTONE, "first_released_too", "if (panel >= AHEAD)", "if (panel >= 0)", plain="too many arrivals", checked="source overwritten in flight", **ONE_CONSUMER),
+    Bug(CAPSTONE, "last_not_released", "                release_stage<CLUSTER_M>(&smem->empty[stage_before<STAGES>(stage, 1)]);", "                ;", plain="barrier deadlock", checked="barrier deadlock", **ONE_CONSUMER),
+    Bug(CAPSTONE, "products_not_waited", "                wgmma_wait_group<AHEAD>(sum);\n                // [end wait]", "                ;\n                // [end wait]", plain="is NaN", checked="source overwritten in flight", **SEVERAL),
+    Bug(CAPSTONE, "products_not_waited_ahead", "                wgmma_wait_group<AHEAD>(sum);\n                // [end wait]", "                ;\n                // [end wait]", plain=NOTHING, checked="source overwritten in flight", **ONE_CONSUMER),
+    Bug(CAPSTONE, "missing_full", "                mbarrier_wait_parity(&smem->full[stage], parity);\n", "                ;\n", plain="too many arrivals", checked="copy still in flight", **SEVERAL),
+    Bug(CAPSTONE, "missing_empty", "                    mbarrier_wait_parity(&smem->empty[stage], 1 - parity);\n                    load", "                    ;\n                    load", plain="too many arrivals", checked="too many arrivals", **SEVERAL),
+    Bug(CAPSTONE, "leaves_before_the_others", "for (int i = 0; i < STAGES; i++) {", "for (int i = STAGES; i < STAGES; i++) {", plain=NOTHING, checked="block has left", **PAIRS, at="mbarrier_arrive_cluster"),
+    Bug(CAPSTONE, "arrive_own_alone", "mbarrier_arrive_cluster(map_to_rank(empty, lane))", "mbarrier_arrive(empty)", plain=NOTHING, checked="race in shared memory", **PAIRS, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "copies_for_itself", "ALL = (1 << CLUSTER_M) - 1", "ALL = 1", plain="barrier deadlock", checked="barrier deadlock", **PAIRS, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "missing_wgmma_fence", "    wgmma_fence();\n#pragma", "    ;\n#pragma", plain=NOTHING, checked="missing wgmma.fence", **SEVERAL, header=HOPPER_MATMUL),
+    Bug(CAPSTONE, "regs_dec", "        setmaxnreg_dec<PRODUCER_REGISTERS>();", "        ;", plain="register deadlock", checked="register deadlock", **SEVERAL),
+
+    *(Bug(CAPSTONE, name, before, after, plain=ENDLESS, checked=ENDLESS, variant="in_step", at="begun[", **IN_STEP) for name, before, after in (
+        ("never_counted_in", "    add_relaxed(&begun[interval % SLOTS], 1);", "    ;"),
+        ("waits_for_one_more", "seen < clusters * (", "seen <= clusters * ("),
+        ("waits_for_a_later_round", "((interval - 2) / SLOTS + 1)", "((interval - 2) / SLOTS + 2)"),
+        ("counts_another_counter", "add_relaxed(&begun[interval % SLOTS], 1)", "add_relaxed(&begun[0], 1)"))),
 
     Bug(FLASH_WGMMA, "missing_wait_for_q", "mbarrier_wait_parity(&smem.full_Q, 0);", ";", plain="is NaN", checked=LANDING, at=OF_SCORES,
         variant="pipelined", shape=THREE_TILES),

@@ -7,7 +7,7 @@ where the emulator watches; the others are built without its checks, and the ste
 import dataclasses
 
 from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
-                  FLASH_STAGES, FLASH_WGMMA, FLASH_WMMA, GQA, HELD, HOPPER_CAUSAL, LANES, MMA, MULTICAST, NAIVE, NEXT, NO_FENCE, ONLINE, ORDER, OVERLAP, OVERLAPPED, PERSISTENT, PINGPONG, PUT, QUOTIENT, READ, REGISTER, RESCALE, REWRITTEN,
+                  FLASH_STAGES, FLASH_WGMMA, FLASH_WMMA, GQA, HELD, HOPPER_CAUSAL, LANES, MMA, MULTICAST, NAIVE, NEXT, NO_FENCE, ONLINE, ORDER, OVERLAP, OVERLAPPED, CAPSTONE, PERSISTENT, PINGPONG, PUT, QUOTIENT, READ, REGISTER, RESCALE, REWRITTEN,
                   PRODUCTS_WAITED, SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPECIALIZED, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
                   WGMMA, WGMMA_RING, WHOLE_VECTOR, WMMA)
@@ -265,6 +265,10 @@ SUBTLE = [
            REFUSED, status=2),
     Subtle(OVERLAPPED, "eighth_tile", "A_map, row, i, full", "A_map, row, min(i, 6 * TILE_K), full", "should be", "-m 33 -n 70 -k 700"),
     Subtle(OVERLAPPED, "third_row_of_tiles", "tile % whole % rows)", "tile % whole % min(rows, 2))", NEVER, "-m 2100 -n 150 -k 20"),
+    Subtle(CAPSTONE, "fifth_step", "i += backwards ? -TILE_K : TILE_K;", "i += step == 4 ? 0 : backwards ? -TILE_K : TILE_K;", "should be", "-m 33 -n 70 -k 700"),
+    Subtle(CAPSTONE, "third_row_of_tiles", "tile % whole % high)", "tile % whole % min(high, 2))", NEVER, "-m 2100 -n 150 -k 20"),
+    Subtle(CAPSTONE, "memory_not_asked_for", "const cudaError_t status = cudaFuncSetAttribute(", "const cudaError_t status = cudaSuccess; (void)(",
+           REFUSED, status=2),
     Subtle(OVERLAPPED, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);", "= cudaSuccess;",
            REFUSED, status=2),
     Subtle(WARP_TILE, "sixth_tile", "ldmatrix_x4(a[y], &smem[stage]", "ldmatrix_x4(a[y], &smem[k - left == 5 * TILE_K ? target : stage]",
