@@ -80,7 +80,8 @@ FEW_ROWS = {"shape": (40, 600, 300), "sms": 2}  # fewer than a tile has
 HALVES, HALVES_OF_A_ROW = {"shape": (64, 256, 512)}, {"shape": (1, 300, 1000)}  # of K, for two blocks
 TWO_GROUPS = {"shape": (1200, 300, 70), "sms": 4}  # of rows of tiles
 # Clusters in step at a small shape.
-IN_STEP = {"shape": (150, 700, 512), "sms": 2, "timeout": 2, "also": ("DRIFT_WAVES = 16", "DRIFT_WAVES = 1", "L2_BYTES = 50e6", "L2_BYTES = 0")}
+IN_STEP = {"shape": (150, 700, 512), "sms": 2, "timeout": 2, "also": ("DRIFT_WAVES = 16;", "DRIFT_WAVES = 1;", "L2_BYTES = 50e6;", "L2_BYTES = 0;", "INTERVAL = 8,", "INTERVAL = 2,")}
+PAIRS_IN_STEP = IN_STEP | {"shape": (100, 700, 512), "sms": 4}
 TILES_OF_WGMMA = (150, 270, 400)  # more tiles of k than stages, and the last of each is narrower
 PRODUCTS_WAITED = "wgmma_wait_group<0>(sum);"
 FULL, EMPTY = "mbarrier_wait_parity(&smem->full[stage], parity);", "mbarrier_wait_parity(&smem->empty[stage], "
@@ -1062,7 +1063,17 @@ BUGS = [
         ("never_counted_in", "    add_relaxed(&begun[interval % SLOTS], 1);", "    ;"),
         ("waits_for_one_more", "seen < clusters * (", "seen <= clusters * ("),
         ("waits_for_a_later_round", "((interval - 2) / SLOTS + 1)", "((interval - 2) / SLOTS + 2)"),
-        ("counts_another_counter", "add_relaxed(&begun[interval % SLOTS], 1)", "add_relaxed(&begun[0], 1)"))),
+        ("counts_another_counter", "add_relaxed(&begun[interval % SLOTS], 1)", "add_relaxed(&begun[0], 1)"),
+        ("first_cluster_alone_counted_in", "plan.in_step && m_rank == 0 && tile", "plan.in_step && blockIdx.x == 0 && tile"),
+        ("waits_for_the_round_of_now", "((interval - 2) / SLOTS + 1)", "(interval / SLOTS + 1)"),
+        ("last_wave_waits", " && tile - first + clusters <= tiles;", ";"),
+        ("begun_before_the_launch", "atomicExch(&begun[i], 0);", "atomicExch(&begun[i], -1u);"))),
+    Bug(CAPSTONE, "waits_for_every_block", "seen < clusters * (", "seen < gridDim.x * (", plain=ENDLESS, checked=ENDLESS, at="begun[", **PAIRS_IN_STEP),
+    Bug(CAPSTONE, "a_counter_too_many_cleared", "i < SLOTS; i++)", "i <= SLOTS; i++)", plain="out of bounds", checked="out of bounds", **IN_STEP),
+    Bug(CAPSTONE, "counter_behind_the_last", "add_relaxed(&begun[interval % SLOTS], 1);", "add_relaxed(&begun[interval % (SLOTS + 1)], 1);",
+        plain="out of bounds", checked="out of bounds", **IN_STEP),
+    Bug(CAPSTONE, "counted_without_an_atomic", "add_relaxed(&begun[interval % SLOTS], 1);", "begun[interval % SLOTS]++;",
+        plain="race in global memory", checked="race in global memory", **IN_STEP),
 
     Bug(FLASH_WGMMA, "missing_wait_for_q", "mbarrier_wait_parity(&smem.full_Q, 0);", ";", plain="is NaN", checked=LANDING, at=OF_SCORES,
         variant="pipelined", shape=THREE_TILES),
