@@ -66,7 +66,8 @@ __device__ __forceinline__ int stage_before(int stage, int back)
     return stage < back ? STAGES - 1 : stage - back;
 }
 
-// [release_stage] The products of a warp have read a stage's tiles: a lane arrives at `empty`, of that stage, in each of the blocks that multiply by the same tile of B.
+// [release_stage] The products of a warp have read a stage's tiles: a lane arrives at `empty`, of that stage, in each of the blocks that
+// multiply by the same tile of B.
 template <int CLUSTER_M>
 __device__ __forceinline__ void release_stage(uint64_t *empty)
 {
@@ -122,7 +123,7 @@ __device__ __forceinline__ void multiply_tiles(float (&sum)[TILE_N / MMA_N][4],
     wgmma_fence();
 #pragma unroll
     for (int i = 0; i < TILE_K; i += WGMMA_K)
-        wgmma_plain(sum, A_slice(smem->A, row, i), B_slice(smem->B, i), true, T());
+        wgmma_plain(sum, A_slice(smem->A, row, i), B_slice(smem->B, i), T());
     wgmma_commit_group();
 }
 

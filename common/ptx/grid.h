@@ -1,4 +1,4 @@
-// What blocks of different places in a grid, or of two grids that follow one another, have to order what they do to global memory.
+// How blocks from all over a grid count something together, and how a grid begins before the one in front of it has ended.
 #ifndef PTX_GRID_H
 #define PTX_GRID_H
 

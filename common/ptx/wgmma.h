@@ -139,7 +139,7 @@ __device__ __forceinline__ void wgmma_m64n256k16(float sum[32][4], uint64_t a, u
 // wgmma_transposed: sum = A Bᵀ, or sum += A Bᵀ where `add`, a predicate of the instruction: without it, what sum held means nothing. A is
 // [64, 16] and B [n, 16], so that Bᵀ is K-major as A is: 0 and 0 at the end. Both are in shared memory.
 //
-// wgmma_plain: sum = A B, or sum += A B where `add`, A as above, B [16, n] and MN-major, both in shared memory.
+// wgmma_plain: sum += A B, A as above, B [16, n] and MN-major, both in shared memory: as the functions above, for each n.
 //
 // wgmma_registers: sum += A B, where A is [64, 16] in the warpgroup's registers, and B [16, n], in shared memory and MN-major. Lane l of warp w
 // has of A what sums have of C, packed in pairs:
@@ -157,16 +157,12 @@ __device__ __forceinline__ void wgmma_m64n256k16(float sum[32][4], uint64_t a, u
                      : sums \
                      : "l"(a), "l"(b), "r"((int)add)); \
     } \
-    __device__ __forceinline__ void wgmma_plain(float(&sum)[n / 8][4], uint64_t a, uint64_t b, bool add, T) \
+    __device__ __forceinline__ void wgmma_plain(float(&sum)[n / 8][4], uint64_t a, uint64_t b, T) \
     { \
-        asm volatile("{\n" \
-                     ".reg .pred add;\n" \
-                     "setp.ne.b32 add, " at_2 ", 0;\n" \
-                     "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" list "}, " at ", " at_1 \
-                     ", add, 1, 1, 0, 1;\n" \
-                     "}" \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" list "}, " at ", " at_1 \
+                     ", 1, 1, 1, 0, 1;" \
                      : sums \
-                     : "l"(a), "l"(b), "r"((int)add)); \
+                     : "l"(a), "l"(b)); \
     } \
     __device__ __forceinline__ void wgmma_registers(float(&sum)[n / 8][4], const uint32_t a[4], uint64_t b, T) \
     { \

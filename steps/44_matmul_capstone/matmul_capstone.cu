@@ -319,10 +319,10 @@ static int choose(const struct matmul_args *args, const struct form *forms, int 
         const int rows = ceil_div(args->m, form->cluster_m * form->tile_m), cols = ceil_div(args->n, form->tile_n);
         const int waves = ceil_div(rows * cols, most), clusters = ceil_div(rows * cols, waves);
         const int steps = max(ceil_div(ceil_div(args->k, TILE_K), form->cluster_k), form->tile_n / PANEL);
-        const long exchange_ns = form->cluster_k == 2 ? form->tile_m * form->tile_n / SUMS_A_NS : 0;
+        const bool divided = form->cluster_k == 2, divides = args->variant >= DIVIDED && waves == 1;
+        const long exchange_ns = divided ? form->tile_m * form->tile_n / SUMS_A_NS : 0;
         const long ns = (long)waves * steps * form->step_ns + exchange_ns;
         const bool idle = form->cluster_m * form->tile_m - WGMMA_M >= args->m;  // a consumer has no row of C
-        const bool divided = form->cluster_k == 2, divides = args->variant >= DIVIDED && waves == 1;
         if (idle || (divided && !divides) || (least != 0 && ns >= least))
             continue;
         least = ns;
