@@ -98,6 +98,23 @@ def test_each_type_and_shape_is_timed_and_a_wrong_result_is_the_status(main, cap
     assert said.count("rested, GPU\n1\n") == said.count("hot, GPU\n1\n") == 4 and "\n64x64x64 it, bf16, rested, GPU\n" in said
 
 
+def test_all_variants_of_the_step_itself_are_timed_where_asked_for(main, monkeypatch):
+    """And of those beside it the default one."""
+    step, beside = (peers.find_step(number) for number in ("43", "42"))
+    found, got = [contender(each["name"], variant) for each in (beside, step) for variant in each["variants"]], []
+    monkeypatch.setattr(peers, "contenders_of", lambda *_, **__: found)
+    monkeypatch.setattr(heat, "timed", lambda torch, contenders, iters: got.append([each.line["variant"] for each in contenders]) or [
+        {"heat": "rested", "operation": "it", "device": "GPU", "check": {"right": True}}])
+    for words in ((), ("--variants",)):
+        main("--step", "43", "--shape", "64", "--dtype", "bf16", *words)
+    assert got == [[beside["variants"][-1], step["variants"][-1]], [beside["variants"][-1], *step["variants"]]]
+
+
+def test_the_shapes_of_layers_are_timed(main):
+    status, asked = main("--step", "43", "--layers", "--dtype", "bf16")
+    assert [shape for *_, shape in asked] == [peers.Matmul.shape(text) for text in heat.LAYERS]
+
+
 def test_attention_is_timed_beside_two_backends_in_the_setting_of_flash_attention_3(main):
     status, asked = main("--step", "33", "--beside", "31", "32", "--shape", "1x2x64x32")
     assert status == 0 and asked == [(["31", "32", "33"], ["31", "32"], peers.Fused, ["fp16"], peers.Attention.shape("1x2x64x32"))]
