@@ -116,6 +116,9 @@ EDGES["48_flash_hopper_causal"] = (
     masked([(n, n) for n in (*LENGTHS, 191, 192, 193, 255, 256)], [1, 2, 4], " --lse", WGMMA_HEAD_DIMS)
     + masked([pair for n, n_kv in UNEQUAL for pair in ((n, n_kv), (n_kv, n))], [1, 2, 4], " --lse", WGMMA_HEAD_DIMS)
     + masked([(300, 300), (513, 513), (300, 1000), (1000, 300)], [5, 10, 100], "", WGMMA_HEAD_DIMS))
+# And as the tiles of each of its forms, of which shape and multiprocessors choose.
+EDGES["49_flash_capstone"] = EDGES["48_flash_hopper_causal"] + masked(
+    [(n, n) for n in (79, 80, 81, 159, 160, 161, 383, 384, 385, 2047, 2500)], [4, 60], " --lse", WGMMA_HEAD_DIMS)
 # More than 2^31 elements in a tensor, so that an index of 32 bits fails, where a step takes that many: 10 to 50 GB on the GPU and on the host.
 LARGE = {
     "axpy": ["-n 1073741824"], "sum": ["-n 1073741824"],  # the most that their int takes
@@ -134,6 +137,7 @@ LARGE = {
     "48_flash_hopper_causal": ["--heads 65535 --kv-heads 4369 --seqlen 260 --head-dim 128 --causal --lse",
                                "--heads 65535 --seqlen 3 --kv-seqlen 260 --head-dim 128 --causal"],
 }
+LARGE["49_flash_capstone"] = LARGE["48_flash_hopper_causal"]
 COUNTED = {"axpy": "-n 100003", "sum": "-n 100003", "matmul": "-m 128 -n 128 -k 128", "softmax": "--rows 64 --cols 1024",
            "scale": "--rows 64 --cols 1024", "attention": "--batch 1 --heads 2 --seqlen 128 --head-dim 64"}  # the emulator's default shape
 LADDER = {"axpy": "-n 268435456", "sum": "-n 268435456", "matmul": "-m 4096 -n 4096 -k 4096", "softmax": "--rows 8192 --cols 8192",
@@ -153,6 +157,7 @@ ALSO_COUNTED = {"13_flash_scalar": ["--batch 1 --heads 32 --seqlen 8192 --head-d
                 "47_flash_overlap": [*(f"--batch 1 --heads {heads} --seqlen {n} --head-dim 128" for heads, n in ((2, 128), (8, 8192))),
                                      "--batch 1 --heads 8 --seqlen 8192 --head-dim 256"],
                 **dict.fromkeys(("32_flash_mma_causal", "33_flash_mma_gqa", "48_flash_hopper_causal"), WITH_MASK),
+                "49_flash_capstone": [f"--batch 1 --heads 8 --seqlen 8192 --head-dim {d}" for d in (128, 256)],
                 "34_flash_mma_split_keys": [f"--batch 1 --heads {heads} --kv-heads {kv_heads} --seqlen 1 --kv-seqlen {n_kv} --head-dim {d}"
                                             for heads, kv_heads, n_kv, d in ((32, 8, 32768, 128), (8, 2, 512, 64))],
                 "35_flash_mma_tiling_qk": [f"--batch 1 --heads {h} --seqlen {n} --head-dim 512" for h, n in ((2, 128), (8, 8192))]}
@@ -166,7 +171,9 @@ SANITIZED = {"42_matmul_persistent": MORE_TILES_THAN_CLUSTERS, "43_matmul_overla
              "34_flash_mma_split_keys": "--heads 4 --kv-heads 2 --seqlen 3 --kv-seqlen 525 --head-dim 96 --causal --lse",
              "35_flash_mma_tiling_qk": "--heads 2 --seqlen 131 --head-dim 320",
              **dict.fromkeys(FLASH_WGMMA, "--heads 2 --seqlen 400 --head-dim 128"),  # more tiles than stages
-             "48_flash_hopper_causal": "--heads 80 --kv-heads 40 --seqlen 400 --kv-seqlen 300 --head-dim 64 --causal --lse"}  # more work than blocks
+             "48_flash_hopper_causal": "--heads 80 --kv-heads 40 --seqlen 400 --kv-seqlen 300 --head-dim 64 --causal --lse",  # more work than blocks
+             "49_flash_capstone": [*(f"--heads 80 --kv-heads 40 --seqlen 400 --kv-seqlen 300 --head-dim {d} --causal --lse" for d in WGMMA_HEAD_DIMS),
+                                   "--heads 100 --seqlen 500 --head-dim 128 --input huge"]}
 TIMED = {"axpy": ["268435456"], "sum": ["1048576", "16777216", "268435456"], "matmul": ["1024", "4096", "8192"], "matmul 16-bit": ["1024", "2048", "4096", "8192", "16384"],
          "scale": ["1024x1024", "4096x4096", "16384x16384"], "softmax": ["8192x1024", "131072x1024", "8192x8192", "4096x65536"],
          "attention": [*(f"1x8x{n}x64" for n in (512, 1024, 2048, 4096, 8192, 16384)), "1x32x8192x32",
@@ -185,6 +192,7 @@ TIMED |= dict.fromkeys(FLASH_WGMMA,
 TIMED["48_flash_hopper_causal"] = ["1x8x8192x64-causal", *of_16384((64, 128, 256), mask=CAUSAL),
                                    *of_16384((64, 128), (2048, 4096, 8192, 16384), ("/1", "/4"), CAUSAL), "1x32/8x512/8192x128-causal",
                                    *of_16384((64, 128, 256), (4096,)), "1x8x8192x64"]
+TIMED["49_flash_capstone"] = ["1x8x8192x64", *(text for mask in ("", CAUSAL) for text in of_16384((64, 128, 256), (512, 2048, 16384), mask=mask))]
 # Shapes, and types, at which a step is timed beside its peers besides.
 ALSO_TIMED = {"16_flash_wmma_warp_max": ([f"2x4x{n}x64" for n in (64, 128, 256, 512, 1024, 2048)], ["fp16", "fp32"])}
 
@@ -195,7 +203,9 @@ SWEEPS = [("11_softmax_shaped", "sweep", "bench/softmax_sweep.py"), ("31_flash_m
           ("34_flash_mma_split_keys", "decode", "bench/attention_decode.py"),
           ("35_flash_mma_tiling_qk", "sweep", "bench/attention_sweep.py", "--step", "35"),
           ("48_flash_hopper_causal", "matrix", "bench/attention_matrix.py", "--step", "48", "--variant", "ordered", "--head-dim",
-           *map(str, WGMMA_HEAD_DIMS))]
+           *map(str, WGMMA_HEAD_DIMS)),
+          *(("49_flash_capstone", f"matrix_{variant}", "bench/attention_matrix.py", "--step", "49", "--variant", variant, "--head-dim",
+             *map(str, WGMMA_HEAD_DIMS)) for variant in ("exact", "speculative"))]
 
 
 def kind(step):

@@ -3,6 +3,7 @@
 #ifndef HOPPER_CAUSAL_H
 #define HOPPER_CAUSAL_H
 
+#include "attention.h"
 #include "hopper_attention.h"
 #include "tensor_map.h"
 

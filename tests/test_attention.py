@@ -27,7 +27,8 @@ EDGES = [1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129]  # of tiles
 DIAGONAL_EDGES = [1, 2, *(tile + by for tile in (16, 32, 48, 64, 96, 128) for by in (-1, 0, 1))]  # where it meets them
 BEYOND = 257  # past several tiles, where the checked build takes a second
 # Variants with the heads along their grid's x, which ends far beyond 65535.
-HEADS_IN_X = {"heads_first", "ordered", "grouped", "whole", "split_blocks", "split_warps", "packed", "blocks", "persistent"}
+HEADS_IN_X = {"heads_first", "ordered", "grouped", "whole", "split_blocks", "split_warps", "packed", "blocks", "persistent",
+              "joined", "near", "shaped", "speculative", "exact"}
 
 
 class Step(NamedTuple):

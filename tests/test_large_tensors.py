@@ -32,14 +32,15 @@ SIZES = {
     "copy": [(4 * 4194305,)], "littles_law": [(4194305, 4, 1), (4194305, 16, 1), (4194305, 16, 4)],
 }
 # Where a block on each SM would otherwise go through all of a tensor.
-SMS = dict.fromkeys(("36_bulk_copy", "42_matmul_persistent", "43_matmul_overlapped_store", "44_matmul_capstone", "48_flash_hopper_causal"), "100000000")
+SMS = dict.fromkeys(("36_bulk_copy", "42_matmul_persistent", "43_matmul_overlapped_store", "44_matmul_capstone", "48_flash_hopper_causal", "49_flash_capstone"),
+                    "100000000")
 # CUDA's grids have no more than 65535 blocks along y.
 ONLY = {"strided": lambda m, n, k: n <= 32 * 65535,
         **dict.fromkeys(("38_matmul_wgmma", "39_matmul_ring", "40_matmul_warp_specialized", "41_matmul_multicast"), lambda m, n, k: n <= 192 * 65535)}
 MANY = {"13_flash_scalar": 4, "15_flash_wmma": 4, "16_flash_wmma_warp_max": 4}  # blocks along a dimension of which the last is enough; 06 needs all of a head
 
 AT_END = {"41_matmul_multicast": 4, "42_matmul_persistent": 2, "43_matmul_overlapped_store": 2, "44_matmul_capstone": 2,  # blocks that run, whole clusters
-          "48_flash_hopper_causal": 75}  # five of each head of the last group, 65535 % 126; the last rows' are the first of a group
+          "49_flash_capstone": 75, "48_flash_hopper_causal": 75}  # five of each head of the last group, 65535 % 126; the last rows' are the first of a group
 
 # What no launch makes that large before it takes hours: within a head, where the work grows by the square of seqlen; and
 # what is no index: a sum of bits, and a remainder that the lower bits decide.
@@ -57,6 +58,7 @@ EXCEPT = {"12_attention_naive": ("(size_t)i * n + col]", "(size_t)col * d + i]",
           "33_flash_mma_gqa": ("(size_t)row * D", "(size_t)blockIdx.x * n]"),
           # the same; and bytes of one head's K and V, of which 2^32 are more keys than any size here has
           "48_flash_hopper_causal": ("(size_t)head * problem.n]", "(size_t)2 * n_kv"),
+          "49_flash_capstone": ("(size_t)4 * n_kv",),
           # the same as of 33; and parts, of which there are several only where all rows together are fewer than the SMs hold
           "34_flash_mma_split_keys": ("(size_t)row * PITCH", "(size_t)first * D", "(size_t)blockIdx.x * rows", "(size_t)rows + head_row",
                                       "(size_t)blockIdx.x * THREADS", "(size_t)rows * D", "(size_t)by.parts", "(size_t)args->batch"),

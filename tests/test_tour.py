@@ -68,11 +68,12 @@ def test_every_run_has_one_line(runs):
 
 
 def test_atomics_are_shown_where_there_are_any(runs):
-    """Of sums, and of attention in step 48, where blocks take their pieces from a counter."""
+    """Of sums, and of attention in steps 48 and 49, where blocks take their pieces from a counter."""
     heads = [(group, printed([ladder.counted(group)], 80).splitlines()[1].split()) for group in tables(runs)]
     shown = [group for group, head in heads if "atomics" in head]
-    assert [group[0][0]["operation"] for group in shown] == ["sum", "attention"]
-    assert {(step["number"], done["variant"]) for step, done in shown[1] if run.total(done["profile"])["atomics"]} == {("48", "ordered")}
+    assert {group[0][0]["operation"] for group in shown} == {"sum", "attention"}
+    assert {(step["number"], done["variant"]) for group in shown[1:] for step, done in group if run.total(done["profile"])["atomics"]} == {
+        ("48", "ordered"), *(("49", variant) for variant in ("joined", "near", "shaped", "speculative", "exact"))}
 
 
 def test_a_visitor_sees_one_table(runs):

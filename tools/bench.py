@@ -20,12 +20,13 @@ BY_ITSELF = {"device"}  # operations whose program measures its peer, too
 
 class Script(NamedTuple):
     """A script of bench/ that times a step beside others: what it is given, and the file of its lines. One that is alone stands in the
-    place of bench/peers.py."""
+    place of bench/peers.py. One that is asked for by a flag runs with that flag, and nothing else then."""
     name: str
     file: str
     beside: tuple
     options: tuple = ()
     alone: bool = False
+    flag: str = ""
 
 
 def heat(*beside, file="heat.jsonl", options=()):
@@ -49,11 +50,26 @@ SCRIPTS = {"34_flash_mma_split_keys": [Script("attention_decode.py", "decode.jso
            "45_flash_wgmma": [heat("31_flash_mma_warp_rows", options=FEW)],
            "46_flash_pingpong": [heat("31_flash_mma_warp_rows", "45_flash_wgmma", options=FEW)],
            "47_flash_overlap": [heat("46_flash_pingpong", options=FEW)],
-           "48_flash_hopper_causal": [heat("33_flash_mma_gqa", options=(*FEW, "--causal"))]}
+           "48_flash_hopper_causal": [heat("33_flash_mma_gqa", options=(*FEW, "--causal"))],
+           "49_flash_capstone": [Script("attention_table.py", "table.jsonl", (), flag="--table")]}
 
 
-def scripts(step):
-    return SCRIPTS.get(step["name"], [])
+def scripts(step, arguments=()):
+    """Those that run with these arguments, which are all but those that a flag asks for, or that one."""
+    found = SCRIPTS.get(step["name"], [])
+    asked = [script for script in found if script.flag in arguments]
+    return asked or [script for script in found if not script.flag]
+
+
+def flag_of(chosen, arguments):
+    """The flag that asks for a script, taken out of the arguments; all steps have to have one."""
+    flags = {script.flag for found in SCRIPTS.values() for script in found if script.flag}
+    asked = [word for word in arguments if word in flags]
+    for flag in asked:
+        have = [name for name, found in SCRIPTS.items() if any(script.flag == flag for script in found)]
+        if not chosen or any(step["name"] not in have for step in chosen):
+            stop(f"{flag}: accepted of {', '.join(have)} alone; such as: ./learn bench {have[0][:2]} {flag}")
+    return asked[:1], [word for word in arguments if word not in flags]
 
 
 def torch_python():
@@ -69,6 +85,14 @@ def commands(chosen, python, place, arguments):
     """With PyTorch all steps of one operation in one process, so that their figures compare; else each by itself. Lines go to files of
     that folder, of the names that they have in a step's directory."""
     lines = place / RESULTS
+    asked, arguments = flag_of(chosen, arguments)
+    if asked:
+        if not python:
+            stop(f"{asked[0]}: the peers come from PyTorch, and no Python here has it with CUDA: pip install torch", 77)
+        for step in chosen:
+            for script in scripts(step, asked):
+                yield [python, PEERS.parent / script.name, "--step", step["number"], *script.options, "--json", place / script.file, *arguments]
+        return
     alone = [step for step in chosen if python and any(script.alone for script in scripts(step))]
     together = [step for step in chosen if python and PEERS.exists() and step["operation"] not in BY_ITSELF and step not in alone]
     for operation in dict.fromkeys(step["operation"] for step in together):
@@ -85,8 +109,8 @@ def commands(chosen, python, place, arguments):
 def keep(chosen, place):
     """Each step's results.jsonl becomes this run's lines of it and of its peers, as they were written; a script's file all of them."""
     for step in chosen:
-        found = [script for script in scripts(step) if (place / script.file).exists()]
-        usual = [] if any(script.alone for script in found) else [RESULTS]
+        found = [script for script in SCRIPTS.get(step["name"], []) if (place / script.file).exists()]
+        usual = [] if any(script.alone for script in found) or not (place / RESULTS).exists() else [RESULTS]
         for file in [*usual, *(script.file for script in found)]:
             kept = [text for text in (place / file).read_text().splitlines(keepends=True) if file != RESULTS or belongs(json.loads(text), step)]
             write_whole(steps.directory(step) / file, "".join(kept))
@@ -101,6 +125,7 @@ def targets(chosen):
 
 def bench(chosen, record, arguments):
     """Returns the exit status: the worst of the programs'."""
+    flag_of(chosen, arguments)  # refuses what it cannot take before anything is built
     device, why_not = machine.gpu()
     if device is None:
         stop(f"bench times on a GPU: {why_not}. The emulator counts and never times; try: ./learn profile", 77)

@@ -721,11 +721,43 @@ def row_name(step, file, line):
 
 
 CHAIN = "chain.jsonl"
+FLASH_TOKENS = 16384  # of all sequences, in FlashAttention-3's setting
 
 
 def chain(step, heat):
     """The same of the step's own variants, each of which does one thing more than the one before it."""
     return road(step, CHAIN, heat)
+
+
+def cells(step, heat, variant=None):
+    """What bench/attention_table.py timed of the step in FlashAttention-3's setting, on a rested GPU or on a hot one: of one variant how many
+    times as fast it is as the better of FlashAttention-3 and cuDNN, a row for each head dimension and mask; else all rates. A cell that
+    was timed again has its last lines."""
+    found = {}
+    for line in steps.recorded(step, "table.jsonl"):
+        if line["time"] and line["heat"] == heat:
+            shape = line["shape"]
+            if shape["seqlen"] * shape["batch"] == FLASH_TOKENS:
+                found.setdefault((shape["head_dim"], bool(shape.get("causal")), shape["seqlen"]), {})[line["variant"] or contender(line)] = line
+    if not found:
+        return "Not measured on an H200 yet."
+    rivals, line = ("FlashAttention-3", "cuDNN"), next(iter(next(iter(found.values())).values()))
+    commit = next(each["flash_attention"] for row in found.values() for each in row.values() if "flash_attention" in each)
+    where = (f"in {line['dtype']} on a {heat} {measured_on(line, 'temperature_c')}, FlashAttention-3 at commit {commit}, in turns in one process")
+    words = lambda d, causal: f"D {d}{', causal' if causal else ''}"
+    if variant is None:
+        names = list(dict.fromkeys(name for row in found.values() for name in row))
+        rows = [(words(d, causal), f"{n:,}", *(tflops(row.get(name)) for name in names)) for (d, causal, n), row in sorted(found.items())]
+        return f"TFLOPS {where}:\n\n{table(('', 'N', *names), rows)}"
+    ratio = {cell: min(median(row[rival]) for rival in rivals if rival in row) / median(row[variant]) for cell, row in found.items()}
+    lengths = sorted({n for *_, n in ratio})
+    rows = [(words(d, causal), *(f"{ratio[d, causal, n]:.2f}" if ratio[d, causal, n] >= 1 else f"**{ratio[d, causal, n]:.3f}**" for n in lengths))
+            for d, causal in sorted({cell[:2] for cell in ratio})]
+    below = sum(each < 1 for each in ratio.values())
+    return (f"How many times as fast `{variant}` is as the better of FlashAttention-3 and cuDNN, {where}:\n\n"
+            + table(("", *(f"N {n:,}" for n in lengths)), rows)
+            + f"\n\nThe geometric mean of the {len(ratio)} cells is {statistics.geometric_mean(ratio.values()):.3f}, the least is {min(ratio.values()):.3f}, "
+              f"and {below or 'none'} of them {'is' if below < 2 else 'are'} below 1.")
 
 
 def layers_of(step):
@@ -983,12 +1015,12 @@ def generate(name, base, pictures=None):
     if kind in each and not words:
         return each[kind](steps.find(base.name))
     with_words = {"code": (code, 1), "task": (task, 1), "ncu": (ncu, 3), "head_dims": (head_dims, 4), "types": (types, 4), "lengths": (lengths, 3), "against": (against, 1),
-                  "elsewhere": (elsewhere, 1), "chain": (chain, 1)}
+                  "elsewhere": (elsewhere, 1), "chain": (chain, 1), "cells": (cells, 2)}
     if kind in with_words and 1 <= len(words) <= with_words[kind][1]:
         return with_words[kind][0](steps.find(base.name), *words)
     stop(f"{base / 'README.md'}: nothing generates '{name}'. There are: milestones, claim, steps, tour OPERATION, memory levels, memory gpus, "
          "piece FILE.cu NAME…, report FILE.cu, output FILE.cu, analysis N… [at SHAPE], limits N…, shared_memory N…, timeline N [VARIANT] [ARGS], and of a "
-         "step clocks SHAPE, diff, results, speed, shapes, growth, matrix, decode, decode_variants, heat, road, layers, chain rested, chain hot, parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, elsewhere D, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
+         "step clocks SHAPE, diff, results, speed, shapes, growth, matrix, decode, decode_variants, heat, road, layers, chain rested, chain hot, cells HEAT [VARIANT], parts, counters, floors, layout, exercises, task N, walk NAME…, sass VARIANT OPCODE…, code FILE, against N, elsewhere D, head_dims TYPE SHAPE, types SHAPE, lengths SHAPE, ncu COLUMN….")
 
 
 def is_file_with(path, content):

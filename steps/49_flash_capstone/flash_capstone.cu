@@ -1,5 +1,5 @@
-// Attention held against FlashAttention-3 and cuDNN: pieces of work that run into one another, a loop with few branches, shapes for
-// each head dimension and length, and, as a bet, a softmax that trusts the max of a row's first tiles.
+// Attention held against FlashAttention-3 and cuDNN: pieces of work that run into one another, a loop with few branches, shapes
+// for each head dimension and length, and, as a bet, a softmax that trusts the max of a row's first tiles.
 //
 //   nvcc -O3 -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Icommon -o flash_capstone steps/49_flash_capstone/flash_capstone.cu common/*.c
 //   ./learn run 49
@@ -18,14 +18,14 @@ constexpr float LAZY_RISE = 8, TRUSTED_RISE = 11;    // log2 of how far weights 
 
 template <int CONSUMERS> constexpr int PRODUCER = CONSUMERS == 2 ? 40 : 32;  // registers
 
-// [slice] Which 64 rows of a piece a consumer has. Of every other piece the last consumer has the first: with a mask they see fewer keys.
+// [slice] Which 64 rows of a piece a consumer has: the last has the first of every other piece. With a mask they see fewer keys.
 template <int CONSUMERS> __device__ __forceinline__ int slice_of(int consumer, int count)
 {
     return count % 2 ? CONSUMERS - 1 - consumer : consumer;
 }
 
-// [buffers] TILE keys in a tile of K or V, STAGES tiles in a ring. Up to D 128, pieces take turns at two places for rows of Q, and their
-// rows of O leave through the same place. At D 256 there is one, and O leaves from the registers.
+// [buffers] TILE keys in a tile of K or V, STAGES tiles in a ring. Up to D 128, pieces take turns at two places for rows of Q, and
+// their rows of O leave through the same place. At D 256 there is one, and O leaves from the registers.
 template <int D> constexpr int PLACES = D <= 128 ? 2 : 1;
 
 template <typename T, int D, int CONSUMERS, int TILE, int STAGES>
@@ -36,7 +36,7 @@ struct buffers {
     struct ring<PLACES<D>> of_Q;
     struct ring<STAGES> of_K, of_V;
     struct ring<1> of_next;
-    struct piece next;  // what the block computes next
+    uint64_t next;  // head and, in the lower half, row of what the block computes next
 };
 
 // [taken] Pieces that blocks took beyond their first: 0 again when all are done. Two launches must not run at the same time.
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
 {
     extern __shared__ __align__(1024) uint4 memory[];
     auto &smem = *(struct buffers<T, D, CONSUMERS, TILE, STAGES> *)memory;
-    // [uniform] The same in all lanes of a warp, as the compiler sees by the exchange: it keeps what follows from it in uniform registers.
+    // [uniform] The same in all lanes of a warp, as the exchange tells the compiler: what follows is in uniform registers.
     const int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0), lane = threadIdx.x % 32;
 
     // [barriers]
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
             struct piece piece = piece_of(&problem, blockIdx.x, BLOCK_ROWS<CONSUMERS>);
             const auto announce = [&](int count) {
                 mbarrier_wait_parity(smem.of_next.empty, 1 - count % 2);  // all consumers know of the piece before
-                smem.next = piece;
+                smem.next = (uint64_t)piece.head << 32 | (uint32_t)piece.row;
                 mbarrier_arrive(smem.of_next.full);
             };
             const auto load_Q = [&](int count) {
@@ -131,19 +131,20 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         float o[D / MMA_N][4], s[TILE / MMA_N][4], m[2], l[2], factor[2], inverse[2];
         uint32_t p[TILE / WGMMA_K][4];
         struct piece before = {}, next;
-        bool stored = false;  // the engine may still be reading rows of O
+        bool stored = false;  // the engine may be reading rows of O
         const auto take = [&](int count) {
             mbarrier_wait_parity(smem.of_next.full, count % 2);
-            next = {__shfl_sync(0xffffffff, smem.next.head, 0), __shfl_sync(0xffffffff, smem.next.row, 0)};
+            const uint64_t read = smem.next;
             mbarrier_arrive(smem.of_next.empty);  // each thread has read it
+            next = {__shfl_sync(0xffffffff, (int)(read >> 32), 0), __shfl_sync(0xffffffff, (int)read, 0)};
         };
-        // [first_turn] Turns are those of step 46, but the last consumer begins with handing on: nobody knows whose turn will be the last.
+        // [first_turn] As in step 46, but the last consumer begins with handing on: nobody knows whose turn will be the last.
         if (warpgroup == CONSUMERS - 1)
             hand_on<TURNS, CONSUMERS>(warpgroup);
         take(0);
         for (int count = 0;; count++) {
             const int place = count % PLACES<D>, other = (count + 1) % PLACES<D>;
-            // [limits] `tile` is the block's last, `own` the last that this consumer's rows see. Each of them sees the keys before `whole`.
+            // [limits] `tile` is the block's last, `own` the last that the consumer's rows see. Each sees the keys before `whole`.
             int tile = (keys_before(&problem, next.row + BLOCK_ROWS<CONSUMERS>) - 1) / TILE * TILE;
             const struct piece piece = {next.head, next.row + slice_of<CONSUMERS>(warpgroup, count) * WGMMA_M};
             const int own = (keys_before(&problem, piece.row + WGMMA_M) - 1) / TILE * TILE;
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                 }
                 stored = false;
             };
-            // [joined] The first tile's scores are issued with the last product of the piece before, unless others have tiles before it.
+            // [joined] The first tile is computed with the last product of the piece before, unless others have tiles before it.
             bool joined = count > 0 && next.row >= 0 && tile == own, alone = !joined;
             if (count > 0 && alone) {
                 const int V_stage = (stage + STAGES - 1) % STAGES;
@@ -192,8 +193,8 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                 next_stage<STAGES>(&stage, &parity);
             }
             mbarrier_wait_parity(&smem.of_Q.full[place], count / PLACES<D> % 2);  // the rows of Q are there
-            // [phases] 0: the first tile, alone. 1: the first tile, joined. 2: the one behind it, and all with a mask. 3: all others, in a
-            // loop without a branch that it can do without.
+            // [phases] 0: the first tile, alone. 1: the first tile, joined. 2: the one behind it, and all with a mask. 3: all
+            // others, in a loop without a branch that it can do without.
             bool positive = false;  // each max of the warp's rows
 #pragma unroll
             for (int phase = 0; phase < 4; phase++)
@@ -272,6 +273,14 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
     }
 }
 
+// [forms] Two of each head dimension, that of step 48 first. What a piece takes, without a mask and with one, beside what each of
+// its tiles takes: on an H200, by two lengths of 16384 queries in all and 2048 columns in all.
+struct form {
+    int head_dim, rows, tile, bytes;
+    double piece_us, masked_us, tile_us;
+    int (*start[2])(const struct attention_args *args, cudaStream_t stream);  // the second trusts
+};
+
 // [prepared] What is made once before any launch.
 struct prepared {
     CUtensorMap maps[4];  // of Q, K, V and O
@@ -295,28 +304,21 @@ static int start(const struct attention_args *args, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-// [forms] Two of each head dimension, that of step 48 first. What a piece and each of its tiles take comes of two lengths of H200_US, without a mask.
-struct form {
-    int head_dim, rows, tile, bytes;
-    double piece_us, tile_us;
-    int (*start[2])(const struct attention_args *args, cudaStream_t stream);  // the second trusts
-};
-
 template <typename T, int D, int CONSUMERS, int TILE, int STAGES, bool TURNS>
-static struct form form_of(double piece_us, double tile_us)
+static struct form form_of(double piece_us, double masked_us, double tile_us)
 {
     constexpr int bytes = sizeof(struct buffers<T, D, CONSUMERS, TILE, STAGES>);
-    struct form form = {D, BLOCK_ROWS<CONSUMERS>, TILE, bytes, piece_us, tile_us};
+    struct form form = {D, BLOCK_ROWS<CONSUMERS>, TILE, bytes, piece_us, masked_us, tile_us, {}};
     form.start[0] = start<T, D, CONSUMERS, TILE, STAGES, TURNS, false>;
     form.start[1] = start<T, D, CONSUMERS, TILE, STAGES, TURNS, true>;
     return form;
 }
 
 template <typename T>
-static const struct form FORMS[] = {
-    form_of<T, 64, 4, 64, 4, false>(2.4, 0.963),  form_of<T, 64, 3, 128, 3, true>(1.4, 1.357),
-    form_of<T, 128, 2, 128, 2, true>(2.1, 1.445), form_of<T, 128, 3, 80, 3, false>(2.4, 1.260),
-    form_of<T, 256, 2, 64, 2, true>(4.6, 1.329),  form_of<T, 256, 2, 80, 2, true>(4.3, 1.613),
+static const struct form FORMS[6] = {
+    form_of<T, 64, 4, 64, 4, false>(2.4, 1.5, 0.963),  form_of<T, 64, 3, 128, 3, true>(1.4, 2.5, 1.357),
+    form_of<T, 128, 2, 128, 2, true>(2.1, 2.5, 1.445), form_of<T, 128, 3, 80, 3, false>(2.4, 2.5, 1.260),
+    form_of<T, 256, 2, 64, 2, true>(4.6, 4.6, 1.329),  form_of<T, 256, 2, 80, 2, true>(4.3, 4.9, 1.613),
 };
 
 // [choose] The form that should take the least time. Without a mask pieces are equal, and computed in whole waves.
@@ -324,30 +326,29 @@ static const struct form *choose(const struct attention_args *args, struct probl
 {
     int sms = 1;
     cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
-    const int n = args->seqlen, n_kv = args->kv_seqlen, per_kv = args->heads / args->kv_heads,
-              heads = args->batch * args->heads;
+    const int n = args->seqlen, n_kv = args->kv_seqlen, heads = args->batch * args->heads;
     const int in_L2 = max(1, (int)(L2_BYTES / ((size_t)4 * n_kv * args->head_dim)));  // heads of K and V
     const int group = args->variant == JOINED ? in_L2 : args->causal ? min(in_L2, MOST_HEADS) : 1;
-    *problem = {heads, per_kv, n, n_kv, args->causal ? n_kv - n : n_kv, min(group * per_kv, heads)};
+    const int per_kv = args->heads / args->kv_heads, offset = args->causal ? n_kv - n : n_kv;
+    *problem = {heads, per_kv, n, n_kv, offset, min(group * per_kv, heads), 0, 0, 0, 0, 0};
     problem->scale = LOG2_E * args->scale, problem->rise = args->variant == EXACT ? LAZY_RISE : 0;
     problem->at_max = args->dtype == BF16 ? P_LARGEST<__nv_bfloat16> : P_LARGEST<half>;
     problem->at_max -= args->variant == SPECULATIVE ? TRUSTED_RISE : problem->rise;
     const struct form *best = NULL;
     double least = 0;
     for (const struct form &form : args->dtype == BF16 ? FORMS<__nv_bfloat16> : FORMS<half>) {
-        if (form.head_dim != args->head_dim || (best && args->variant < SHAPED) ||
-            !attention_is_packed(args, args->dtype))
+        if (form.head_dim != args->head_dim || (best && args->variant < SHAPED))
             continue;
         const int pieces = ceil_div(n, form.rows);  // of a head
-        double us = 0;
+        double us = pieces * (args->causal ? form.masked_us : form.piece_us);
         for (int piece = 1; piece <= pieces; piece++)
-            us += form.piece_us + form.tile_us * ceil_div(keys_before(problem, piece * form.rows), form.tile);
+            us += form.tile_us * ceil_div(keys_before(problem, piece * form.rows), form.tile);
         const double waves = (double)pieces * heads / sms;
         us *= (args->causal ? waves : ceil(waves)) / pieces;
         if (!best || us < least)
             best = &form, least = us, problem->pieces = pieces * heads, problem->blocks = min(pieces * heads, sms);
     }
-    return best;
+    return attention_is_packed(args, args->dtype) ? best : NULL;
 }
 
 // [prepare]
@@ -360,8 +361,7 @@ int prepare(const struct attention_args *args)
 
 int launch(const struct attention_args *args, cudaStream_t stream)
 {
-    const struct prepared *prepared = (const struct prepared *)args->prepared;
-    return prepared->form->start[args->variant == SPECULATIVE](args, stream);
+    return ((const struct prepared *)args->prepared)->form->start[args->variant == SPECULATIVE](args, stream);
 }
 
 // [main]
