@@ -3,6 +3,7 @@ import itertools
 import json
 import pwd
 import re
+import statistics
 import shutil
 import subprocess
 
@@ -10,13 +11,13 @@ import pytest
 
 from conftest import ROOT
 from small_clone import call, clone, ended  # noqa: F401
-from plots import attention_shapes
+from plots import attention_cells, attention_shapes
 from tools import docs, floors, results, steps
 
 PAGE = (ROOT / "README.md").read_text()
 PARTS = ["# Flash Steps\n", "You need no GPU", "## In one minute", "git clone", "./learn tour", "<!-- generated: tour",
          "<!-- generated: piece", "<!-- generated: report", "Mend it", "`./learn exercise 01`", "## What the steps reach", "plots/attention.svg",
-         "plots/attention_shapes.svg", "<!-- generated: claim", "### Milestones", "## Where to start", "short path", "full path",
+         "plots/attention_cells.svg", "plots/attention_shapes.svg", "<!-- generated: claim", "### Milestones", "## Where to start", "short path", "full path",
          "## How a lesson works", "## Teaching with it", "## What the emulator promises, and what not", "## Platforms", "WSL2",
          "## Tests", "## All steps", "<!-- generated: steps", "## Licence"]
 NOBODY = 4321  # a user whom no /etc/passwd knows
@@ -191,3 +192,14 @@ def test_any_user_works_in_a_container(clone, container):  # noqa: F811
     ended(done, 0, "4 of 4 variants gave the right result.", "plots/ladder.svg")
     assert (clone / "plots/ladder.svg").exists() and mine.read_text() == "mine"
     assert "plots/" not in call(clone, "tour").stdout  # the next to come, in no container, finds the picture
+
+
+def test_what_it_says_of_the_36_cells():
+    """Step 49 beside FlashAttention-3 and cuDNN: in each cell the rates of one run, whose last line counts."""
+    found = re.search(r"at least as fast as the better of FlashAttention-3 and cuDNN in each of the (\d+) cells, and ([\d.]+) × as fast in their "
+                      r"geometric mean\. With a softmax that bets on an old max it is ([\d.]+) × as fast", " ".join(PAGE.split()))
+    panels = attention_cells.data()["panels"]
+    over = {name: [rate / max(curves[rival][place][1] for rival in ("FlashAttention-3", "cuDNN"))
+                   for curves in panels.values() for place, (_, rate) in enumerate(curves[name])] for name in ("exact", "speculative")}
+    assert len(over["exact"]) == int(found[1]) == 36 and min(over["exact"]) >= 1
+    assert [f"{statistics.geometric_mean(over[name]):.2f}" for name in ("exact", "speculative")] == [found[2], found[3]]
