@@ -15,7 +15,7 @@ LINES = {"exact": {"color": BLUES[3], "marker": "o", "linewidth": 2.4, "zorder":
 def data():
     """{"title", "panels": {words: {name: [[length, TFLOPS], …]}}}; None where nothing is recorded. The last of a cell counts."""
     found = {}
-    for line in steps.recorded(steps.find(STEP), "table.jsonl"):
+    for line in (line for step in steps.load() if step["number"] == STEP for line in steps.recorded(step, "table.jsonl")):
         shape = line["shape"]
         if line["time"] and line["heat"] == HEAT and shape["heads"] * shape["head_dim"] == 2048:
             words = f"D {shape['head_dim']}" + (", causal" if shape.get("causal") else "")

@@ -60,7 +60,7 @@ ENGINE = (*REQUESTS, "shared_ld_wavefronts", "shared_st_wavefronts", "shared_ld_
 COPIES = (*LOADS, "shared_ld_conflicts", "global_ld_requests", "global_ld_sectors", "global_st_sectors", "copy_st_wavefronts")
 COUNTED_OTHERWISE = {**{("48_flash_hopper_causal", variant): ("shared_st_conflicts", "shared_st_wavefronts")  # stmatrix beside others' products
                         for variant in ("blocks", "persistent", "ordered")},
-                     **{("49_flash_capstone", variant): ("shared_st_conflicts", "shared_st_wavefronts")
+                     **{("49_flash_capstone", variant): ("shared_st_conflicts", "shared_st_wavefronts", "shared_ld_wavefronts")
                         for variant in ("joined", "near", "shaped", "speculative", "exact")},
                      ("01_block_sum", "tree"): (*REQUESTS, *SPLIT), ("02_warp_sum", "atomics"): SPLIT, ("02_warp_sum", "shuffle"): SPLIT,
                      ("02_warp_sum", "tuned"): SPLIT, ("05_matmul_register", "register"): ("shared_st_conflicts",),

@@ -253,7 +253,7 @@ PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plai
            for bug in BUGS for plain in (True, False)}
 
 
-SHARED = [ROOT / "common" / header for header in (HOPPER, HOPPER_MATMUL)]  # what several steps' kernels are made of
+SHARED = [ROOT / "common" / header for header in (HOPPER, HOPPER_MATMUL, "hopper_causal.h", "hopper_softmax.h")]  # what several steps' kernels are made of
 
 
 def bug_cases(plain):

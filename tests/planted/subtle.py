@@ -6,7 +6,7 @@ where the emulator watches; the others are built without its checks, and the ste
 
 import dataclasses
 
-from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAPSTONE, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH,
+from bugs import (AHEAD, ALL_READ, ATTENTION, BEFORE_LOOP, BLOCK_SUM, BULK_COPY, CAPSTONE, CAUSAL, COLLECTIVE, CP_ASYNC, DEVICE, DOUBLE, EACH_ROUND, FIRST, FIRST_BARRIER, FLASH, FLASH_CAPSTONE,
                   FLASH_STAGES, FLASH_WGMMA, FLASH_WMMA, GQA, HELD, HOPPER_CAUSAL, LANES, MMA, MULTICAST, NAIVE, NEXT, NO_FENCE, ONLINE, ORDER, OVERLAP, OVERLAPPED, PERSISTENT, PINGPONG, PUT, QUOTIENT, READ, REGISTER, RESCALE, REWRITTEN,
                   PRODUCTS_WAITED, SECOND_OF_WARPS, SHAPED, SHARED_KV, SHARED_QKV, SOFTMAX, SPECIALIZED, SPLIT_KEYS, SPLIT_KV, SPLIT_Q, STORE, STORE_VECTOR, SUMMAND, SWIZZLE,
                   SWIZZLED_FLASH, TILED, TILING_QK, TMA_TILE, VECTOR, WARP_MAX, WARP_ROWS, WARP_SUM, WARP_TILE, WHOLE_FRAGMENT, WHOLE_TILES,
@@ -39,6 +39,10 @@ REACH = {
                     "--heads 2 --kv-heads 1 --seqlen 700 --kv-seqlen 130 --head-dim 64 --causal --lse",
                     "--heads 1 --seqlen 700 --head-dim 256 --input scaled --causal",
                     "--heads 140 --kv-heads 70 --seqlen 33 --head-dim 64 --causal"],  # more pieces of work than an H200 has SMs
+    FLASH_CAPSTONE: ["--batch 2 --heads 6 --kv-heads 2 --seqlen 70 --kv-seqlen 600 --head-dim 64 --causal --lse",
+                     "--heads 2 --kv-heads 1 --seqlen 700 --kv-seqlen 130 --head-dim 64 --causal --lse",
+                     "--heads 1 --seqlen 700 --head-dim 256 --input scaled --causal", "--heads 2 --seqlen 700 --head-dim 128 --input scaled",
+                     "--heads 140 --kv-heads 70 --seqlen 33 --head-dim 64 --causal"],
 }
 # The same with the checks on, small because those take their time.
 WATCHED = {
@@ -58,6 +62,8 @@ WATCHED = {
                                                        "--heads 1 --seqlen 300 --head-dim 256"]),
     HOPPER_CAUSAL: ["--heads 2 --seqlen 300 --head-dim 64 --causal", "--heads 1 --seqlen 300 --head-dim 128",
                     "--heads 4 --kv-heads 2 --seqlen 150 --kv-seqlen 100 --head-dim 256 --causal --lse"],
+    FLASH_CAPSTONE: ["--heads 2 --seqlen 300 --head-dim 64 --causal", "--heads 1 --seqlen 300 --head-dim 128",
+                     "--heads 4 --kv-heads 2 --seqlen 150 --kv-seqlen 100 --head-dim 256 --causal --lse"],
 }
 PROFILE = "--profile"  # and what it counts is compared with what ncu counted
 
@@ -525,7 +531,11 @@ SUBTLE = [
         ("heads_wrap", "head = blockIdx.y;", "head = blockIdx.y % 4;", NEVER, HEADS_OF_64),
         ("maps_of_the_first_batch", "tensors[i], args->batch * args->heads,", "tensors[i], args->heads,", NEVER, HEADS_OF_64))),
     *(Subtle(step, "memory_not_asked_for", "= cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);", "= cudaSuccess;",
-             REFUSED, KEYS_128, status=2) for step in (FLASH_WGMMA, PINGPONG, OVERLAP, HOPPER_CAUSAL)),
+             REFUSED, KEYS_128, status=2) for step in (FLASH_WGMMA, PINGPONG, OVERLAP, HOPPER_CAUSAL, FLASH_CAPSTONE)),
+    Subtle(FLASH_CAPSTONE, "heads_of_the_first_batch", "heads = args->batch * args->heads;", "heads = args->heads;", NEVER, SHARED_OF_HOPPER),
+    Subtle(FLASH_CAPSTONE, "keys_of_the_first_batch", "piece.head / problem.heads_per_kv;", "piece.head / problem.heads_per_kv % 2;", "should be",
+           SHARED_OF_HOPPER),
+    Subtle(FLASH_CAPSTONE, "taken_for_good", "atomicInc(&taken, problem.pieces - 1)", "atomicAdd(&taken, 1)", SECOND, MANY_PIECES),
     Subtle(FLASH_WGMMA, "one_group_too_few_of_output", "wgmma_wait_group<0>(o);", "wgmma_wait_group<1>(o);", REWRITTEN, HEADS_OF_300, "pipelined",
            checked=True),
     *(Subtle(step, "a_consumer_for_all", "mbarrier_init(&smem.empty_V[stage], CONSUMERS * WARPS);", "mbarrier_init(&smem.empty_V[stage], WARPS);",
