@@ -733,18 +733,22 @@ def cells(step, heat, variant=None):
     """What bench/attention_table.py timed of the step in FlashAttention-3's setting, on a rested GPU or on a hot one: of one variant how many
     times as fast it is as the better of FlashAttention-3 and cuDNN, a row for each head dimension and mask; else all rates. A cell that
     was timed again has its last lines."""
-    found = {}
+    found, again = {}, {}
     for line in steps.recorded(step, "table.jsonl"):
         if line["time"] and line["heat"] == heat:
             shape = line["shape"]
             if shape["seqlen"] * shape["batch"] == FLASH_TOKENS:
-                found.setdefault((shape["head_dim"], bool(shape.get("causal")), shape["seqlen"]), {})[line["variant"] or contender(line)] = line
+                cell, name = (shape["head_dim"], bool(shape.get("causal")), shape["seqlen"]), line["variant"] or contender(line)
+                again |= {cell: None} if name in found.setdefault(cell, {}) else {}
+                found[cell][name] = line
     if not found:
         return "Not measured on an H200 yet."
     rivals, line = ("FlashAttention-3", "cuDNN"), next(iter(next(iter(found.values())).values()))
     commit = next(each["flash_attention"] for row in found.values() for each in row.values() if "flash_attention" in each)
-    where = (f"in {line['dtype']} on a {heat} {measured_on(line, 'temperature_c')}, FlashAttention-3 at commit {commit}, in turns in one process")
     words = lambda d, causal: f"D {d}{', causal' if causal else ''}"
+    second = "; ".join(f"{words(d, causal)}, N {n:,}" for d, causal, n in sorted(again))
+    where = (f"in {line['dtype']} on a {heat} {measured_on(line, 'temperature_c')}, FlashAttention-3 at commit {commit}, in turns in one process"
+             + (f" ({second}: in a second one)" if second else ""))
     if variant is None:
         names = list(dict.fromkeys(name for row in found.values() for name in row))
         rows = [(words(d, causal), f"{n:,}", *(tflops(row.get(name)) for name in names)) for (d, causal, n), row in sorted(found.items())]

@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                 next_stage<STAGES>(&stage, &parity);
             }
             mbarrier_wait_parity(&smem.of_Q.full[place], count / PLACES<D> % 2);  // the rows of Q are there
-            // [phases] 0: the first tile, alone. 1: the first tile, joined. 2: the one behind it, and all with a mask. 3: all
+            // [phases] 0: the first tile, alone. 1: the first tile, joined. 2: while rows of O leave, or with a mask. 3: all
             // others, in a loop without a branch that it can do without.
             bool positive = false;  // each max of the warp's rows
 #pragma unroll
@@ -376,7 +376,7 @@ static const struct variant variants[] = {
     {"near", "and heads come one after another, with a mask at most 16 at a time"},
     {"shaped", "and shapes are chosen for each head dimension and length"},
     {"speculative", "and the max of a row's first tiles is trusted: a bet"},
-    {"exact", "without the bet, and O is rescaled only where a max has grown 256-fold"},
+    {"exact", "without the bet, and O is rescaled only where a weight would exceed the max's 256-fold"},
     {},
 };
 
