@@ -10,6 +10,7 @@ import dataclasses
 import fcntl
 import functools
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -84,8 +85,8 @@ class Program:
     """A CUDA source and how it is compiled: by the emulator's driver with a C++ compiler, or by nvcc.
 
     An edit is applied to a copy of the source first, or of a header in common/: (before, after), at the one place where
-    `before` stands, several of these, or a function from text to text. Of a step that is run at some head dimensions and in some types alone, no kernel of another is
-    compiled."""
+    `before` stands, several of these, or a function from text to text. Of a step that is run at some head dimensions, in some types and
+    variants alone, no kernel of another is compiled."""
 
     source: pathlib.Path
     compiler: str = "g++"
@@ -95,6 +96,7 @@ class Program:
     header: str = ""  # that the edit is in, as the source includes it
     head_dims: tuple = ()  # all, where none is named
     dtypes: tuple = ()
+    variants: tuple = ()
 
     def __str__(self):
         return f"{self.source.stem}-{self.compiler}"
@@ -112,7 +114,7 @@ class Program:
 
     @property
     def is_copied(self):
-        return bool(self.edit or self.head_dims or self.dtypes)
+        return bool(self.edit or self.head_dims or self.dtypes or self.variants)
 
     def edited(self):
         text = self.target.read_text()
@@ -127,6 +129,11 @@ class Program:
 
     def trimmed(self, text):
         """Without the kernels that are not run; every line stays where it is."""
+        if self.variants:
+            names = re.findall(r'^    \{"(\w+)", "', text, re.MULTILINE)
+            text = re.sub(r"^    static const struct shape of_\d+\[\] = \{.*?\};$", lambda table: kept_in(table[0], [*map(names.index, self.variants)]), text, flags=re.MULTILINE | re.DOTALL)
+            bets = ["speculative" in name for name in self.variants]
+            text = re.sub(r"^ *form\.start\[(\d)\] = .*;$", lambda line: line[0] if int(line[1]) in bets else "", text, flags=re.MULTILINE)
         if self.head_dims:
             other = rf"(?!(?:{'|'.join(map(str, self.head_dims))})\b)\d+"
             text = re.sub(rf"^ *case {other}: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
@@ -151,7 +158,7 @@ class Program:
         texts = {self.source: self.trimmed(text) if self.header else text}
         texts |= {self.target: self.edited()} if self.is_copied else {}
         texts |= {file: file.read_text() for file in named if file.is_file() and file.suffix != ".a"}
-        parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=self.is_copied, head_dims=(), dtypes=())), *texts.values(),
+        parts = [nvcc_key() if self.compiler == "nvcc" else emulator_key(), repr(dataclasses.replace(self, edit=self.is_copied, head_dims=(), dtypes=(), variants=())), *texts.values(),
                  *(header for file, text in texts.items() for header in included(text, [file.parent, *named]))]
         return f"{self}-{digest_of(parts)}"
 
@@ -170,6 +177,12 @@ class Program:
         simtcc = ROOT / "emulator" / "simtcc"
         return output, run(simtcc, *self.options, "-o", output, source, *self.libraries, CXX=self.compiler,
                            SIMT_BUILD=str(BUILD))
+
+
+def kept_in(table, places):
+    """A table of shapes, one for each variant, without all but those in these places."""
+    place = itertools.count()
+    return re.sub(r"\bSHAPE<[^<>]*>", lambda shape: shape[0] if next(place) in places else "{}", table)
 
 
 def digest_of(parts):

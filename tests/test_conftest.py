@@ -133,6 +133,17 @@ def test_a_table_of_shapes_keeps_those_of_the_head_dimension(step):
     assert {*re.findall(r"\bSHAPE<(\d+),", program.edited())} == {"128"} < {*re.findall(r"\bSHAPE<(\d+),", program.source.read_text())}
 
 
+def test_a_table_of_shapes_keeps_those_of_the_variants():
+    program = Program(conftest.source_of("47_flash_overlap"), head_dims=(128,), variants=("overlap", "both"))
+    assert re.findall(r"\bSHAPE<[\d, ]*, (\w+, \w+)>", program.edited()) == ["true, false", "true, true"]
+    assert program.edited().count("\n") == program.source.read_text().count("\n")
+
+
+@pytest.mark.parametrize("variants, left", [(("speculative",), ["1"]), (("exact", "near"), ["0"]), (("exact", "speculative"), ["0", "1"]), ((), ["0", "1"])])
+def test_a_kernel_that_bets_is_kept_where_it_is_run(variants, left):
+    assert re.findall(r"form\.start\[(\d)\] =", Program(conftest.source_of("49_flash_capstone"), variants=variants).edited()) == left
+
+
 def test_a_header_is_edited_beside_a_source_that_keeps_what_is_run():
     """Of shapes in a choice, too."""
     program = Program(conftest.source_of("48_flash_hopper_causal"), edit=("d > 0, T()", "true, T()"), header="hopper_attention.h", head_dims=(128,), dtypes=("fp16",))

@@ -64,7 +64,7 @@ def compiled_to_be_judged(compiled):
 
 
 def only(exercise):
-    """The head dimensions and the types of an exercise's cases."""
+    """The head dimensions, the types and the variants of an exercise's cases."""
     data = exercise.data
     cases = [exercise.words(case.get("arguments", "")) for case in (*data.get("check", []), *data.get("count", []), data.get("report", {}))]
 
@@ -72,7 +72,8 @@ def only(exercise):
         return tuple(sorted({words[words.index(option) + 1] if option in words else default for words in cases}))
 
     return {"head_dims": named("--head-dim", DEFAULT_HEAD_DIM) if exercise.step["operation"] == "attention" else (),
-            "dtypes": named("--dtype", exercise.step["dtypes"][0])}
+            "dtypes": named("--dtype", exercise.step["dtypes"][0]),
+            "variants": () if "source" in exercise.data else named("--variant", exercise.step["variants"][-1])}
 
 
 def written(exercise, name, text):

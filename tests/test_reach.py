@@ -18,7 +18,7 @@ from tools.lines import apart  # noqa: E402
 
 ensure_build()
 STEPS = json.loads((ROOT / "build" / "steps.json").read_text())["steps"]
-OPERATION, DTYPES = ({step["name"]: step[what] for step in STEPS} for what in ("operation", "dtypes"))
+OPERATION, DTYPES, VARIANTS = ({step["name"]: step[what] for step in STEPS} for what in ("operation", "dtypes", "variants"))
 
 
 HEAD_DIMS = {step["name"]: listed_head_dims(step["name"]) for step in STEPS if step["operation"] == "attention"}
@@ -137,9 +137,10 @@ def planted(bug):
     plain = () if bug.checked or bug.run == PROFILE else ("--plain",)
     dtype = DTYPES[bug.step][0]
     head_dims = (head_dim(bug.run) or DEFAULT_HEAD_DIM,) if OPERATION[bug.step] == "attention" else ()
+    variants = (bug.variant,) if bug.variant else () if bug.run == PROFILE else (VARIANTS[bug.step][-1],)
     return Program(source_of(bug.step), options=(*plain, "-I", str(ROOT / "common")),
                    libraries=(str(BUILD / "common" / "libcommon.a"),), edit=(bug.before, bug.after),
-                   head_dims=head_dims, dtypes=(dtype,))
+                   head_dims=head_dims, dtypes=(dtype,), variants=variants)
 
 
 @pytest.mark.parametrize("program, bug", [pytest.param(planted(bug), bug, id=f"{bug.step[:2]}-{bug.name}") for bug in SUBTLE])

@@ -239,13 +239,14 @@ def test_json_lines(step, tmp_path):
 # ---- planted bugs ----
 
 OPERATION = {step["name"]: step["operation"] for step in STEPS}
-DTYPE = {step["name"]: step["dtypes"][0] for step in STEPS}  # that a program takes unless it is told
+DTYPE = {step["name"]: step["dtypes"][0] for step in STEPS}  # that a program takes unless it is told, and so
+LAST = {step["name"]: step["variants"][-1] for step in STEPS}
 
 
 def only(bug):
-    """The head dimension and the type that a program is run in."""
+    """The head dimension, the type and the variant that a program is run in."""
     said = re.search(r"--dtype (\w+)", bug.flags)
-    return {"head_dims": bug.shape[3:4], "dtypes": (said[1] if said else DTYPE[bug.step],)}
+    return {"head_dims": bug.shape[3:4], "dtypes": (said[1] if said else DTYPE[bug.step],), "variants": (bug.variant or LAST[bug.step],)}
 
 
 PLANTED = {(bug, plain): Program(source_of(bug.step), "g++", ("--plain",) * plain + ("-I", str(ROOT / "common")),
