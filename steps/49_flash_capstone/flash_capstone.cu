@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
                     V_head = kv_head, V_tile = tile;
                     // [last_tile] Consumers ask for the next piece, and for its rows, before they have done with this one.
                     if (tile == 0) {
-                        if (PLACES<D> == 1 || last == 0)  // they wait for this tile before they empty a place for Q
+                        if (PLACES<D> == 1 || last == 0)  // they may wait for it before they empty a place for Q
                             load_V();
                         piece = piece_of(&problem, work, BLOCK_ROWS<CONSUMERS>);
                         announce(count + 1);
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(THREADS<CONSUMERS>, 1)
         take(0);
         for (int count = 0;; count++) {
             const int place = count % PLACES<D>, other = (count + 1) % PLACES<D>;
-            // [limits] `tile` is the block's last, `own` the last that the consumer's rows see. Each sees the keys before `whole`.
+            // [limits] `tile` is the block's first, `own` the first that the consumer's rows see. Each sees the keys before `whole`.
             int tile = (keys_before(&problem, next.row + BLOCK_ROWS<CONSUMERS>) - 1) / TILE * TILE;
             const struct piece piece = {next.head, next.row + slice_of<CONSUMERS>(warpgroup, count) * WGMMA_M};
             const int own = (keys_before(&problem, piece.row + WGMMA_M) - 1) / TILE * TILE;

@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     struct number numbers[] = {
         {"rows", "rows of X", 64, 1, MOST_ROWS},
         {"cols", "columns of X, a multiple of 128", 4096, 1, MOST_COLS},
-        {"rise", "by how much the scores of a row's last tile are larger than normal ones", 0, 0, 10000},
+        {"rise", "by how much the scores of a row's middle tile are larger than normal ones", 0, 0, 10000},
         {}};
     const struct program program = program_begin(
         argc, argv, "Y is log2 of the sum of 2^x for each row of X, checked against a reference.", numbers);
@@ -103,8 +103,8 @@ int main(int argc, char **argv)
         stop(EXIT_USAGE, "the host has no memory for %d rows of %d columns", rows, cols);
     random_normal(X, (size_t)rows * cols, program.seed, 0, 0, 1);
     for (int row = 0; row < rows; row++)
-        for (int col = cols - TILE; col < cols; col++)
-            X[(size_t)row * cols + col] += numbers[2].value;
+        for (int col = 0; col < TILE; col++)
+            X[(size_t)row * cols + cols / TILE / 2 * TILE + col] += numbers[2].value;
 
     CUDA(cudaMalloc((void **)&device_X, bytes));
     CUDA(cudaMalloc((void **)&device_Y, sizeof(float) * rows));
