@@ -28,5 +28,5 @@ def test_help_lists_the_commands():
 
 
 def test_generated_parts_are_fresh():
-    done = learn("docs", "--check", timeout=900)  # a fresh clone counts what pages show, beside other tests
+    done = learn("docs", "--check", timeout=540)  # a fresh clone counts what pages show, beside other tests
     assert done.returncode == 0, done.stdout + done.stderr
