@@ -35,6 +35,7 @@ TYPES = {"fp32": "float", "fp16": "half", "bf16": "__nv_bfloat16"}  # as kernels
 # Entries of tables of kernels, each for head dimensions up to its own, and what they are where neither theirs nor a neighbour's, which a
 # wrong choice may take, is run.
 TABLES = {r"\bchoose<(\d+)>": "nullptr", r"\bOF<T, (\d+), WIDTH>": r"capacity<T>{\1}"}
+BETS = "speculative"  # the variant of step 49 for which a form has a kernel of its own
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 
@@ -132,8 +133,8 @@ class Program:
         if self.variants:
             names = re.findall(r'^    \{"(\w+)", "', text, re.MULTILINE)
             text = re.sub(r"^    static const struct shape of_\d+\[\] = \{.*?\};$", lambda table: kept_in(table[0], [*map(names.index, self.variants)]), text, flags=re.MULTILINE | re.DOTALL)
-            bets = ["speculative" in name for name in self.variants]
-            text = re.sub(r"^ *form\.start\[(\d)\] = .*;$", lambda line: line[0] if int(line[1]) in bets else "", text, flags=re.MULTILINE)
+            starts = {name == BETS for name in self.variants}  # as launch() chooses one of a form's two kernels
+            text = re.sub(r"^ *form\.start\[(\d)\] = .*;$", lambda line: line[0] if int(line[1]) in starts else "", text, flags=re.MULTILINE)
         if self.head_dims:
             other = rf"(?!(?:{'|'.join(map(str, self.head_dims))})\b)\d+"
             text = re.sub(rf"^ *case {other}: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)

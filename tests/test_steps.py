@@ -239,8 +239,8 @@ def test_json_lines(step, tmp_path):
 # ---- planted bugs ----
 
 OPERATION = {step["name"]: step["operation"] for step in STEPS}
-DTYPE = {step["name"]: step["dtypes"][0] for step in STEPS}  # that a program takes unless it is told, and so
-LAST = {step["name"]: step["variants"][-1] for step in STEPS}
+DTYPE = {step["name"]: step["dtypes"][0] for step in STEPS}  # the default of --dtype
+LAST = {step["name"]: step["variants"][-1] for step in STEPS}  # the default of --variant
 
 
 def only(bug):

@@ -733,13 +733,14 @@ def cells(step, heat, variant=None):
     """What bench/attention_table.py timed of the step in FlashAttention-3's setting, on a rested GPU or on a hot one: of one variant how many
     times as fast it is as the better of FlashAttention-3 and cuDNN, a row for each head dimension and mask; else all rates. A cell that
     was timed again has its last lines."""
-    found, again = {}, {}
+    found, again = {}, set()
     for line in steps.recorded(step, "table.jsonl"):
         if line["time"] and line["heat"] == heat:
             shape = line["shape"]
             if shape["seqlen"] * shape["batch"] == FLASH_TOKENS:
                 cell, name = (shape["head_dim"], bool(shape.get("causal")), shape["seqlen"]), line["variant"] or contender(line)
-                again |= {cell: None} if name in found.setdefault(cell, {}) else {}
+                if name in found.setdefault(cell, {}):
+                    again.add(cell)
                 found[cell][name] = line
     if not found:
         return "Not measured on an H200 yet."

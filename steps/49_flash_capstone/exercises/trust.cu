@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         {}};
     const struct program program = program_begin(
         argc, argv, "Y is log2 of the sum of 2^x for each row of X, checked against a reference.", numbers);
-    const int rows = numbers[0].value, cols = numbers[1].value;
+    const int rows = numbers[0].value, cols = numbers[1].value, rise = numbers[2].value;
     if (cols % TILE)
         stop(EXIT_USAGE, "--cols %d: a multiple of %d is wanted", cols, TILE);
     const size_t bytes = sizeof(float) * rows * cols;
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     random_normal(X, (size_t)rows * cols, program.seed, 0, 0, 1);
     for (int row = 0; row < rows; row++)
         for (int col = 0; col < TILE; col++)
-            X[(size_t)row * cols + cols / TILE / 2 * TILE + col] += numbers[2].value;
+            X[(size_t)row * cols + cols / TILE / 2 * TILE + col] += rise;
 
     CUDA(cudaMalloc((void **)&device_X, bytes));
     CUDA(cudaMalloc((void **)&device_Y, sizeof(float) * rows));
