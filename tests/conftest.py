@@ -35,6 +35,10 @@ TYPES = {"fp32": "float", "fp16": "half", "bf16": "__nv_bfloat16"}  # as kernels
 # Entries of tables of kernels, each for head dimensions up to its own, and what they are where neither theirs nor a neighbour's, which a
 # wrong choice may take, is run.
 TABLES = {r"\bchoose<(\d+)>": "nullptr", r"\bOF<T, (\d+), WIDTH>": r"capacity<T>{\1}"}
+# Tables of kernels, one for each variant: the table, an entry, and what an entry is that is not run.
+BY_VARIANT = ((r"^    static const struct shape of_\d+\[\] = \{.*?\};$", r"\bSHAPE<[^<>]*>", "{}"),
+              (r"^    static (?:const decltype\(&launch\) |int \(\*const )\w+\[\].*? = \{.*?\};$", r"\bstart<[^<>]*>", "nullptr"),
+              (r"^    switch \(args->variant.*\) \{\n(?:    (?:case \w+|default): return start<.*;\n)+", r"\bstart<[^<>]*>\([^()]*\)", "cudaErrorInvalidValue"))
 BETS = "speculative"  # the variant of step 49 for which a form has a kernel of its own
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
@@ -132,7 +136,9 @@ class Program:
         """Without the kernels that are not run; every line stays where it is."""
         if self.variants:
             names = re.findall(r'^    \{"(\w+)", "', text, re.MULTILINE)
-            text = re.sub(r"^    static const struct shape of_\d+\[\] = \{.*?\};$", lambda table: kept_in(table[0], [*map(names.index, self.variants)]), text, flags=re.MULTILINE | re.DOTALL)
+            places = [*map(names.index, self.variants)] if names else []  # a header names none
+            for table, entry, empty in BY_VARIANT:
+                text = re.sub(table, lambda found: kept_in(found[0], entry, empty, places), text, flags=re.MULTILINE | re.DOTALL)
             starts = {name == BETS for name in self.variants}  # as launch() chooses one of a form's two kernels
             text = re.sub(r"^ *form\.start\[(\d)\] = .*;$", lambda line: line[0] if int(line[1]) in starts else "", text, flags=re.MULTILINE)
         if self.head_dims:
@@ -140,6 +146,7 @@ class Program:
             text = re.sub(rf"^ *case {other}: return .*<.*>\(args, stream.*\);$", "", text, flags=re.MULTILINE)
             text = re.sub(rf"\bSHAPE<{other}, [\w, ]+>", "{}", text)
             text = re.sub(rf"&SHAPE<T, {other}, [\w, ]+>", "nullptr", text)
+            text = re.sub(rf"\bform_of<T, {other}, [\w, ]+>\([\d., ]+\)", "{}", text)
             for entry, empty in TABLES.items():
                 sizes = sorted({int(size) for size in re.findall(entry, text)})
                 places = [bisect.bisect_left(sizes, int(d)) for d in self.head_dims]
@@ -180,10 +187,10 @@ class Program:
                            SIMT_BUILD=str(BUILD))
 
 
-def kept_in(table, places):
-    """A table of shapes, one for each variant, without all but those in these places."""
+def kept_in(table, entry, empty, places):
+    """A table of kernels, one for each variant, without all but those in these places."""
     place = itertools.count()
-    return re.sub(r"\bSHAPE<[^<>]*>", lambda shape: shape[0] if next(place) in places else "{}", table)
+    return re.sub(entry, lambda found: found[0] if next(place) in places else empty, table)
 
 
 def digest_of(parts):

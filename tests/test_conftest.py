@@ -139,6 +139,20 @@ def test_a_table_of_shapes_keeps_those_of_the_variants():
     assert program.edited().count("\n") == program.source.read_text().count("\n")
 
 
+@pytest.mark.parametrize("step, variants, left", [
+    ("16_flash_wmma_warp_max", ("coalesced", "two_warps"), {"<D, 1, 0, true>", "<D, 2, VECTOR, true>"}),
+    ("31_flash_mma_warp_rows", ("rows_32",), {"<T, D, ROWS, TILE, Q_STAYS>"}),
+    ("41_matmul_multicast", ("four_share_b", "share_a"), {"<T, 4, 1>", "<T, 1, 2>"}), ("38_matmul_wgmma", ("swizzle_64",), {"<T, 32>"})])
+def test_a_choice_of_kernels_keeps_those_of_the_variants(step, variants, left):
+    program = Program(conftest.source_of(step), variants=variants)
+    assert {*re.findall(r"[ {]start(<[\w, ]+>)", program.edited())} == left
+    assert program.edited().count("\n") == program.source.read_text().count("\n")
+
+
+def test_a_table_of_forms_keeps_those_of_the_head_dimension():
+    assert {*re.findall(r"form_of<T, (\d+)", Program(conftest.source_of("49_flash_capstone"), head_dims=(64,)).edited())} == {"64"}
+
+
 @pytest.mark.parametrize("variants, left", [(("speculative",), ["1"]), (("exact", "near"), ["0"]), (("exact", "speculative"), ["0", "1"]), ((), ["0", "1"])])
 def test_a_kernel_that_bets_is_kept_where_it_is_run(variants, left):
     assert re.findall(r"form\.start\[(\d)\] =", Program(conftest.source_of("49_flash_capstone"), variants=variants).edited()) == left

@@ -51,16 +51,11 @@ OVERLAPS = [one for one in EVERY if one.data["kind"] != "break" and synchronous(
 
 @pytest.fixture
 def compiled(compile_output, monkeypatch):
-    """compiled(exercise, path) as judge.compile_file, from the programs that the tests keep. Nothing is timed on a GPU."""
+    """compiled(exercise, path) as judge.compile_file, from the programs that the tests keep, without the kernels that no case of the
+    exercise runs. Nothing is timed on a GPU."""
     monkeypatch.setattr(judge, "fast", lambda exercise, path: None)
     libraries = (str(BUILD / "common" / "libcommon.a"),)
-    return lambda exercise, path, **only: compile_output(Program(unanswered(exercise, path), options=judge.flags(exercise), libraries=libraries, **only))
-
-
-@pytest.fixture
-def compiled_to_be_judged(compiled):
-    """The same, without the kernels that no case of the exercise runs."""
-    return lambda exercise, path: compiled(exercise, path, **only(exercise))
+    return lambda exercise, path: compile_output(Program(unanswered(exercise, path), options=judge.flags(exercise), libraries=libraries, **only(exercise)))
 
 
 def only(exercise):
@@ -202,20 +197,20 @@ def test_an_answer_is_judged_in_every_variant_that_it_tells_apart(exercise):
 
 
 @pytest.mark.parametrize("exercise, name", WRONG, ids=ident)
-def test_a_wrong_answer_is_caught(exercise, name, compiled_to_be_judged):
+def test_a_wrong_answer_is_caught(exercise, name, compiled):
     text, says = next((text, says) for wrong, text, says in exercise.wrong() if wrong == name)
-    failure = first_failure(judge.judge(exercise, written(exercise, name, text), compiled_to_be_judged))
+    failure = first_failure(judge.judge(exercise, written(exercise, name, text), compiled))
     assert failure, "it was accepted"
     assert says in f"{failure.requirement}\n{failure.detail}"
 
 
 @pytest.mark.parametrize("exercise", OVERLAPS, ids=ident)
-def test_an_answer_without_overlap_is_caught(exercise, compiled_to_be_judged):
+def test_an_answer_without_overlap_is_caught(exercise, compiled):
     """Right results and as many copies and barriers as wanted are not enough where nothing is under way."""
     wanted = overlap_counts(exercise)
     assert wanted and all(count["if_wrong"] for count in wanted)
     path = written(exercise, "synchronous", exercise.with_regions(synchronous(exercise)))
-    failure = first_failure(judge.judge(exercise, path, compiled_to_be_judged))
+    failure = first_failure(judge.judge(exercise, path, compiled))
     assert failure, "it was accepted"
     assert any(count["if_wrong"] in failure.detail for count in wanted), failure
     assert any(says in count["if_wrong"] for _, _, says in exercise.wrong() for count in wanted), "no wrong answer of its own is without overlap"

@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import shutil
 import subprocess
 
 import pytest
@@ -321,6 +322,55 @@ def test_project(project, compiler):
         assert name.replace(" ", "\\ ") in depends
     assert {line.split(": ")[0] for line in depends.replace("\\\n", "").splitlines()} == {"pro\\ gram"}
     assert list((project / "tmp").iterdir()) == []
+
+
+# A C++ compiler that notes whether the text that it compiles begins with the runtime's header as it was left parsed.
+NOTES = """#!/bin/sh
+for file; do :; done
+case $file in *.simt.ii) grep -c '^#pragma GCC pch_preprocess' "$file" >>"$NOTED" ;; esac
+exec g++ "$@"
+"""
+WHOLE, PARSED = "0\n", "1\n"
+
+
+def takes(tmp_path, *options, simt=SIMTCC, build=BUILD):
+    """WHOLE or PARSED, and the instructions of the object."""
+    compiler, noted, out = tmp_path / "compiler", tmp_path / "noted", tmp_path / "out.o"
+    compiler.write_text(NOTES)
+    compiler.chmod(0o755)
+    noted.unlink(missing_ok=True)
+    done = run(simt, "--simt-build", build, *options, "-c", "-o", out, TESTS / "translate" / "kernels.cu", CXX=str(compiler), NOTED=str(noted))
+    assert (done.returncode, done.stderr) == (0, "")
+    return noted.read_text(), run("objdump", "-d", "--no-show-raw-insn", out).stdout
+
+
+@pytest.mark.skipif("g++" not in COMPILERS, reason="only g++ takes it")
+@pytest.mark.parametrize("options", [(), ("--plain",), ("-std=c++20",)], ids=" ".join)
+def test_the_runtimes_header_is_parsed_once(tmp_path, options):
+    """And a program is what it is without that."""
+    nowhere = tmp_path / "build"
+    nowhere.mkdir()
+    (nowhere / "simt-translate").symlink_to(BUILD / "simt-translate")
+    parsed, whole = takes(tmp_path, *options), takes(tmp_path, *options, build=nowhere)
+    assert (parsed[0], whole[0]) == (PARSED, WHOLE) and parsed[1] == whole[1]
+
+
+@pytest.mark.skipif("g++" not in COMPILERS, reason="only g++ takes it")
+@pytest.mark.parametrize("options", [("-DNDEBUG",), ("-DSEEK_SET=1", "-USEEK_SET"), ("-arch=sm_80",), ("-fPIC",), ("-fopenmp",), ("--plain", "-std=c++20"), ("-MF", "/dev/null")],
+                         ids=" ".join)
+def test_it_is_parsed_again_where_it_could_mean_something_else(tmp_path, options):
+    """But not because of a macro that is not in it."""
+    assert takes(tmp_path, *options)[0] == (PARSED if "SEEK_SET" in options[-1] else WHOLE)
+
+
+@pytest.mark.skipif("g++" not in COMPILERS, reason="only g++ takes it")
+def test_it_is_parsed_again_after_a_change(tmp_path):
+    emulator = tmp_path / "emulator"
+    shutil.copytree(ROOT / "emulator", emulator)
+    assert takes(tmp_path, simt=emulator / "simtcc")[0] == PARSED
+    with open(emulator / "include" / "simt" / "math.h", "a") as header:
+        header.write("\n")
+    assert takes(tmp_path, simt=emulator / "simtcc")[0] == WHOLE
 
 
 def test_openmp(tmp_path):

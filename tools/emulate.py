@@ -10,7 +10,7 @@ from tools.paths import BUILD, ROOT
 
 FILES = ".cu", ".c", ".cpp", ".cc", ".cxx", ".o", ".a", ".so"
 SIMTCC = ROOT / "emulator" / "simtcc"
-TARGETS = "simt", "simt-translate"
+TARGETS = "simt", "simt-translate", "simt-precompiled"
 
 
 def compile_program(files, output, flags=(), libraries=(), cwd=None, environment=None, stderr=None):

@@ -8,6 +8,8 @@ from tools.paths import BUILD, ROOT
 from tools.submission import Refused
 
 LIBRARIES = "simt-translate", "libsimt.a", "common/libcommon.a"  # of build/cpu
+STANDARD = "c++20"
+PARSED = f"*/simt/*/checked-{STANDARD}"  # the runtime's header, as simtcc --precompile left it
 COMPILING = sandbox.Limits(seconds=60)
 RUN_AT_START = re.compile(r"\] \.(?:init_array|fini_array|preinit_array|ctors|dtors)\S*\s+\S+\s+\S+\s+\S+\s+(\w+)")
 
@@ -34,6 +36,10 @@ class Kit:
         shutil.copytree(ROOT / "common", place / "common", ignore=shutil.ignore_patterns("*.c", "CMakeLists.txt"))
         for name in LIBRARIES:
             shutil.copy(BUILD / "cpu" / name, place)
+        for header in (BUILD / "cpu" / "runtime").glob(PARSED):
+            copy = place / header.relative_to(BUILD / "cpu")
+            copy.parent.mkdir(parents=True)
+            shutil.copy(header, copy)
         for path in (place, *place.rglob("*")):
             path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)  # a directory, a program; a file
         self.mathematics = self.symbols(f'--dynamic --defined-only "$({sandbox.compiler()} -print-file-name=libm.so.6)"')[1]
@@ -84,7 +90,7 @@ class Kit:
         """A program's text, built. Nothing of it stays in the kit."""
         simtcc = f"{self.place}/emulator/simtcc --simt-build {self.place}"
         source = self.write(name, text.encode())
-        made = self.made(f"{simtcc} -std=c++20 -I{self.place}/common -c -o out.o {source} && cat out.o >RESULT")
+        made = self.made(f"{simtcc} -std={STANDARD} -I{self.place}/common -c -o out.o {source} && cat out.o >RESULT")
         source.unlink()
         object_file = self.write(f"{name}.o", made)
         sections = self.made(f"readelf -SW {object_file} >RESULT").decode()

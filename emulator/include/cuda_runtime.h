@@ -137,20 +137,15 @@ namespace simt
 {
 /* Has an operand of `asm` the type that its constraint says? As nvcc asks for it: size and kind ("Inline PTX Assembly in
  * CUDA", Constraints). */
-template <class T> constexpr bool has_constraint(const char *letter)
-{
-    constexpr bool whole = std::is_integral<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value;
-    while (*letter == '=' || *letter == '+' || *letter == '&')
-        letter++;
-    switch (*letter) {
-    case 'h': return whole && sizeof(T) == 2;
-    case 'r': return whole && sizeof(T) == 4;
-    case 'l': return whole && sizeof(T) == 8;
-    case 'f': return std::is_same<T, float>::value;
-    case 'd': return std::is_same<T, double>::value;
-    default: return *letter == 'n' || *letter == 'i' || *letter == 'C';
-    }
-}
+template <class T> using value_of_t = std::remove_cv_t<std::remove_reference_t<T>>;
+template <class T> constexpr bool is_whole = std::is_integral<T>::value || std::is_enum<T>::value ||
+                                             std::is_pointer<T>::value;
+template <class T, char letter> constexpr bool has_constraint = letter == 'n' || letter == 'i' || letter == 'C';
+template <class T> constexpr bool has_constraint<T, 'h'> = is_whole<value_of_t<T>> && sizeof(T) == 2;
+template <class T> constexpr bool has_constraint<T, 'r'> = is_whole<value_of_t<T>> && sizeof(T) == 4;
+template <class T> constexpr bool has_constraint<T, 'l'> = is_whole<value_of_t<T>> && sizeof(T) == 8;
+template <class T> constexpr bool has_constraint<T, 'f'> = std::is_same<value_of_t<T>, float>::value;
+template <class T> constexpr bool has_constraint<T, 'd'> = std::is_same<value_of_t<T>, double>::value;
 
 /* An operand of `asm`, as it fills a register. */
 template <class T> SIMT_INLINE unsigned long long bits(T value)
@@ -189,7 +184,6 @@ template <class T, bool may_be> SIMT_INLINE void begin_registers(const T *variab
 
 /* Of an operand that `auto &&` is bound to: is it a variable? Then the runtime may get its address, else the value. And is a
  * name that of a function's own variable, not of a reference or a pointer to another's? */
-template <class T> using value_of_t = std::remove_cv_t<std::remove_reference_t<T>>;
 template <class T> constexpr bool is_variable = std::is_lvalue_reference<T>::value;
 template <class T, bool constant>
 constexpr bool is_own = !std::is_reference<T>::value && !std::is_pointer<T>::value && (constant || !is_row<T>);
@@ -210,9 +204,6 @@ SIMT_INLINE unsigned __isCtaShared(const void *p) { return simt_is_in(SIMT_IN_SH
 SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_CLUSTER, p); }
 SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
 SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
-/* A parameter is a variable of its thread here, but with __grid_constant__ the launch's. */
-#include "simt/parameters.h"
-
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
 /* Of any block of the cluster. */

@@ -3,7 +3,7 @@
  *     asm volatile("add.s32 %0, %1, 1;" : "=r"(sum) : "r"(n + 1) : "memory");
  *         { static ::simt_assembly_site simt_assembly_site = {"add.s32 %0, %1, 1;", "a.cu", 12, 1, 1, nullptr};
  *           auto &simt_output_0 = (sum); TYPE simt_value_0; auto simt_value_1 = (n + 1);
- *           static_assert(::simt::has_constraint<decltype(simt_value_1)>("r"), …); …
+ *           static_assert(::simt::has_constraint<decltype(simt_value_1), 'r'>, …); …
  *           static const ::simt_asm_operand simt_operands[] = {{"=r", sizeof …, false}, {"r", sizeof …, true}};
  *           ::simt_assembly(&simt_assembly_site, simt_operands, (void *)&simt_value_0, ::simt::bits(simt_value_1));
  *           simt_output_0 = simt_value_0; }
@@ -20,6 +20,7 @@
  *
  * Where the text is empty, operands are named to the compiler and neither read nor written. */
 #include "rewrite.h"
+#include <ctype.h>
 #include <string.h>
 
 struct parts {
@@ -46,6 +47,13 @@ static int next_separator(int i, int close)
 
 /* Not a constant, nor a number of 64 bits: nothing that wgmma would read late. */
 static bool is_register(const char *letters) { return strpbrk(letters, "rf") && !strpbrk(letters, "nilC"); }
+
+/* The letter of a constraint that says the type: the r of "=&r". */
+static char letter_of(const char *letters)
+{
+    const char *letter = letters + strspn(letters, "\"=+& ");
+    return isalpha((unsigned char)*letter) ? *letter : '?';
+}
 
 /* Of `a`, `(a)[i]` or `a.x[i]`, the `a`; else 0. */
 static int root_of(int first, int last)
@@ -107,10 +115,8 @@ static bool operand(int first, int last, bool output, struct parts *p)
         replace(first, format("auto %ssimt_value_%d = ", !bound ? "" : output ? "&" : "&&", p->n));
     if (enters && !bound)
         p->arguments = format("%s, ::simt::bits(simt_%s_%d)", p->arguments, output ? "output" : "value", p->n);
-    put_after(
-        last,
-        format("; static_assert(::simt::has_constraint<::simt::value_of_t<decltype(simt_value_%d)>>(%s), \"%s\");",
-               p->n, letters, WRONG_TYPE));
+    put_after(last, format("; static_assert(::simt::has_constraint<decltype(simt_value_%d), '%c'>, \"%s\");", p->n,
+                           letter_of(letters), WRONG_TYPE));
     p->operands = format("%s%s{%s%s, sizeof simt_value_%d, %s, %s}", p->operands, p->n ? ", " : "", name, letters, p->n,
                          enters ? "true" : "false", variable);
     p->n++;
