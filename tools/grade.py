@@ -200,7 +200,7 @@ def build_both(kit, exercise, regions, canary):
         authors = kit.build(name, authors_text)
     except Refused as error:
         stop(f"The author's program of {exercise.reference} cannot be built. {error}")
-    mine = authors if text == authors_text else kit.build(name, text)
+    mine = kit.build(name, text)
     authors.called |= kit.mathematics
     require_device_code(mine, authors, not submission.is_host(exercise))
     return text, kit.write("program", mine.program, 0o755), kit.write_hidden("author", authors.program)

@@ -34,12 +34,12 @@ class Kit:
         for name in ("simtcc", "device.syms", "hooks.syms"):
             shutil.copy(ROOT / "emulator" / name, place / "emulator")
         shutil.copytree(ROOT / "common", place / "common", ignore=shutil.ignore_patterns("*.c", "CMakeLists.txt"))
-        for name in LIBRARIES:
-            shutil.copy(BUILD / "cpu" / name, place)
         for header in (BUILD / "cpu" / "runtime").glob(PARSED):
             copy = place / header.relative_to(BUILD / "cpu")
             copy.parent.mkdir(parents=True)
             shutil.copy(header, copy)
+        for name in LIBRARIES:
+            shutil.copy(BUILD / "cpu" / name, place)
         for path in (place, *place.rglob("*")):
             path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)  # a directory, a program; a file
         self.mathematics = self.symbols(f'--dynamic --defined-only "$({sandbox.compiler()} -print-file-name=libm.so.6)"')[1]
