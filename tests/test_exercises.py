@@ -55,10 +55,10 @@ def compiled(compile_output, monkeypatch):
     exercise runs. Nothing is timed on a GPU."""
     monkeypatch.setattr(judge, "fast", lambda exercise, path: None)
     libraries = (str(BUILD / "common" / "libcommon.a"),)
-    return lambda exercise, path: compile_output(Program(unanswered(exercise, path), options=judge.flags(exercise), libraries=libraries, **only(exercise)))
+    return lambda exercise, path: compile_output(Program(unanswered(exercise, path), options=judge.flags(exercise), libraries=libraries, **what_is_run(exercise)))
 
 
-def only(exercise):
+def what_is_run(exercise):
     """The head dimensions, the types and the variants of an exercise's cases."""
     data = exercise.data
     cases = [exercise.words(case.get("arguments", "")) for case in (*data.get("check", []), *data.get("count", []), data.get("report", {}))]

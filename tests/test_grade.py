@@ -11,6 +11,7 @@ import pathlib
 import pickle
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ import pytest
 from conftest import KEPT, ROOT, TESTS, Program, emulator_key, kept, libclang_key, locked, run, with_older_marks
 
 sys.path.insert(0, str(ROOT))
-from test_exercises import only as what_is_run  # noqa: E402
+from test_exercises import what_is_run  # noqa: E402
 from tools import exercises, grade, judge, marks, sandbox, statements, steps, submission, venv
 from tools import kit as kits  # noqa: E402
 
@@ -408,6 +409,14 @@ def test_the_authors_program_is_not_there_to_be_run(kit, tmp_path):
     assert list(kit.hidden.iterdir()) == [kit.hidden / "author"]
     *shown, hidden = done.said.splitlines()
     assert shown == [str(kit.place / "program")] and "No such file" in hidden, done.said
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="only g++ takes it")
+def test_the_kit_has_the_runtimes_header_parsed(kit):
+    source = kit.write("nothing.cu", b"")
+    traced = kit.made(f"sh -x {kit.place}/emulator/simtcc --simt-build {kit.place} -std={kits.STANDARD} -c -o out.o {source} 2>RESULT")
+    source.unlink()
+    assert b"-fpch-preprocess" in traced and [*kit.place.glob(f"runtime/*/simt/*.gch/checked-{kits.STANDARD}")]
 
 
 def test_the_result_is_bounded_and_whole(place, walled):

@@ -331,6 +331,7 @@ case $file in *.simt.ii) grep -c '^#pragma GCC pch_preprocess' "$file" >>"$NOTED
 exec g++ "$@"
 """
 WHOLE, PARSED = "0\n", "1\n"
+of_gcc = pytest.mark.skipif("g++" not in COMPILERS, reason="only g++ takes it")
 
 
 def takes(tmp_path, *options, simt=SIMTCC, build=BUILD):
@@ -344,7 +345,7 @@ def takes(tmp_path, *options, simt=SIMTCC, build=BUILD):
     return noted.read_text(), run("objdump", "-d", "--no-show-raw-insn", out).stdout
 
 
-@pytest.mark.skipif("g++" not in COMPILERS, reason="only g++ takes it")
+@of_gcc
 @pytest.mark.parametrize("options", [(), ("--plain",), ("-std=c++20",)], ids=" ".join)
 def test_the_runtimes_header_is_parsed_once(tmp_path, options):
     """And a program is what it is without that."""
@@ -355,7 +356,7 @@ def test_the_runtimes_header_is_parsed_once(tmp_path, options):
     assert (parsed[0], whole[0]) == (PARSED, WHOLE) and parsed[1] == whole[1]
 
 
-@pytest.mark.skipif("g++" not in COMPILERS, reason="only g++ takes it")
+@of_gcc
 @pytest.mark.parametrize("options", [("-DNDEBUG",), ("-DSEEK_SET=1", "-USEEK_SET"), ("-arch=sm_80",), ("-fPIC",), ("-fopenmp",), ("--plain", "-std=c++20"), ("-MF", "/dev/null")],
                          ids=" ".join)
 def test_it_is_parsed_again_where_it_could_mean_something_else(tmp_path, options):
@@ -363,7 +364,7 @@ def test_it_is_parsed_again_where_it_could_mean_something_else(tmp_path, options
     assert takes(tmp_path, *options)[0] == (PARSED if "SEEK_SET" in options[-1] else WHOLE)
 
 
-@pytest.mark.skipif("g++" not in COMPILERS, reason="only g++ takes it")
+@of_gcc
 def test_it_is_parsed_again_after_a_change(tmp_path):
     emulator = tmp_path / "emulator"
     shutil.copytree(ROOT / "emulator", emulator)
@@ -529,6 +530,7 @@ def test_nothing_is_left_behind_by_a_failure(project):
         (["nowhere.cu"], {}, "nowhere.cu: no such file"),
         (["-c", "main.cu", "other file.cu"], {}, "-c takes one source file, not 2"),
         (["main.py"], {}, "main.py: not a .cu"),
+        (["--precompile", "main.cu"], {}, "--precompile takes no files"),
         (["-std=c++71", "main.cu"], {}, "-std=c++71 is not a C++ standard"),
         ([], {}, "no input files"),
     ],

@@ -135,9 +135,10 @@ SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() { simt_grid_launch_de
 
 namespace simt
 {
+template <class T> using value_of_t = std::remove_cv_t<std::remove_reference_t<T>>;
+
 /* Has an operand of `asm` the type that its constraint says? As nvcc asks for it: size and kind ("Inline PTX Assembly in
  * CUDA", Constraints). */
-template <class T> using value_of_t = std::remove_cv_t<std::remove_reference_t<T>>;
 template <class T> constexpr bool is_whole = std::is_integral<T>::value || std::is_enum<T>::value ||
                                              std::is_pointer<T>::value;
 template <class T, char letter> constexpr bool has_constraint = letter == 'n' || letter == 'i' || letter == 'C';
@@ -204,6 +205,7 @@ SIMT_INLINE unsigned __isCtaShared(const void *p) { return simt_is_in(SIMT_IN_SH
 SIMT_INLINE unsigned __isClusterShared(const void *p) { return simt_is_in(SIMT_IN_CLUSTER, p); }
 SIMT_INLINE unsigned __isLocal(const void *p) { return simt_is_in(SIMT_IN_LOCAL, p); }
 SIMT_INLINE unsigned __isConstant(const void *p) { return simt_is_in(SIMT_IN_CONSTANT, p); }
+
 SIMT_INLINE size_t __cvta_generic_to_shared(const void *p) { return simt_shared_address(p); }
 SIMT_INLINE void *__cvta_shared_to_generic(size_t shared) { return simt_shared_generic((unsigned)shared); }
 /* Of any block of the cluster. */

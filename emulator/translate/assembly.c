@@ -51,7 +51,7 @@ static bool is_register(const char *letters) { return strpbrk(letters, "rf") && 
 /* The letter of a constraint that says the type: the r of "=&r". */
 static char letter_of(const char *letters)
 {
-    const char *letter = letters + strspn(letters, "\"=+& ");
+    const char *letter = letters + strspn(letters, "\"=+& \t\n"); /* of several strings, too */
     return isalpha((unsigned char)*letter) ? *letter : '?';
 }
 

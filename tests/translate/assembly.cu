@@ -35,7 +35,7 @@ __global__ void use(int *out)
         : "r"(next(&count)), "l"(out), "r"(s[1]), "f"((float)constant) "h"((short)3), "n"(-1));  // no comma: nvcc is content
     if (a == 5) asm volatile("// nothing");
     else __asm__ __volatile__("bar.sync 0;");
-    if (a != 5) asm volatile("mov.u32 %0, %%laneid;" : "=r"(unwritten));
+    if (a != 5) asm volatile("mov.u32 %0, %%laneid;" : "=" "r"(unwritten));
     auto lambda = [&](int i) {
         asm("" : "+r"(i) : "r"(count));
         return i;
